@@ -100,7 +100,7 @@ def test_a_conversation_ends_with_a_text_answer(path: Path) -> None:
     """A client that gets its calls and sends their results is not asked to call for ever."""
     *_, last = load(path)
     assert last.record.calls == []
-    assert last.asked.results > 0
+    assert last.request_key.results > 0
 
 
 def test_no_flow_carries_a_key() -> None:

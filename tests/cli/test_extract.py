@@ -80,7 +80,7 @@ def test_a_dump_becomes_a_fixture(extract: Extract, tmp_path: Path) -> None:
     fixtures = load(path)
     assert differences(read_expectation(expect_path(path)), expectation_of(fixtures)) == []
     assert [one.chunks for one in fixtures] == [one.chunks for one in load(GLM)]
-    assert [one.asked.results for one in fixtures] == [0, 1]
+    assert [one.request_key.results for one in fixtures] == [0, 1]
 
 
 def test_each_flow_may_be_a_fixture(extract: Extract) -> None:
@@ -108,7 +108,7 @@ def test_a_dump_in_another_order_is_put_in_order(extract: Extract, tmp_path: Pat
         for flow in reversed(flows(GLM)):
             FlowWriter(file).add(flow)
     extract(dump, "--name", "x")
-    assert [one.asked.results for one in load(extract.folder / "x.flow")] == [0, 1]
+    assert [one.request_key.results for one in load(extract.folder / "x.flow")] == [0, 1]
 
 
 def test_nothing_is_overwritten(extract: Extract) -> None:
@@ -192,7 +192,7 @@ def test_a_bare_body_needs_a_request_or_gets_one(extract: Extract, tmp_path: Pat
     request.write_text(json.dumps({"model": "mine", "messages": [{"role": "user", "content": "x"}], "stream": True}))
     extract(body, "--request", request, "--name", "x")
     [fixture] = load(extract.folder / "x.flow")
-    assert (fixture.asked.model, fixture.asked.words) == ("mine", "x")
+    assert (fixture.request_key.model, fixture.request_key.words) == ("mine", "x")
 
 
 @pytest.mark.parametrize(

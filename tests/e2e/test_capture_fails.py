@@ -39,7 +39,7 @@ PLACES = [
     "deliveries:Deliveries.begin",
     "deliveries:Deliveries.provides",
     "verdicts:Verdicts.on_request",
-    "verdicts:Verdicts.answered",
+    "verdicts:Verdicts.responded",
     "report:Reporters.sinks",
     "live_response:LiveResponse.keep_sent",
     "capture.capture:Capture.begin",

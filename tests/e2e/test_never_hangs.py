@@ -139,8 +139,8 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.delivery:Delivery._next#5",
     "toolstream_core.delivery.schedule:Schedule.feed#3",
     "toolstream_core.engine.session:Session.feed_frames#3",
-    "toolstream_core.sockets.lanes:Lanes.asked#1",
-    "toolstream_core.sockets.lanes:Lanes.answered#3",
+    "toolstream_core.sockets.lanes:Lanes.read_request#1",
+    "toolstream_core.sockets.lanes:Lanes.read_event#3",
     "toolstream_core.sockets.lines:Messages.line#3",
 ]
 

@@ -101,7 +101,7 @@ def test_a_bare_body_gets_a_request(stream: Any, tmp_path: Path) -> None:
     path = tmp_path / ("x.eventstream" if stream.dialect == "bedrock" else "x.sse")
     path.write_bytes(stream.body)
     [one] = found_in(path)
-    assert one.asked.dialect == one.record.dialect
+    assert one.request_key.dialect == one.record.dialect
     assert one.record.streamed
     assert one.body == stream.body
     assert one.record.calls
@@ -195,7 +195,7 @@ def test_a_response_is_continued_by_its_id() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_saved_conversation_is_one(path: Path) -> None:
     """Also in the form of its twin without a stream."""
-    assert len(conversations(found_in(path))) <= len({one.asked.form for one in load(path)})
+    assert len(conversations(found_in(path))) <= len({one.request_key.form for one in load(path)})
 
 
 @pytest.mark.parametrize(

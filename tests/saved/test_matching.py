@@ -36,7 +36,7 @@ PATH = "/v1/chat/completions"
 def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> Fixture:
     """A fixture that differs from a saved one in what was asked."""
     fixture = load(FLOWS / f"{like}.flow")[0]
-    return replace(fixture, source=source, asked=replace(fixture.asked, **asked))
+    return replace(fixture, source=source, request_key=replace(fixture.request_key, **asked))
 
 
 def named(source: str, model: str) -> Fixture:
@@ -112,7 +112,7 @@ def test_a_conversation_goes_on_where_its_calls_were_made(protocol: str) -> None
         for message in request.get("messages") or request.get("input") or ():
             if message.get("role") == "user" and isinstance(message["content"], str):
                 message["content"] = "Other words?"
-        asked = replace(second.asked, words="Other words?")
+        asked = replace(second.request_key, words="Other words?")
         best = Matcher([fixture for one in of.values() for fixture in one]).best(asked, request, second.path)
         assert best is second, name
 
@@ -123,7 +123,7 @@ def test_who_asks_for_a_stream_is_not_given_a_whole_answer() -> None:
     assert Matcher([whole]).best(ASKED) is None
     assert Matcher([whole, streamed]).best(ASKED) is streamed
     assert Matcher([streamed]).best(replace(ASKED, form=Form.WHOLE)) is streamed
-    assert Matcher([streamed, whole]).best(replace(whole.asked)) is whole
+    assert Matcher([streamed, whole]).best(replace(whole.request_key)) is whole
 
 
 def test_an_http_error_comes_behind_all_other_answers() -> None:
@@ -208,7 +208,7 @@ def test_a_strict_matcher_refuses_what_diverges() -> None:
     assert (match.outcome, match.fixture) == (Outcome.REFUSED, None)
     assert [near.source for near in match.near] == [FIRST.source, SECOND.source, other.source]
     assert match.near[0].why == "differs at temperature: recorded nothing, requested 1"
-    assert match.near[2].why == f"uses another protocol, anthropic ({other.asked.model})"
+    assert match.near[2].why == f"uses another protocol, anthropic ({other.request_key.model})"
     assert matched(Matcher([FIRST], strict=True), FIRST.request).outcome is Outcome.EXACT
 
 
@@ -384,7 +384,9 @@ def test_each_recorded_repetition_is_served_before_the_limit_counts() -> None:
 def test_a_poll_that_was_recorded_goes_on() -> None:
     """The model called the same again although it had the result: so it was recorded, and so it is served."""
     [call] = FIRST.record.calls
-    again = replace(FIRST, source="again", request=SECOND.request, request_body=SECOND.request_body, asked=SECOND.asked)
+    again = replace(
+        FIRST, source="again", request=SECOND.request, request_body=SECOND.request_body, request_key=SECOND.request_key
+    )
     matcher = Matcher([FIRST, again])
     first = matched(matcher, {**SECOND.request, "temperature": 1})
     assert (first.outcome, first.fixture) == (Outcome.DIVERGED, again)
@@ -420,8 +422,8 @@ def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
 
     def recorded(*texts: str) -> Fixture:
         body = json.dumps(asked(*texts)).encode()
-        words = replace(FIRST.asked, words=texts[-1])
-        return replace(FIRST, source=texts[0], request=json.loads(body), request_body=body, asked=words)
+        words = replace(FIRST.request_key, words=texts[-1])
+        return replace(FIRST, source=texts[0], request=json.loads(body), request_body=body, request_key=words)
 
     matcher = Matcher([recorded("red", "go on"), recorded("blue", "well", "go on")])
     for first in ("red", "blue"):

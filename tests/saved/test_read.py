@@ -47,12 +47,12 @@ def test_a_file_gives_its_answers_in_order() -> None:
     first, second = load(FLOWS / "glm-5.flow")
     assert first.source == f"{FLOWS / 'glm-5.flow'}#0"
     assert (first.method, first.host, first.path) == ("POST", "openrouter.ai", "/api/v1/chat/completions")
-    assert (first.asked.dialect, first.asked.model, first.record.model) == (
+    assert (first.request_key.dialect, first.request_key.model, first.record.model) == (
         "openai-chat",
         "z-ai/glm-5",
         "z-ai/glm-5-20260211",
     )
-    assert [one.asked.results for one in (first, second)] == [0, 1]
+    assert [one.request_key.results for one in (first, second)] == [0, 1]
     assert first.request["messages"][0]["role"] == "user"
     assert first.status == 200
     assert len(first.chunks) == first.record.events == len(first.payloads)
@@ -290,4 +290,4 @@ def test_the_answer_says_which_protocol_it_is() -> None:
     )
     fixture = read_flow(flow_of(body, path="/gateway"), "x#0")
     assert fixture
-    assert (fixture.asked.dialect, fixture.asked.model, fixture.record.model) == ("anthropic", "m", "c")
+    assert (fixture.request_key.dialect, fixture.request_key.model, fixture.record.model) == ("anthropic", "m", "c")

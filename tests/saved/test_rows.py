@@ -80,7 +80,7 @@ def connection_samples() -> dict[str, Sample]:
 def injected(name: str, dialects: tuple[str, ...]) -> Sample:
     """The first valid stream of flows/ in which the defect can be injected."""
     for fixture in load(FLOWS):
-        if fixture.record.findings or fixture.asked.dialect not in dialects:
+        if fixture.record.findings or fixture.request_key.dialect not in dialects:
             continue
         kind = dict(fixture.headers).get(b"content-type", b"text/event-stream").decode()
         exchange = Exchange(path=fixture.path, content_type=kind, request=fixture.request)

@@ -29,8 +29,8 @@ def smallest(sample: Sample, jobs: int = 1, *, events_only: bool = False) -> Can
 def without_one(candidate: Candidate) -> list[Candidate]:
     """The candidates that have one event less, of those that have any."""
     [one] = candidate
-    kept = [(one.pieces[:at] + one.pieces[at + 1 :]) for at in range(len(one.pieces))]
-    return [(one.with_frames(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
+    kept = [(one.frames[:at] + one.frames[at + 1 :]) for at in range(len(one.frames))]
+    return [(one.with_frames(parts),) for parts in kept if any(part.counts for part in parts)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,8 +76,8 @@ def test_elements_of_an_array_stay_an_array() -> None:
     """Whichever of them are left, the body is JSON."""
     saved = reproduction(FLOWS / "gemini-json-array.flow", None).original
     [first, *_] = saved
-    elements = [piece for piece in first.pieces if not first.framing.is_required(piece)]
+    elements = [part for part in first.frames if not first.framing.is_required(part)]
     assert len(elements) > 1
-    for piece in elements:
-        less = first.with_frames([one for one in first.pieces if one is piece or first.framing.is_required(one)])
+    for part in elements:
+        less = first.with_frames([one for one in first.frames if one is part or first.framing.is_required(one)])
         assert len(json.loads(b"".join(chunk.data for chunk in less.chunks))) == 1

@@ -37,7 +37,7 @@ def test_each_response_is_an_answer_of_its_own() -> None:
     assert other.request.body["previous_response_id"] == json.loads(one.messages[0].data)["response"]["id"]
     provided = [message for message in messages if not message.from_client]
     assert [*one.messages, *other.messages] == provided
-    assert one.asked == messages[0]
+    assert one.request_message == messages[0]
     assert one.lines[:2] == [(0, line_of(messages[1].data)), (10, line_of(messages[2].data))]
 
 

@@ -278,7 +278,7 @@ class ArgumentText:
             self.add(passed.text)
             if not self.truncated:
                 self._last = passed.last or self._last
-        for fragment in passed.pieces:
+        for fragment in passed.fragments:
             self.add(fragment)
 
     def text(self) -> str:

@@ -211,7 +211,7 @@ class Run:
     """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
 
     @property
-    def asked(self) -> list[ProxiedExchange]:
+    def llm_exchanges(self) -> list[ProxiedExchange]:
         """The exchanges with LLMs."""
         return to_llms(self.exchanges)
 

@@ -336,7 +336,7 @@ def rank(result: Result) -> tuple[int, int]:
 
 def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
-    exchanges = without_earlier_calls(run.asked)
+    exchanges = without_earlier_calls(run.llm_exchanges)
     untried = _untried(case, run, exchanges)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)

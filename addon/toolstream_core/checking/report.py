@@ -74,7 +74,7 @@ def case_object(
 
     `advice` are options of `check` under which the client passed the case that it failed.
     """
-    exchanges = [] if run is None else run.asked
+    exchanges = [] if run is None else run.llm_exchanges
     secrets = tuple({secret: None for one in run.exchanges for secret in one.request.secrets}) if run else ()
     report = {
         "id": case.id,

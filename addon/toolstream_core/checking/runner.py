@@ -147,8 +147,8 @@ class ClientCheck:
         """Run everything. Raises `KeyboardInterrupt`; finished cases are kept."""
         first = healthy(self._client.protocol or "")
         runs, run, result, advice = self._tried(first)
-        self._known = known_results(run.asked)
-        request = _request(run.asked, first)
+        self._known = known_results(run.llm_exchanges)
+        request = _request(run.llm_exchanges, first)
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
@@ -160,7 +160,7 @@ class ClientCheck:
         left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
         self._cases = [first, *fitted, *(case for case, _ in left)]
         if self._plan.chooses:
-            self.withheld = _withheld(run.asked)
+            self.withheld = _withheld(run.llm_exchanges)
         if self.withheld:
             result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
         self._announce(self._calls_text(run.exchanges))
@@ -247,7 +247,7 @@ class ClientCheck:
                 case = running.pop(future)
                 tried = future.result()
                 if case.kind is Kind.HEALTHY and tried.result.grade in _PASSED:
-                    self._known = [*self._known, *known_results(tried.worst.asked)]
+                    self._known = [*self._known, *known_results(tried.worst.llm_exchanges)]
                 self._tried_over(case, tried)
 
     def _tried(self, case: Case) -> _Tried:
@@ -278,7 +278,7 @@ class ClientCheck:
         if result.message == NOTHING_INJECTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_INJECTED)
         if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:
-            failed = failed_call(run.asked)
+            failed = failed_call(run.llm_exchanges)
             return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)
         return result
 

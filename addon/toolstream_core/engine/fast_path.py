@@ -164,22 +164,22 @@ class Way(NamedTuple):
     call: OpenCall
     before: bytes | None
     """The bytes before the arguments now; `None` if they stay."""
-    behind: bytes | None
+    after: bytes | None
     odd: bool
     """Whether the next event may have any arguments."""
 
     @property
     def unchanged(self) -> bool:
         """Whether the event was forwarded as it is."""
-        return self.before is None and self.behind is None
+        return self.before is None and self.after is None
 
     def sent(self, raw: bytes, at: int, match: Match) -> bytes | None:
         """The bytes that are forwarded for the frame at `at`; `None` if it is the frame."""
         begin, end, stop, _ = match
         if self.before is None:
-            return None if self.behind is None else raw[at:end] + self.behind
-        if self.behind is not None:
-            return self.before + raw[begin:end] + self.behind
+            return None if self.after is None else raw[at:end] + self.after
+        if self.after is not None:
+            return self.before + raw[begin:end] + self.after
         return self.before + (raw[begin:end] + self.like.tail if self.like.loose else raw[begin:stop])
 
 

@@ -125,5 +125,5 @@ class SkippedRun(NamedTuple):
     """Whether they were rewritten."""
     counter: int | None
     """The number that the last one gives itself, where they do."""
-    pieces: Sequence[str] = ()
+    fragments: Sequence[str] = ()
     """Their texts one by one, where they are not plain."""

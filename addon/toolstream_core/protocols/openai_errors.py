@@ -46,7 +46,7 @@ def socket_error(wrong: SocketError) -> Json:
     https://developers.openai.com/api/docs/guides/websocket-mode; Codex reads the headers:
     https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/endpoint/responses_websocket.rs
     """
-    error = _message(wrong.kind) if wrong.said is None else wrong.said
+    error = _message(wrong.kind) if wrong.given is None else wrong.given
     headers: dict[str, Json] = {"headers": dict(wrong.headers)} if wrong.headers else {}
     return {"type": "error", "status": wrong.status, "error": error, **headers}
 
@@ -56,7 +56,7 @@ def realtime_error(wrong: SocketError) -> dict[str, Json]:
 
     https://platform.openai.com/docs/api-reference/realtime-server-events/error
     """
-    error = _message(wrong.kind) | dict(wrong.said or {})
+    error = _message(wrong.kind) | dict(wrong.given or {})
     return {"type": "error", "event_id": "event_error", "error": {**error, "event_id": wrong.event or None}}
 
 

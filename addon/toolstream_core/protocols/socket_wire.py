@@ -54,7 +54,7 @@ class SocketEvent(NamedTuple):
 class SocketTalk(Protocol):
     """One socket, as its messages come. Both methods take JSON of any kind and raise nothing."""
 
-    def asked(self, message: Json) -> SocketRequest | None:
+    def read_request(self, message: Json) -> SocketRequest | None:
         """The request in a client's message, if it requests a response."""
         ...
 
@@ -62,7 +62,7 @@ class SocketTalk(Protocol):
         """Withdraw the last request: it is not forwarded to the provider, which would have started the response."""
         ...
 
-    def answered(self, raw: bytes) -> SocketEvent | None:
+    def read_event(self, raw: bytes) -> SocketEvent | None:
         """The response that a provider's message belongs to, or `None`. JSON is parsed only if necessary."""
         ...
 
@@ -104,7 +104,7 @@ class SocketError(NamedTuple):
     """The HTTP status."""
     headers: Mapping[str, str] = {}
     """The status of an equivalent HTTP response."""
-    said: Mapping[str, Json] | None = None
+    given: Mapping[str, Json] | None = None
     """The `error` in the body of an equivalent HTTP response, if there is one."""
     event: str = ""
     """The client's message that it replies to: `SocketRequest.event`."""

@@ -219,7 +219,7 @@ class LiveResponse:
             self._record_sent = self._recorder.take_client()
         if self.sent is not None:
             self.sent.reads_long = True
-        return None if self._recorder is None and self.sent is None else self._went
+        return None if self._recorder is None and self.sent is None else self._forwarded
 
     def added(self, chunk: bytes) -> None:
         """Record what else the client gets, after the response; it has nothing of the response's calls."""
@@ -230,7 +230,7 @@ class LiveResponse:
         """Take the response that this one is made from, and its request."""
         if self._recorder is not None:
             self._is_made_here = True
-            self._recorder.answered(response, request)
+            self._recorder.response_started(response, request)
 
     def forgives(self, message: str) -> bool:
         """Whether the client need not see that the connection broke: the response is complete, and may be repaired."""
@@ -287,7 +287,7 @@ class LiveResponse:
             chunks = self._last
         if not self._is_delivered:
             for piece in chunks:
-                self._went(piece)
+                self._forwarded(piece)
         return chunks
 
     def _feed(self, data: bytes) -> list[bytes]:
@@ -331,7 +331,7 @@ class LiveResponse:
         if self._recorder is not None and not self._is_made_here:
             self._recorder.take_upstream(when, data, sizes)
 
-    def _went(self, chunk: bytes) -> None:
+    def _forwarded(self, chunk: bytes) -> None:
         """Record and keep what the client gets."""
         self.added(chunk)
         if self.sent is not None:

@@ -140,7 +140,7 @@ class LiveResponses:
         else:
             live.close()
             self._reporters.closed(flow, live)
-            self._verdicts.answered(flow, live)
+            self._verdicts.responded(flow, live)
 
     def stop(self) -> None:
         """The proxy stops."""

@@ -65,7 +65,7 @@ def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]])
 
 
 def _names(fixtures: Sequence[Fixture], kind: ModelList) -> list[str]:
-    usable = [one for one in fixtures if named(one.asked.dialect).api.model_list is kind]
+    usable = [one for one in fixtures if named(one.request_key.dialect).api.model_list is kind]
     return sorted({name for one in usable for name in names_of(one)})
 
 
@@ -77,7 +77,7 @@ def _entry(name: str) -> Json:
 def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
     """The body of a 404, in the form in which the SDKs of that API show it."""
     dialect = match.wanted.dialect
-    if any(one.asked.dialect == dialect for one in fixtures):
+    if any(one.request_key.dialect == dialect for one in fixtures):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
         message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
     else:
@@ -96,7 +96,7 @@ def assembled(fixture: Fixture) -> Json:
 def _listed(fixtures: Sequence[Fixture]) -> str:
     there: dict[str, set[str]] = {}
     for one in fixtures:
-        there.setdefault(one.asked.dialect, set()).update(names_of(one)[:1])
+        there.setdefault(one.request_key.dialect, set()).update(names_of(one)[:1])
     return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
 
 
@@ -129,8 +129,10 @@ class Provider:
     def example(self, path: str) -> Json:
         """The first saved request of the API that a path is of, to its model if it names one; `ABSENT` without one."""
         protocol, model = claiming(path), model_of(path, ABSENT)
-        of_protocol = [one for one in self._fixtures if protocol is not None and one.asked.dialect == protocol.name]
-        return next((one.request for one in of_protocol if model in {None, one.asked.model}), ABSENT)
+        of_protocol = [
+            one for one in self._fixtures if protocol is not None and one.request_key.dialect == protocol.name
+        ]
+        return next((one.request for one in of_protocol if model in {None, one.request_key.model}), ABSENT)
 
     def respond(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""

@@ -20,7 +20,7 @@ def reported_response(one: Fixture, verdict: ReportedVerdict | None) -> Reported
     turn = turn_of(0, got)
     return ReportedResponse(
         record=got.record,
-        frames=[event.frame for event in turn.pieces],
+        frames=[event.frame for event in turn.frames],
         entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
         path=got.path,
         request=got.request,

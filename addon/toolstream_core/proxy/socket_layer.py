@@ -78,7 +78,7 @@ class RelayedSocket(WebsocketLayer):
                 self._closing = True
                 self._guarded(self.relay.close)
                 yield from self._deliver()
-            if not self._goes(command):
+            if not self._is_executed(command):
                 reply = None
                 continue
             reply = yield command
@@ -95,7 +95,7 @@ class RelayedSocket(WebsocketLayer):
         except Exception:  # noqa: BLE001 - raised inside mitmproxy's layer, it would stop the socket
             self.relay.failed()
 
-    def _goes(self, command: commands.Command | None) -> bool:
+    def _is_executed(self, command: commands.Command | None) -> bool:
         """Whether a command is executed: there may be no provider to send to."""
         if command is None:
             return False

@@ -92,7 +92,7 @@ class Verdicts:
             self._failed(flow.id, error)
         self._secrets = ()
 
-    def answered(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
+    def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """A response is over for the client; nothing more of it is sent."""
         try:
             record, sent, heading = live.record, live.sent, live.heading

@@ -264,10 +264,10 @@ def _variables(api: Api) -> tuple[str, ...]:
 
 def _relative(setup: Setup) -> Setup:
     """With paths relative to the folder that pytest was started in."""
-    return replace(setup, flows=tuple(_said(path) for path in setup.flows))
+    return replace(setup, flows=tuple(_shown(path) for path in setup.flows))
 
 
-def _said(path: Path) -> Path:
+def _shown(path: Path) -> Path:
     here = os.path.relpath(path.resolve())
     return path.resolve() if here.startswith(os.pardir) else Path(here)
 

@@ -63,23 +63,23 @@ class Flows:
         if "trim" in self.modes and not hasattr(session.config, "workerinput"):
             for path in self._orphans():
                 path.unlink()
-                self._changes.append(f"removed {self._said(path)}")
+                self._changes.append(f"removed {self._shown(path)}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what was written, and what nobody uses."""
-        unused = [f"unused fixture {self._said(path)}: no test replays it" for path in self._unused()]
+        unused = [f"unused fixture {self._shown(path)}: no test replays it" for path in self._unused()]
         if self._config.get_verbosity() <= 0:
             unused = shortened(unused)
         remedy = "no flow belongs to it; --toolstream-update=trim removes it"
-        orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
-        missing = (f"toolstream_flows: no such folder: {self._said(folder)}" for folder in self._missing())
+        orphans = (f"unused expectation {self._shown(path)}: {remedy}" for path in self._orphans())
+        missing = (f"toolstream_flows: no such folder: {self._shown(folder)}" for folder in self._missing())
         lines = [*missing, *self._changes, *unused, *orphans]
         if lines:
             terminalreporter.section("toolstream")
             for line in lines:
                 terminalreporter.write_line(line)
 
-    def _said(self, path: Path) -> str:
+    def _shown(self, path: Path) -> str:
         return shown_path(path, self._config)
 
     def _alone(self) -> bool:

@@ -179,7 +179,7 @@ class MessageRedactor:
 
     def _take(self, frames: list[Frame]) -> bytes:
         for frame in frames:
-            text = _said(frame)
+            text = _searched(frame)
             self._awaited.append(_Awaited(frame, text))
             self._clean += self._text.feed(_LEAD + text + _END)
         return self._ready()
@@ -212,7 +212,7 @@ def _message(frame: Frame) -> Message | None:
     return decode(frame.raw) if frame.name or frame.data is not None else None
 
 
-def _said(frame: Frame) -> bytes:
+def _searched(frame: Frame) -> bytes:
     """The part of a frame that may have secrets: a message's text, or all bytes if it is not a message."""
     message = _message(frame)
     if message is None:

@@ -223,7 +223,7 @@ class ArgumentsFiller:
     def __init__(self, mode: TextMode) -> None:
         """Nothing has come."""
         self._chain = Chain(mode)
-        self._begin, self._said = b"", 0
+        self._begin, self._size = b"", 0
         self.restart()
 
     def restart(self) -> None:
@@ -236,10 +236,10 @@ class ArgumentsFiller:
 
     def restarts(self, chunk: bytes) -> bool:
         """Whether a fragment repeats the earlier text and continues it: then it is read from the beginning."""
-        again = len(chunk) >= self._said >= _RESTART and chunk.startswith(self._begin) and chunk[:1] in b"{["
+        again = len(chunk) >= self._size >= _RESTART and chunk.startswith(self._begin) and chunk[:1] in b"{["
         if again:
-            self._begin, self._said = b"", 0
-        self._said += len(chunk)
+            self._begin, self._size = b"", 0
+        self._size += len(chunk)
         if len(self._begin) < _REMEMBERED:
             self._begin += chunk[: _REMEMBERED - len(self._begin)]
         return again

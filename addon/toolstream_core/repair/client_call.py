@@ -127,7 +127,7 @@ class Turn:
         """Those of which all that came may stand for what follows."""
         self._of_id: dict[str, list[ClientCall]] = {}
         """By the provider's id, the calls that it was given to."""
-        self._said: dict[tuple[str, str, str], ClientCall] = {}
+        self._by_meaning: dict[tuple[str, str, str], ClientCall] = {}
         """By id, name and meaning, the first complete call."""
 
     def add(self, intended: IntendedCall) -> ClientCall:
@@ -153,8 +153,8 @@ class Turn:
             for two in of_id[-2:]:
                 if is_clean(two):
                     key = (call.id, two.intended.call.name, two.intended.call.arguments.meaning)
-                    if self._said.setdefault(key, two).order > two.order:
-                        self._said[key] = two
+                    if self._by_meaning.setdefault(key, two).order > two.order:
+                        self._by_meaning[key] = two
         if intended.is_placeholder is None and intended.may_be_placeholder:
             self._undecided[one.order] = one
         elif intended.is_placeholder is None and not intended.has_little:
@@ -235,7 +235,7 @@ class Turn:
         if len(of_id) < 2 or of_id[0] is one:  # noqa: PLR2004
             return None
         if is_clean(one):
-            first = self._said.get((call.id, call.name, call.arguments.meaning))
+            first = self._by_meaning.get((call.id, call.name, call.arguments.meaning))
             if first is not None and first.order < one.order:
                 return first
         return next((two for two in of_id if two.order < one.order and two.intended.call.name in {call.name, ""}), None)

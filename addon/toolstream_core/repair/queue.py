@@ -69,7 +69,7 @@ class Queue[T]:
         self._bytes += len(frame.raw)
         self._comments += frame.data is None
 
-    def goes(self, one: T) -> None:
+    def forward(self, one: T) -> None:
         """An event that need not wait."""
         self._going.append(one)
 

@@ -167,7 +167,7 @@ class Exchange:
 class NewBody(NamedTuple):
     """The body that replaces a saved one."""
 
-    pieces: Sequence[bytes]
+    chunks: Sequence[bytes]
     """What each chunk became, decoded, and what follows the last one."""
     broken: str | None = None
     """How the connection ends for the client, if a repair truncates the response."""
@@ -175,7 +175,7 @@ class NewBody(NamedTuple):
     @property
     def body(self) -> bytes:
         """All of it."""
-        return b"".join(self.pieces)
+        return b"".join(self.chunks)
 
 
 type Change = Callable[[Exchange], NewBody]

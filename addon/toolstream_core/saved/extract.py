@@ -46,7 +46,7 @@ def stem_of(dialect: str, model: str | None, started: float | None, number: int)
 
 def new_stem(first: Fixture, taken: set[str]) -> str:
     """A name for the fixture that begins with this response, and that is not `taken`; it is taken then."""
-    model, started = first.asked.model or first.record.model, first.flow.request.timestamp_start
+    model, started = first.request_key.model or first.record.model, first.flow.request.timestamp_start
     stems = (stem_of(first.record.dialect, model, started, number) for number in count(1))
     stem = next(one for one in stems if one not in taken)
     taken.add(stem)
@@ -107,7 +107,7 @@ class _Group:
 
 def _digests(one: Fixture) -> Iterator[bytes]:
     """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
-    digest = hashlib.sha256(f"{one.host} {one.asked.dialect}".encode())
+    digest = hashlib.sha256(f"{one.host} {one.request_key.dialect}".encode())
     for entry in _entries(one.request):
         digest.update(json.dumps(_still(entry), sort_keys=True).encode())
         yield digest.digest()

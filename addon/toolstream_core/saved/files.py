@@ -259,7 +259,7 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
         if not har.has_response(entry):
             continue
         one = har.exchange(entry, f"{path}#{number}")
-        if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).pieces):
+        if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).chunks):
             continue
         if one.missing:
             continue

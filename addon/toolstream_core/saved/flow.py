@@ -334,7 +334,7 @@ class Fixture:
     request: Json
     request_body: bytes
     """The request as it was sent, its content coding undone."""
-    asked: match_key.RequestKey
+    request_key: match_key.RequestKey
     status: int
     """Also of an HTTP error, from 400 on."""
     headers: tuple[tuple[bytes, bytes], ...]
@@ -393,7 +393,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
         request=request,
         request_body=body,
         # The response knows better than the path which protocol it speaks.
-        asked=replace(what, dialect=record.dialect),
+        request_key=replace(what, dialect=record.dialect),
         status=flow.response.status_code,
         headers=flow.response.headers.fields,
         chunks=tuple(chunks),

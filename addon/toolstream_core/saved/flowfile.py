@@ -158,19 +158,19 @@ def _flow(socket: http.HTTPFlow, number: int, response: SavedResponse, client: S
     flow = response_flow(socket, response.request, number)
     assert flow.response is not None
     flow.live = False
-    flow.request.timestamp_start = flow.request.timestamp_end = response.asked.at
-    flow.response.timestamp_start = response.messages[0].at if response.messages else response.asked.at
-    flow.response.timestamp_end = response.messages[-1].at if response.messages else response.asked.at
+    flow.request.timestamp_start = flow.request.timestamp_end = response.request_message.at
+    flow.response.timestamp_start = response.messages[0].at if response.messages else response.request_message.at
+    flow.response.timestamp_end = response.messages[-1].at if response.messages else response.request_message.at
     chunks = [Chunk(*line) for line in response.lines]
     flow.response.raw_content = b"".join(chunk.data for chunk in chunks)
-    noted = table_of(chunks) | {"socket": note_of(response.request.lane, response.asked.at, response.others)}
+    noted = table_of(chunks) | {"socket": note_of(response.request.lane, response.request_message.at, response.others)}
     if line_ends := response.line_ends:
         noted[LINE_ENDS] = line_ends.places
     if client is not response:
         got = [Chunk(*line) for line in client.lines]
         noted["sent"] = {"body": b"".join(chunk.data for chunk in got), "chunks": table_of(got)["chunks"]}
     if response.broken is not None:
-        flow.error = Error(response.broken, response.messages[-1].at if response.messages else response.asked.at)
+        flow.error = Error(response.broken, flow.response.timestamp_end)
         noted["broken"] = response.broken
     flow.metadata["toolstream"] = noted
     return flow
@@ -257,7 +257,7 @@ def _put_messages(
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (response, saved_flow) in enumerate(responses, 1):
-        new_chunks = change(saved_response(saved_flow, f"{source}.{number}", response.lane)).pieces
+        new_chunks = change(saved_response(saved_flow, f"{source}.{number}", response.lane)).chunks
         places = [message.place for message in response.messages]
         became.update(zip(places, response.become(new_chunks), strict=True))
     messages = one.websocket.messages

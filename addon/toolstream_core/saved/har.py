@@ -95,7 +95,7 @@ def _socket_exchange(socket: Exchange, number: int, response: SavedResponse) -> 
         reason="OK",
         response_headers=(("content-type", CONTENT_TYPES[Form.LINES]),),
         body=b"".join(line for _, line in response.lines),
-        began=response.asked.at,
+        began=response.request_message.at,
         table=[(when, len(line)) for when, line in response.lines],
         line_ends=response.line_ends.places,
         broken=response.broken,

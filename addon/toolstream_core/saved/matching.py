@@ -59,7 +59,7 @@ _FAMILY = re.compile(r"^[a-z]*")
 
 def can_respond(fixture: Fixture, wanted: RequestKey) -> bool:
     """Whether a fixture's response fits such a request at all; an HTTP error is the same in all forms."""
-    if fixture.asked.dialect != wanted.dialect:
+    if fixture.request_key.dialect != wanted.dialect:
         return False
     return fixture.record.streamed or wanted.form is Form.WHOLE or fixture.status >= BAD_STATUS
 
@@ -69,7 +69,7 @@ def distance(fixture: Fixture, wanted: RequestKey, shared_calls: int) -> tuple[i
 
     `shared_calls`: how many calls both conversations have so far.
     """
-    later = wanted.results - fixture.asked.results
+    later = wanted.results - fixture.request_key.results
     return (
         fixture.status >= BAD_STATUS,
         _model_distance(names_of(fixture), wanted.model),
@@ -77,7 +77,7 @@ def distance(fixture: Fixture, wanted: RequestKey, shared_calls: int) -> tuple[i
         abs(later),
         -shared_calls,
         _tool_distance(fixture, wanted.tools),
-        fixture.asked.words != wanted.words,
+        fixture.request_key.words != wanted.words,
         form_of(fixture) is not wanted.form,
     )
 
@@ -109,7 +109,7 @@ def form_of(fixture: Fixture) -> Form:
 
 def names_of(fixture: Fixture) -> list[str]:
     """The names of a fixture's model: the requested one, and that of the response."""
-    return [name for name in (fixture.asked.model, fixture.record.model) if name]
+    return [name for name in (fixture.request_key.model, fixture.record.model) if name]
 
 
 def _model_distance(names: Sequence[str], wanted: str | None) -> int:
@@ -477,7 +477,7 @@ class Matcher:
 
         def rank(one: Fixture) -> tuple[int | bool, ...]:
             far = distance(one, wanted, self._shared_calls(one, calls))
-            return not can_respond(one, wanted), one.asked.dialect != wanted.dialect, *far
+            return not can_respond(one, wanted), one.request_key.dialect != wanted.dialect, *far
 
         return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.fixtures, key=rank)[:NEAR])
 
@@ -490,7 +490,7 @@ class Matcher:
         """The key of each fixture's request, by the fixture's identity."""
         keys = {}
         for one in self.fixtures:
-            wanted = asked_read.read(one.path, one.request) or one.asked
+            wanted = asked_read.read(one.path, one.request) or one.request_key
             keys[id(one)] = _key(wanted, one.request)
         return keys
 
@@ -539,16 +539,16 @@ class _Request(NamedTuple):
         recorded = parse(self.redact(fixture.request_body, TextMode.KEEP))
         request = parse(self.redact(self.body, fixture.text))
         where = parting(recorded, request, parse(self.body))
-        if where is None and fixture.asked.form is not self.wanted.form:
-            return Parting("form", fixture.asked.form, self.wanted.form)
-        if where is None and fixture.asked.model != self.wanted.model:
-            return parting({"model": fixture.asked.model}, {"model": self.wanted.model})
+        if where is None and fixture.request_key.form is not self.wanted.form:
+            return Parting("form", fixture.request_key.form, self.wanted.form)
+        if where is None and fixture.request_key.model != self.wanted.model:
+            return parting({"model": fixture.request_key.model}, {"model": self.wanted.model})
         return where
 
     def why_not(self, fixture: Fixture) -> str:
         """Why a fixture does not match it."""
-        if fixture.asked.dialect != self.wanted.dialect:
-            return f"uses another protocol, {fixture.asked.dialect} ({', '.join(names_of(fixture)[:1])})"
+        if fixture.request_key.dialect != self.wanted.dialect:
+            return f"uses another protocol, {fixture.request_key.dialect} ({', '.join(names_of(fixture)[:1])})"
         if not can_respond(fixture, self.wanted):
             return f"was not streamed; the request asks for {self.wanted.form}"
         return f"differs at {self.parting(fixture)}"

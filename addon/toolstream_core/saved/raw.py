@@ -102,7 +102,7 @@ def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) 
     return Exchange(
         facts=facts,
         chunks=one.chunks,
-        secrets=request_secrets(message.asked.items(), message.path),
+        secrets=request_secrets(message.request_headers.items(), message.path),
         unwrapped=one.removed,
         lost=_OF_OBJECTS if one.objects else _NOTHING,
         findings=() if one.joined is None else (JOINED_EVENTS.found(one.joined, why),),

@@ -98,7 +98,7 @@ class Chunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TurnFrame:
     """One frame of a body, with the chunks that begin in it."""
 
     frame: Frame
@@ -123,26 +123,26 @@ class Framing:
         self._array = isinstance(framer, ArrayFramer)
         self._writer = writer_for(framer)
 
-    def is_required(self, piece: Piece) -> bool:
-        """Whether `piece` must stay: the end of an array."""
-        return self._array and not piece.counts
+    def is_required(self, part: TurnFrame) -> bool:
+        """Whether `part` must stay: the end of an array."""
+        return self._array and not part.counts
 
-    def rewritten(self, piece: Piece, payload: Json) -> Piece:
-        """`piece` with other JSON. A chunk that began inside the old bytes begins with the next frame."""
-        frame = piece.frame
+    def rewritten(self, part: TurnFrame, payload: Json) -> TurnFrame:
+        """`part` with other JSON. A chunk that began inside the old bytes begins with the next frame."""
+        old = part.frame
         if self._writer is None:
             data = encoded(payload)
-            new = Frame(data, frame.number, data)
+            new = Frame(data, old.number, data)
         else:
-            new = self._writer.rewrite(frame, payload)
-        return Piece(new, piece.chunk_starts if new.raw == frame.raw else piece.chunk_starts[:1])
+            new = self._writer.rewrite(old, payload)
+        return TurnFrame(new, part.chunk_starts if new.raw == old.raw else part.chunk_starts[:1])
 
-    def joined(self, pieces: Sequence[Piece]) -> list[Chunk]:
+    def joined(self, parts: Sequence[TurnFrame]) -> list[Chunk]:
         """The body in its chunks."""
         chunks: list[Chunk] = []
-        for piece in pieces:
-            raw = self._with_lead(piece, first=not chunks)
-            chunk_starts = [start for start in piece.chunk_starts if start.offset < len(raw)]
+        for part in parts:
+            raw = self._with_lead(part, first=not chunks)
+            chunk_starts = [start for start in part.chunk_starts if start.offset < len(raw)]
             if not chunks and (not chunk_starts or chunk_starts[0].offset):
                 chunk_starts.insert(0, ChunkStart(0, 0))
             ends = [*(start.offset for start in chunk_starts), len(raw)]
@@ -153,26 +153,26 @@ class Framing:
             ]
         return chunks
 
-    def _with_lead(self, piece: Piece, *, first: bool) -> bytes:
+    def _with_lead(self, part: TurnFrame, *, first: bool) -> bytes:
         """The bytes of a frame; in an array, with the bracket or the comma before it."""
-        raw = piece.frame.raw
-        lead = _LEAD.match(raw) if self._array and piece.counts else None
+        raw = part.frame.raw
+        lead = _LEAD.match(raw) if self._array and part.counts else None
         if lead is None or (b"[" in lead[0]) is first:
             return raw
         return (b"[" if first else b",\r\n") + raw[lead.end() :]
 
 
-def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
+def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[TurnFrame, ...]]:
     """A body's framing and its frames; a body without a known framing is one frame."""
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
     chosen = choose(content_type, body[:MAX_HEAD], ended=True)
     framer = DocumentFramer() if chosen is None or chosen is NOT_OURS else chosen
     frames = [*framer.feed(body), *framer.feed(b"")] if body else []
-    return Framing(framer), tuple(_pieces(frames, taken))
+    return Framing(framer), tuple(_turn_frames(frames, taken))
 
 
-def _pieces(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[Piece]:
+def _turn_frames(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[TurnFrame]:
     starts: list[ChunkStart] = []
     at = 0
     for chunk in chunks:
@@ -185,13 +185,13 @@ def _pieces(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[Piece]
         while taken < len(starts) and starts[taken].offset < end:
             mine.append(ChunkStart(starts[taken].offset - begin, starts[taken].after))
             taken += 1
-        yield Piece(frame, tuple(mine))
+        yield TurnFrame(frame, tuple(mine))
         begin = end
 
 
-def in_own_chunk(piece: Piece) -> Piece:
-    """`piece` as one chunk that comes without delay."""
-    return replace(piece, chunk_starts=(ChunkStart(0, 0),))
+def in_own_chunk(part: TurnFrame) -> TurnFrame:
+    """`part` as one chunk that comes without delay."""
+    return replace(part, chunk_starts=(ChunkStart(0, 0),))
 
 
 @dataclass(frozen=True)
@@ -202,14 +202,14 @@ class Turn:
     """The flow's place in the file it came from, from 0."""
     exchange: StreamFacts
     framing: Framing
-    pieces: tuple[Piece, ...]
+    frames: tuple[TurnFrame, ...]
     broken: str | None = None
     """The error with which the connection broke; `None` where it did not."""
 
     @cached_property
     def chunks(self) -> list[Chunk]:
         """The decoded body."""
-        return self.framing.joined(self.pieces)
+        return self.framing.joined(self.frames)
 
     @cached_property
     def digest(self) -> str:
@@ -223,11 +223,11 @@ class Turn:
     @property
     def events(self) -> int:
         """Frames that carry data."""
-        return sum(piece.counts for piece in self.pieces)
+        return sum(part.counts for part in self.frames)
 
-    def with_frames(self, pieces: Iterable[Piece]) -> Turn:
+    def with_frames(self, parts: Iterable[TurnFrame]) -> Turn:
         """The same response with other frames."""
-        return replace(self, pieces=tuple(pieces))
+        return replace(self, frames=tuple(parts))
 
     def with_request(self, request: Json) -> Turn:
         """The same response to another request."""
@@ -258,7 +258,7 @@ def events(candidate: Candidate) -> int:
 
 def size(candidate: Candidate) -> int:
     """Bytes of all bodies."""
-    return sum(piece.size for one in candidate for piece in one.pieces)
+    return sum(part.size for one in candidate for part in one.frames)
 
 
 def digest(candidate: Candidate) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.shrinking.candidate import Candidate, Path, Piece, Turn
+    from toolstream_core.shrinking.candidate import Candidate, Path, Turn, TurnFrame
 
 
 type Cursor = tuple[int, ...]
@@ -71,28 +71,28 @@ class Numbering:
         """Find them in `turn`."""
         self._framing = turn.framing
         seen: dict[Path, list[int]] = defaultdict(list)
-        for piece in turn.pieces:
-            for path, number in _numbers(piece.frame.json):
+        for part in turn.frames:
+            for path, number in _numbers(part.frame.json):
                 seen[places(path)].append(number)
         self._counts = {path: numbers[0] for path, numbers in seen.items() if _counts(numbers)}
         self._indexes = {path for path, numbers in seen.items() if _is_index(path, numbers)}
 
-    def variants(self, kept: Sequence[Piece]) -> list[list[Piece]]:
+    def variants(self, kept: Sequence[TurnFrame]) -> list[list[TurnFrame]]:
         """`kept` with its numbers closed up, and as it is; only once if both are equal."""
         renumbered = self._renumbered(kept)
         return [renumbered] if renumbered == list(kept) else [renumbered, list(kept)]
 
-    def _renumbered(self, kept: Sequence[Piece]) -> list[Piece]:
+    def _renumbered(self, kept: Sequence[TurnFrame]) -> list[TurnFrame]:
         remaining: dict[Path, set[int]] = defaultdict(set)
-        for piece in kept:
-            for path, number in _numbers(piece.frame.json):
+        for part in kept:
+            for path, number in _numbers(part.frame.json):
                 remaining[places(path)].add(number)
         ranks = {path: {old: new for new, old in enumerate(sorted(remaining[path]))} for path in self._indexes}
         counts = dict(self._counts)
-        return [self._numbered(piece, ranks, counts) for piece in kept]
+        return [self._numbered(part, ranks, counts) for part in kept]
 
-    def _numbered(self, piece: Piece, ranks: dict[Path, dict[int, int]], counts: dict[Path, int]) -> Piece:
-        new = old = piece.frame.json
+    def _numbered(self, part: TurnFrame, ranks: dict[Path, dict[int, int]], counts: dict[Path, int]) -> TurnFrame:
+        new = old = part.frame.json
         for path, number in _numbers(old):
             place = places(path)
             if place in ranks:
@@ -104,7 +104,7 @@ class Numbering:
                 continue
             if expected != number:
                 new = put(new, path, expected)
-        return piece if new is old else self._framing.rewritten(piece, new)
+        return part if new is old else self._framing.rewritten(part, new)
 
 
 def _numbers(payload: Json) -> Iterable[tuple[Path, int]]:
@@ -126,8 +126,8 @@ def single_chunks(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
     """Each response, with each event as a chunk without delay: the network's chunks seldom matter."""
     for at in range(cursor[0] if cursor else 0, len(candidate)):
         turn = candidate[at]
-        plain = tuple(map(in_own_chunk, turn.pieces))
-        if plain != turn.pieces:
+        plain = tuple(map(in_own_chunk, turn.frames))
+        if plain != turn.frames:
             yield Proposal(with_turn(candidate, at, turn.with_frames(plain)), (at + 1,))
 
 
@@ -143,11 +143,11 @@ def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
     for at in range(last, -1, -1):
         turn = candidate[at]
         numbering = Numbering(turn)
-        removable = [number for number, piece in enumerate(turn.pieces) if not turn.framing.is_required(piece)]
+        removable = [number for number, part in enumerate(turn.frames) if not turn.framing.is_required(part)]
         for span in spans(len(removable), cursor[1:] if at == last else ()):
             gone = set(removable[span.begin : span.end])
-            kept = [piece for number, piece in enumerate(turn.pieces) if number not in gone]
-            if any(piece.counts for piece in kept):
+            kept = [part for number, part in enumerate(turn.frames) if number not in gone]
+            if any(part.counts for part in kept):
                 for new in numbering.variants(kept):
                     yield Proposal(with_turn(candidate, at, turn.with_frames(new)), (at, *span.resume))
 
@@ -164,7 +164,7 @@ def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
         for group in _groups(turn):
             for keep_empty in (False, True):
                 kept = _without_group(turn, group, keep_empty=keep_empty)
-                if not any(piece.counts for piece in kept):
+                if not any(part.counts for part in kept):
                     continue
                 for new in numbering.variants(kept):
                     yield Proposal(with_turn(candidate, at, turn.with_frames(new)), ())
@@ -173,16 +173,16 @@ def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 def _groups(turn: Turn) -> Sequence[_Places]:
     """The groups of a response that have more than one event and not all of them."""
     found: dict[Json, _Places] = defaultdict(dict)
-    for number, piece in enumerate(turn.pieces):
-        for path, _, value in nodes(piece.frame.json):
+    for number, part in enumerate(turn.frames):
+        for path, _, value in nodes(part.frame.json):
             key = _key(path, value)
             if key is not None:
                 found[key].setdefault(number, []).append(path)
 
     def bytes_of(group: _Places) -> int:
-        return sum(turn.pieces[number].size for number in group)
+        return sum(turn.frames[number].size for number in group)
 
-    whole = sum(piece.frame.json is not None and piece.counts for piece in turn.pieces)
+    whole = sum(part.frame.json is not None and part.counts for part in turn.frames)
     return sorted((one for one in found.values() if 1 < len(one) < whole), key=bytes_of, reverse=True)
 
 
@@ -195,15 +195,15 @@ def _key(path: Path, value: Json) -> Json:
     return (places(path), value) if type(value) is int and name.endswith("index") else None
 
 
-def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[Piece]:
-    kept: list[Piece] = []
-    for number, piece in enumerate(turn.pieces):
+def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[TurnFrame]:
+    kept: list[TurnFrame] = []
+    for number, part in enumerate(turn.frames):
         if number not in group:
-            kept.append(piece)
+            kept.append(part)
             continue
-        payload = _without_entries(piece.frame.json, group[number], keep_empty=keep_empty)
+        payload = _without_entries(part.frame.json, group[number], keep_empty=keep_empty)
         if payload is not None:
-            kept.append(turn.framing.rewritten(piece, payload))
+            kept.append(turn.framing.rewritten(part, payload))
     return kept
 
 

@@ -131,8 +131,8 @@ def _is_over(record: Record, original: Record) -> bool:
 
 def _is_framed(turn: Turn, original_turn: Turn) -> bool:
     """Whether the first and the last event are still of the same kind as those of the original."""
-    new = [piece.frame for piece in turn.pieces if piece.counts]
-    old = [piece.frame for piece in original_turn.pieces if piece.counts]
+    new = [part.frame for part in turn.frames if part.counts]
+    old = [part.frame for part in original_turn.frames if part.counts]
     ends = ((new[0], old[0]), (new[-1], old[-1])) if new and old else ()
     return bool(new) == bool(old) and all(_kind(one) == _kind(other) for one, other in ends)
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent, Json
-    from toolstream_core.shrinking.candidate import Candidate, Path, Piece, Shape, Turn
+    from toolstream_core.shrinking.candidate import Candidate, Path, Shape, Turn, TurnFrame
     from toolstream_core.shrinking.events import Cursor
 
 
 class Part(NamedTuple):
     """One event's part of a text."""
 
-    piece: int
+    place: int
     """Its place in the response's frames."""
     path: Path
     """Where it is in the event's JSON."""
@@ -76,7 +76,7 @@ class _ChannelSink(Sink):
     def __init__(self, turn: Turn) -> None:
         """Events have the numbers of the frames of `turn` with data."""
         self.channels: dict[object, Channel] = {}
-        self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
+        self._numbers = [number for number, part in enumerate(turn.frames) if part.counts]
 
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         if event.frame.number >= len(self._numbers):
@@ -115,21 +115,21 @@ def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
         yield [parts[at : at + 2]]
 
 
-def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[Piece]:
+def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[TurnFrame]:
     """The frames, with each group merged into its first part, or into its last where the text is cumulative."""
     texts: dict[int, tuple[Part, str]] = {}
     gone: set[int] = set()
     for group in groups:
         keeper, *others = reversed(group) if channel.cumulative else group
-        texts[keeper.piece] = (keeper, keeper.text if channel.cumulative else "".join(part.text for part in group))
-        gone.update(part.piece for part in others)
-    kept: list[Piece] = []
-    for number, piece in enumerate(turn.pieces):
+        texts[keeper.place] = (keeper, keeper.text if channel.cumulative else "".join(part.text for part in group))
+        gone.update(part.place for part in others)
+    kept: list[TurnFrame] = []
+    for number, turn_frame in enumerate(turn.frames):
         if number in texts:
             part, text = texts[number]
-            kept.append(turn.framing.rewritten(piece, put(piece.frame.json, part.path, text)))
+            kept.append(turn.framing.rewritten(turn_frame, put(turn_frame.frame.json, part.path, text)))
         elif number not in gone:
-            kept.append(piece)
+            kept.append(turn_frame)
     return kept
 
 
@@ -183,20 +183,20 @@ def _fewer_words(text: str) -> Iterator[str]:
 def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
     """The response with another text, spread over the parts in proportion to the old one."""
     old = channel.text
-    pieces = list(turn.pieces)
-    for number, piece in enumerate(pieces):
-        payload = piece.frame.json
+    parts = list(turn.frames)
+    for number, turn_frame in enumerate(parts):
+        payload = turn_frame.frame.json
         new = mapped(payload, lambda one: text if one == old and old else one) if payload is not ABSENT else payload
         if new is not payload:
-            pieces[number] = turn.framing.rewritten(piece, new)
+            parts[number] = turn.framing.rewritten(turn_frame, new)
     begin = 0
     for part in channel.parts:
         end = len(part.text) if channel.cumulative else begin + len(part.text)
         share = text[_scaled(begin, old, text) : _scaled(end, old, text)]
-        piece = pieces[part.piece]
-        pieces[part.piece] = turn.framing.rewritten(piece, put(piece.frame.json, part.path, share))
+        turn_frame = parts[part.place]
+        parts[part.place] = turn.framing.rewritten(turn_frame, put(turn_frame.frame.json, part.path, share))
         begin = 0 if channel.cumulative else end
-    return turn.with_frames(pieces)
+    return turn.with_frames(parts)
 
 
 def _scaled(place: int, old: str, new: str) -> int:
@@ -208,7 +208,7 @@ type Required = Mapping[Shape, frozenset[str]]
 
 
 class _Place(NamedTuple):
-    piece: int
+    number: int
     path: Path
     value: Json
 
@@ -218,8 +218,8 @@ def required_fields(original: Candidate) -> Required:
     found: dict[Shape, frozenset[str]] = {}
     for turn in original:
         arguments = _arguments(turn)
-        for piece in turn.pieces:
-            for shape, value in _objects(piece.frame.json, arguments):
+        for part in turn.frames:
+            for shape, value in _objects(part.frame.json, arguments):
                 found[shape] = found.get(shape, frozenset(value)) & frozenset(value)
     return found
 
@@ -279,8 +279,8 @@ def _kind(shape: Shape, value: dict[str, Json]) -> Shape:
 def _fields_of(turn: Turn) -> list[tuple[Shape, list[_Place]]]:
     """Fields and array entries by their shape, those with the most bytes first."""
     found: dict[Shape, list[_Place]] = defaultdict(list)
-    for number, piece in enumerate(turn.pieces):
-        for path, shape, value in nodes(piece.frame.json):
+    for number, part in enumerate(turn.frames):
+        for path, shape, value in nodes(part.frame.json):
             if path:
                 found[shape].append(_Place(number, path, value))
 
@@ -294,7 +294,7 @@ def _optional(place: _Place, turn: Turn, needed: Required) -> bool:
     *above, last = place.path
     if isinstance(last, int):
         return True
-    payload = turn.pieces[place.piece].frame.json
+    payload = turn.frames[place.number].frame.json
     shape = next(shape for path, shape, _ in nodes(payload) if path == place.path)
     return bool(above or last) and last not in needed.get(shape[:-1], frozenset())
 
@@ -320,11 +320,11 @@ def _removed(payload: Json, place: _Place) -> Json:
 
 
 def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Json]) -> Turn:
-    pieces = list(turn.pieces)
+    parts = list(turn.frames)
     for place in reversed(places):  # from the back, so that places in arrays still hold
-        piece = pieces[place.piece]
-        pieces[place.piece] = turn.framing.rewritten(piece, edit(piece.frame.json, place))
-    return turn.with_frames(pieces)
+        part = parts[place.number]
+        parts[place.number] = turn.framing.rewritten(part, edit(part.frame.json, place))
+    return turn.with_frames(parts)
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -347,8 +347,8 @@ def shorter_strings(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 def _payloads(candidate: Candidate) -> Iterator[Json]:
     for turn in candidate:
         yield turn.exchange.request
-        for piece in turn.pieces:
-            yield piece.frame.json
+        for part in turn.frames:
+            yield part.frame.json
 
 
 def _strings(candidate: Candidate) -> Iterator[str]:
@@ -390,14 +390,14 @@ def _renamed(turn: Turn, old: str, new: str) -> Turn:
         return new if text == old else text
 
     asked = turn.exchange.request
-    pieces = list(turn.pieces)
-    for number, piece in enumerate(pieces):
-        payload = piece.frame.json
+    parts = list(turn.frames)
+    for number, part in enumerate(parts):
+        payload = part.frame.json
         other = payload if payload is ABSENT else mapped(payload, change)
         if other is not payload:
-            pieces[number] = turn.framing.rewritten(piece, other)
+            parts[number] = turn.framing.rewritten(part, other)
     exchange = replace(turn.exchange, request=asked if asked is ABSENT else mapped(asked, change))
-    return replace(turn, exchange=exchange, pieces=tuple(pieces))
+    return replace(turn, exchange=exchange, frames=tuple(parts))
 
 
 _LONG = 16

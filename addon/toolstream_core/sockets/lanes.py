@@ -40,17 +40,17 @@ class Lanes[A]:
         self._started: set[str] = set()
         """Lanes whose first response has begun to arrive."""
 
-    def asked(self, raw: bytes) -> A | None:
+    def read_request(self, raw: bytes) -> A | None:
         """The response that a client's message requests, if it does."""
-        request = None if self._is_media(raw) else self._talk.asked(parse(raw))
+        request = None if self._is_media(raw) else self._talk.read_request(parse(raw))
         response = None if request is None else self._opened(request)
         if request is not None and response is not None and request.start is Start.LATER:
             self._talk.withdraw()
         return response
 
-    def answered(self, raw: bytes) -> Part[A] | None:
+    def read_event(self, raw: bytes) -> Part[A] | None:
         """The response that a provider's message belongs to; `None` if to none."""
-        event = self._talk.answered(raw)
+        event = self._talk.read_event(raw)
         if event is None:
             return None
         if event.begins is not None:

@@ -46,7 +46,7 @@ class SavedResponse:
     """One response of a socket."""
 
     request: SocketRequest
-    asked: SavedMessage
+    request_message: SavedMessage
     """The message that asked for it, or with which it began."""
     wire: SocketWire
     messages: list[SavedMessage] = field(default_factory=list)
@@ -113,10 +113,10 @@ def taken_apart(
     lanes = Lanes(wire, wire.talk(path), begin)
     for now in messages:
         if not now.from_client:
-            part = lanes.answered(now.data)
+            part = lanes.read_event(now.data)
             if part is not None:
                 part.response.messages.append(now)
-        elif lanes.asked(now.data) is None and is_short(now.data):
+        elif lanes.read_request(now.data) is None and is_short(now.data):
             response = lanes.concerned(now.data)
             if response is not None:
                 keep(response.others, now)

@@ -20,7 +20,7 @@ def test_a_session_is_set_up_before_anything_is_answered() -> None:
     """The client speaks first."""
     host = GeminiLiveHost(PATH)
     assert host.opened(ABSENT) == ()
-    assert host.asked(SETUP) is None
+    assert host.read_request(SETUP) is None
     assert host.replied(SETUP, []) == Reply([{"setupComplete": {}}])
 
 
@@ -42,14 +42,14 @@ def test_a_session_is_set_up_before_anything_is_answered() -> None:
 def test_what_begins_an_answer(message: Any, contents: list[Any] | None) -> None:
     """The end of a turn, a text, or what tools gave; the request is what was said since the last one."""
     host = GeminiLiveHost(PATH)
-    host.asked(SETUP)
-    wanted = host.asked(message)
+    host.read_request(SETUP)
+    wanted = host.read_request(message)
     assert (wanted and wanted.body["contents"]) == contents
     assert host.replied(message, [""]) == Reply()
     if wanted is not None:
         assert (wanted.lane, wanted.start, wanted.body["model"]) == ("", Start.AT_ONCE, "models/gemini-live")
         assert host.sent("", b"{}") == ()
         host.over("")
-        again = host.asked({"realtimeInput": {"text": "hi"}})
+        again = host.read_request({"realtimeInput": {"text": "hi"}})
         assert again is not None
         assert again.body["contents"] == [TURN]

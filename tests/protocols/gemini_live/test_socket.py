@@ -33,7 +33,7 @@ def content(**fields: Any) -> dict[str, Any]:
 
 def answered(talk: GeminiLiveTalk, message: object) -> SocketEvent | None:
     """What the server's message is."""
-    return talk.answered(json.dumps(message, ensure_ascii=False).encode())
+    return talk.read_event(json.dumps(message, ensure_ascii=False).encode())
 
 
 def begun(talk: GeminiLiveTalk, message: object) -> SocketRequest:
@@ -47,18 +47,18 @@ def begun(talk: GeminiLiveTalk, message: object) -> SocketRequest:
 def test_an_answer_is_asked_for_by_the_setup_and_what_was_said_since_the_last() -> None:
     """Turns, results and text, without sound; google-genai writes snake case."""
     talk = GeminiLiveTalk(PATH)
-    assert talk.asked({"setup": {**SETUP, "system_instruction": "Be kind.", "generationConfig": {}}}) is None
+    assert talk.read_request({"setup": {**SETUP, "system_instruction": "Be kind.", "generationConfig": {}}}) is None
     assert answered(talk, {"setupComplete": {}}) is None
     spoken = {"inlineData": {"mimeType": "audio/pcm", "data": "UklG"}}
-    assert talk.asked({"client_content": {"turns": [{"role": "user", "parts": [spoken]}]}}) is None
-    talk.asked({"realtimeInput": {"text": "And tomorrow?"}})
+    assert talk.read_request({"client_content": {"turns": [{"role": "user", "parts": [spoken]}]}}) is None
+    talk.read_request({"realtimeInput": {"text": "And tomorrow?"}})
     head = {**SETUP, "systemInstruction": "Be kind."}
     silent = {"role": "user", "parts": [{"inlineData": {"mimeType": "audio/pcm"}}]}
     text = {"role": "user", "parts": [{"text": "And tomorrow?"}]}
     assert begun(talk, CALL).body == {**head, "contents": [silent, text], "stream": True}
     result = {"id": "call_1", "name": "f", "response": {"ok": True}}
-    talk.asked({"tool_response": {"functionResponses": [result]}})
-    talk.asked({"contextUpdate": {"tools": {"tools": []}}})
+    talk.read_request({"tool_response": {"functionResponses": [result]}})
+    talk.read_request({"contextUpdate": {"tools": {"tools": []}}})
     given = {"role": "user", "parts": [{"functionResponse": result}]}
     assert begun(talk, words("Mild.")).body == {**head, "tools": [], "contents": [given], "stream": True}
 
@@ -118,7 +118,7 @@ def test_what_is_never_answered_is_bounded() -> None:
     """However long the session."""
     talk = GeminiLiveTalk(PATH)
     for number in range(2 * MAX_CONTENTS):
-        talk.asked({"realtimeInput": {"text": str(number)}})
+        talk.read_request({"realtimeInput": {"text": str(number)}})
     contents = begun(talk, words("Well.")).body["contents"]
     assert [one["parts"][0]["text"] for one in contents] == [str(MAX_CONTENTS + at) for at in range(MAX_CONTENTS)]
 
@@ -138,8 +138,8 @@ def test_sound_and_pictures_are_neither_parsed_nor_kept(message: str, media: boo
     """They come many times a second; such a message is about no answer under way."""
     assert is_media(message.encode()) is media
     lanes = Lanes(GEMINI_LIVE_SOCKET, GeminiLiveTalk(PATH), lambda request: len(request.body["contents"]))
-    lanes.answered(json.dumps(words("Hi")).encode())
-    assert lanes.asked(message.encode()) is None
+    lanes.read_event(json.dumps(words("Hi")).encode())
+    assert lanes.read_request(message.encode()) is None
     assert lanes.concerned(message.encode()) == (None if media else 0)
 
 

@@ -41,10 +41,10 @@ def test_a_session_is_as_it_was_recorded_and_as_the_client_wants_it() -> None:
     session = created["session"]
     assert (session["model"], session["instructions"], session["tools"]) == ("gpt-realtime", "Be kind.", [])
     update = {"type": "session.update", "session": {"type": "realtime", "tools": TOOLS, "max_output_tokens": 9}}
-    assert host.asked(update) is None
+    assert host.read_request(update) is None
     [updated] = said(host.replied(update, []).messages)
     assert updated == {"type": "session.updated", "session": {**session, "tools": TOOLS, "max_output_tokens": 9}}
-    wanted = host.asked({"type": "response.create"})
+    wanted = host.read_request({"type": "response.create"})
     assert wanted is not None
     assert (wanted.body["instructions"], wanted.body["tools"]) == ("Be kind.", TOOLS)
 
@@ -53,7 +53,7 @@ def test_nothing_is_made_up_where_nothing_was_recorded() -> None:
     """A request has what the client said."""
     host = RealtimeHost(PATH)
     host.opened(ABSENT)
-    wanted = host.asked({"type": "response.create", "event_id": "event_a"})
+    wanted = host.read_request({"type": "response.create", "event_id": "event_a"})
     assert wanted is not None
     assert wanted.body == {"model": "gpt-realtime", "input": [], "stream": True}
     assert (wanted.lane, wanted.start, wanted.event) == ("", Start.AT_ONCE, "event_a")
@@ -63,7 +63,7 @@ def test_items_follow_each_other() -> None:
     """Those of the client and those of responses; a request has the client's since the last response."""
     host = RealtimeHost(PATH)
     create = {"type": "conversation.item.create", "item": TEXT}
-    host.asked(create)
+    host.read_request(create)
     added, done = said(host.replied(create, []).messages)
     assert (added["type"], done["type"]) == ("conversation.item.added", "conversation.item.done")
     assert (
@@ -71,7 +71,7 @@ def test_items_follow_each_other() -> None:
         == done["item"]
         == {**TEXT, "object": "realtime.item", "id": added["item"]["id"], "status": "completed"}
     )
-    first = host.asked({"type": "response.create"})
+    first = host.read_request({"type": "response.create"})
     assert first is not None
     assert first.body["input"] == [TEXT]
     host.sent("", json.dumps({"type": "response.created", "response": RESPONSE}).encode())
@@ -80,7 +80,7 @@ def test_items_follow_each_other() -> None:
         expected = {"type": f"conversation.item.{kind}", "item": ITEM, "previous_item_id": added["item"]["id"]}
         assert of_response == expected
     assert said(host.replied(create, []).messages)[0]["previous_item_id"] == "item_f"
-    second = host.asked({"type": "response.create"})
+    second = host.read_request({"type": "response.create"})
     assert second is not None
     assert (second.body["input"], second.body["previous_response_id"]) == ([], "resp_1")
 
@@ -89,14 +89,14 @@ def test_a_response_beside_the_conversation_has_a_lane_of_its_own() -> None:
     """Its items are none of the conversation's, and its metadata tell it apart."""
     host = RealtimeHost(PATH)
     own = {"conversation": "none", "metadata": {"topic": "a"}, "input": [TEXT]}
-    wanted = [host.asked({"type": "response.create", "response": own}) for _ in range(2)]
+    wanted = [host.read_request({"type": "response.create", "response": own}) for _ in range(2)]
     lanes = {one.lane for one in wanted if one is not None}
     assert len(lanes - {""}) == 2
     assert [one.body["metadata"] for one in wanted if one is not None] == [{"topic": "a"}] * 2
     lane = lanes.pop()
     host.sent(lane, json.dumps({"type": "response.created", "response": RESPONSE}).encode())
     assert host.sent(lane, json.dumps({"type": "response.output_item.done", "item": ITEM}).encode()) == ()
-    conversations = host.asked({"type": "response.create"})
+    conversations = host.read_request({"type": "response.create"})
     assert conversations is not None
     assert "previous_response_id" not in conversations.body
 

@@ -21,7 +21,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
 def created(talk: RealtimeTalk, response_id: str, **more: Any) -> SocketRequest:
     """What the response was asked for that begins now."""
     response = {"id": response_id, "object": "realtime.response", **more}
-    event = talk.answered(json.dumps({"type": "response.created", "event_id": "e", "response": response}).encode())
+    event = talk.read_event(json.dumps({"type": "response.created", "event_id": "e", "response": response}).encode())
     assert event is not None
     assert event.begins is not None
     assert event.lane == event.begins.lane == response_id
@@ -31,18 +31,18 @@ def created(talk: RealtimeTalk, response_id: str, **more: Any) -> SocketRequest:
 def test_a_response_is_asked_for_by_the_session_and_the_items_before_it() -> None:
     """The session's model and tools, then the items since the last response; no sound is kept."""
     talk = RealtimeTalk(PATH)
-    talk.answered(json.dumps({"type": "session.created", "session": {"instructions": "Be kind."}}).encode())
-    talk.asked({"type": "session.update", "session": {"tools": TOOLS}})
+    talk.read_event(json.dumps({"type": "session.created", "session": {"instructions": "Be kind."}}).encode())
+    talk.read_request({"type": "session.update", "session": {"tools": TOOLS}})
     spoken = {"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "UklG"}]}
-    talk.asked({"type": "conversation.item.create", "item": spoken})
-    wanted = talk.asked({"type": "response.create"})
+    talk.read_request({"type": "conversation.item.create", "item": spoken})
+    wanted = talk.read_request({"type": "response.create"})
     session = {"model": "gpt-realtime", "instructions": "Be kind.", "tools": TOOLS}
     silent = {**spoken, "content": [{"type": "input_audio"}]}
     begun = created(talk, "r1")
     assert begun.body == {**session, "input": [silent], "stream": True}
     assert wanted is not None
     assert (wanted.start, begun.start, wanted.body) == (Start.LATER, Start.SAID, begun.body)
-    talk.asked({"type": "conversation.item.create", "item": RESULT})
+    talk.read_request({"type": "conversation.item.create", "item": RESULT})
     again = {**session, "input": [RESULT], "previous_response_id": "r1", "stream": True}
     assert created(talk, "r2").body == again
 
@@ -51,10 +51,10 @@ def test_a_response_beside_the_conversation_has_an_input_of_its_own() -> None:
     """It is told apart by its metadata; the conversation goes on behind the response before it."""
     talk = RealtimeTalk(PATH)
     created(talk, "r1")
-    talk.asked({"type": "conversation.item.create", "item": RESULT})
-    talk.asked({"type": "response.create"})
+    talk.read_request({"type": "conversation.item.create", "item": RESULT})
+    talk.read_request({"type": "response.create"})
     own = {"conversation": "none", "metadata": {"topic": "a"}, "input": [{"type": "message"}], "instructions": "Sort."}
-    talk.asked({"type": "response.create", "response": own})
+    talk.read_request({"type": "response.create", "response": own})
     beside = created(talk, "r2", metadata={"topic": "a"})
     head = {"model": "gpt-realtime", "stream": True}
     assert beside.body == {**head, "instructions": "Sort.", "input": [{"type": "message"}]}
@@ -64,8 +64,10 @@ def test_a_response_beside_the_conversation_has_an_input_of_its_own() -> None:
 def test_a_response_that_is_not_asked_of_the_server_is_forgotten() -> None:
     """The next one that is created answers another request."""
     talk = RealtimeTalk(PATH)
-    talk.asked({"type": "response.create", "response": {"instructions": "Sort."}})
-    wanted = talk.asked({"type": "response.create", "event_id": "event_b", "response": {"instructions": "Sing."}})
+    talk.read_request({"type": "response.create", "response": {"instructions": "Sort."}})
+    wanted = talk.read_request(
+        {"type": "response.create", "event_id": "event_b", "response": {"instructions": "Sing."}}
+    )
     assert wanted is not None
     assert (wanted.event, wanted.body["instructions"]) == ("event_b", "Sing.")
     talk.withdraw()
@@ -93,7 +95,7 @@ def test_which_response_a_message_belongs_to(message: object, event: SocketEvent
     """By its id; messages of the session belong to none, and neither do errors, which name none."""
     talk = RealtimeTalk(PATH)
     created(talk, "r1")
-    assert talk.answered(json.dumps(message, ensure_ascii=False).encode()) == event
+    assert talk.read_event(json.dumps(message, ensure_ascii=False).encode()) == event
 
 
 def test_a_response_that_is_created_again_is_the_same() -> None:
@@ -101,8 +103,8 @@ def test_a_response_that_is_created_again_is_the_same() -> None:
     talk = RealtimeTalk("/openai/realtime?deployment=mine")
     assert created(talk, "r1").body["model"] == "mine"
     again = json.dumps({"type": "response.created", "response": {"id": "r1"}}).encode()
-    assert talk.answered(again) == SocketEvent("r1")
-    talk.answered(json.dumps({"type": "response.done", "response": {"id": "r1"}}).encode())
+    assert talk.read_event(again) == SocketEvent("r1")
+    talk.read_event(json.dumps({"type": "response.done", "response": {"id": "r1"}}).encode())
     created(talk, "r1")
 
 
@@ -110,7 +112,7 @@ def test_what_is_never_answered_is_bounded() -> None:
     """However long the session."""
     talk = RealtimeTalk(PATH)
     for number in range(2 * MAX_ITEMS):
-        talk.asked({"type": "conversation.item.create", "item": {"type": "message", "id": str(number)}})
+        talk.read_request({"type": "conversation.item.create", "item": {"type": "message", "id": str(number)}})
         created(talk, f"r{number}", conversation_id=None) if number < MAX_ITEMS else None
     assert len(created(talk, "last").body["input"]) == MAX_ITEMS
 

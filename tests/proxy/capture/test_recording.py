@@ -116,7 +116,7 @@ def test_an_answer_that_was_asked_for_otherwise() -> None:
     response = http.Response.make(200, b"{}", {"content-type": "application/json"})
     asked = flow.request.copy()
     asked.content = b'{"stream":false}'
-    one.answered(response, asked)
+    one.response_started(response, asked)
     one.end(flow, None, None, differs=False)
     assert listed.ending is not None
     assert listed.upstream == [(b"{}", "")]

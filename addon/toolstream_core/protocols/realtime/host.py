@@ -56,9 +56,9 @@ class RealtimeHost(RealtimeTalk):
         return [self._event("session.created", session=self._described)]
 
     @override
-    def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: a response begins with what asks for it."""
-        if super().asked(message) is None:
+    def read_request(self, message: Json) -> SocketRequest | None:
+        """See `SocketTalk.read_request`: a response begins with what asks for it."""
+        if super().read_request(message) is None:
             return None
         event, own = self._creates.pop()
         body = self._body(own)
@@ -120,7 +120,7 @@ class RealtimeHost(RealtimeTalk):
             kind, why = "invalid_request_error", "Cancellation failed: no active response found"
             event = json_access.get(message, "event_id")
             error = {"type": kind, "code": "response_cancel_not_active", "message": why}
-            wrong = SocketError(ErrorKind.INVALID, 400, said=error, event=event if isinstance(event, str) else "")
+            wrong = SocketError(ErrorKind.INVALID, 400, given=error, event=event if isinstance(event, str) else "")
             return Reply([realtime_error(wrong)])
         details = {"type": "cancelled", "reason": "client_cancelled"}
         cancelled = {"object": "realtime.response", **response.cancelled("cancelled"), "status_details": details}

@@ -56,8 +56,8 @@ class RealtimeTalk:
         self._last: str | None = None
         """The last response that is a part of the conversation."""
 
-    def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: the server announces each response, also one that was not requested.
+    def read_request(self, message: Json) -> SocketRequest | None:
+        """See `SocketTalk.read_request`: the server announces each response, also one that was not requested.
 
         A request that is not forwarded to the server has its own lane.
         """
@@ -78,8 +78,8 @@ class RealtimeTalk:
         """See `SocketTalk.withdraw`."""
         self._creates.pop()
 
-    def answered(self, raw: bytes) -> SocketEvent | None:
-        """See `SocketTalk.answered`. Deltas, audio above all, are not parsed."""
+    def read_event(self, raw: bytes) -> SocketEvent | None:
+        """See `SocketTalk.read_event`. Deltas, audio above all, are not parsed."""
         found = _TYPE.search(raw)
         kind = found[1] if found else b""
         if kind.endswith(b".delta") and (lane := _LANE.search(raw)):

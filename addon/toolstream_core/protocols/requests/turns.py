@@ -22,12 +22,12 @@ def results(request: Json) -> int:
 
 def words(request: Json) -> str:
     """The last user message; `""` if unknown."""
-    return next(_said(request, reversed(list(_entries(request)))), "")
+    return next(_prompts(request, reversed(list(_entries(request)))), "")
 
 
 def opening(request: Json) -> str:
     """The first user message; `""` if unknown."""
-    return next(_said(request, _entries(request)), "")
+    return next(_prompts(request, _entries(request)), "")
 
 
 def after_last_response(request: Json) -> dict[str, Json]:
@@ -47,7 +47,7 @@ def _is_response(entry: Json) -> bool:
     return isinstance(kind, str) and (kind.endswith("_call") or kind == "reasoning")
 
 
-def _said(request: Json, entries: Iterable[Json]) -> Iterator[str]:
+def _prompts(request: Json, entries: Iterable[Json]) -> Iterator[str]:
     """The user's texts among entries; the prompt alone where the request has one."""
     prompt = json_access.get(request, "input")
     if isinstance(prompt, str):

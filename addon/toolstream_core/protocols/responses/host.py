@@ -76,7 +76,7 @@ class ResponsesHost(ResponsesTalk):
         response = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
         if lane is None or response.ended:
             why = {"type": _INVALID, "code": "response_not_active", "message": "There is no response to cancel."}
-            return Reply([_placed(message, socket_error(SocketError(ErrorKind.INVALID, 400, said=why)))])
+            return Reply([_placed(message, socket_error(SocketError(ErrorKind.INVALID, 400, given=why)))])
         end = {"type": "response.cancelled", "response": response.cancelled("cancelled")}
         return Reply(cancelled=lane, last={**end, "sequence_number": response.number + 1})
 

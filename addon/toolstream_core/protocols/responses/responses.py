@@ -167,13 +167,16 @@ def promoted(one: Promotion) -> list[Frame]:
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
     response = payload.get("response")
     if not isinstance(response, dict):
-        return [*_said(one), one.event.frame]
+        return [*_promoted(one), one.event.frame]
     items = [_promoted_item(identity, wanted, wanted.arguments, "completed") for identity, wanted in one.calls]
     output = [*json_access.items(response.get("output")), *items]
-    return [*_said(one), one.writer.rewrite(one.event.frame, {**payload, "response": {**response, "output": output}})]
+    return [
+        *_promoted(one),
+        one.writer.rewrite(one.event.frame, {**payload, "response": {**response, "output": output}}),
+    ]
 
 
-def _said(one: Promotion) -> list[Frame]:
+def _promoted(one: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
     for at, (identity, wanted) in enumerate(one.calls):

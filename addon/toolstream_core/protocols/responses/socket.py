@@ -46,8 +46,8 @@ class ResponsesTalk:
         """Nothing of the path matters: each message names its model."""
         del path
 
-    def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: only `response.create` asks."""
+    def read_request(self, message: Json) -> SocketRequest | None:
+        """See `SocketTalk.read_request`: only `response.create` asks."""
         if not isinstance(message, dict) or message.get("type") != _CREATE:
             return None
         body = {key: value for key, value in message.items() if key not in _OF_TRANSPORT}
@@ -56,8 +56,8 @@ class ResponsesTalk:
     def withdraw(self) -> None:
         """See `SocketTalk.withdraw`: each response starts with its request."""
 
-    def answered(self, raw: bytes) -> SocketEvent | None:
-        """See `SocketTalk.answered`."""
+    def read_event(self, raw: bytes) -> SocketEvent | None:
+        """See `SocketTalk.read_event`."""
         if _LANE not in raw and _EDGE.search(raw) is None:
             return None if _OF_NO_RESPONSE.match(raw) else SocketEvent("")
         payload = parse(raw)

@@ -73,7 +73,7 @@ class Recording:
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
         self._request: http.Request | None = None
         self._arrived = _Chunks(self._upstream_sent)
-        self._went = _Chunks(self._client_got)
+        self._forwarded = _Chunks(self._client_got)
         self._lost = self._over = False
         self._due: asyncio.TimerHandle | None = None
         """The next save."""
@@ -93,9 +93,9 @@ class Recording:
     def take_client(self) -> Take:
         """Returns what takes the client's bytes, from the first on, if they may differ."""
         self._draft.compares = True
-        return partial(self._safely, self._went.add)
+        return partial(self._safely, self._forwarded.add)
 
-    def answered(self, response: http.Response, request: http.Request) -> None:
+    def response_started(self, response: http.Response, request: http.Request) -> None:
         """The provider got another request than the client's: take this request and the complete response."""
         self._head, self._request = _head(response), request
         if response.raw_content:
@@ -151,7 +151,7 @@ class Recording:
 
     def _finish(self, ended: Callable[[], Ending]) -> None:
         self._arrived.flush()
-        self._went.flush()
+        self._forwarded.flush()
         ending = ended()
         if not self._lost and self._kept(ending):
             self._worker.submit(partial(self._draft.finish, ending), self)

@@ -34,7 +34,7 @@ class Recorder(Protocol):
         """The function that takes the client's bytes."""
         ...
 
-    def answered(self, response: http.Response, request: http.Request) -> None:
+    def response_started(self, response: http.Response, request: http.Request) -> None:
         """Take the response that this one is made from."""
         ...
 
@@ -70,10 +70,10 @@ class Both:
 
         return take
 
-    def answered(self, response: http.Response, request: http.Request) -> None:
+    def response_started(self, response: http.Response, request: http.Request) -> None:
         """See `Recorder`."""
-        self._first.answered(response, request)
-        self._second.answered(response, request)
+        self._first.response_started(response, request)
+        self._second.response_started(response, request)
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
         """See `Recorder`."""
@@ -124,7 +124,7 @@ class LiveRecording:
 
         return take
 
-    def answered(self, response: http.Response, request: http.Request) -> None:
+    def response_started(self, response: http.Response, request: http.Request) -> None:
         """See `Recorder`."""
         del request
         headers = response.headers

@@ -102,7 +102,7 @@ class ViewServer:
         self._viewers += 1
         self._changed.set()
 
-    def went(self) -> None:
+    def disconnected(self) -> None:
         """A viewer disconnected."""
         self._viewers -= 1
         self._changed.set()
@@ -181,7 +181,7 @@ class _Updates(_Handler):
             self.feed.failed(error)
         finally:
             cursor.close()
-            self.server.went()
+            self.server.disconnected()
 
     @override
     def on_connection_close(self) -> None:

@@ -86,7 +86,7 @@ class SocketRelay:
             if self.served:
                 self.advance()
             return
-        part = self._lanes.answered(message.content)
+        part = self._lanes.read_event(message.content)
         if part is None:
             if (error := self.wire.stray_error(message.content)) is not None:
                 self._strayed(error)
@@ -161,7 +161,7 @@ class SocketRelay:
 
     def _on_request(self, message: WebSocketMessage, *, binary: bool) -> None:
         restored = self._restore(message.content)
-        response = self._lanes.asked(message.content)
+        response = self._lanes.read_request(message.content)
         if response is not None and response.error is not None:
             self._response(response, response.error)
             message.drop()

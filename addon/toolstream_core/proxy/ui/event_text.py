@@ -46,15 +46,21 @@ def event_lines(facts: Facts, diverges: int | None = None) -> Iterator[str]:
 
 def event_line(facts: Facts, event: TimedEvent) -> str:
     """Of one event, without its place in the response."""
-    return " | ".join(_said(facts, event.said)) or "other"
+    return " | ".join(_parts(facts, event.resolved)) or "other"
 
 
 def _only_text(event: TimedEvent) -> tuple[str, str]:
     """The lane and the text of an event that has nothing else; a comment or a blank frame has a lane too."""
-    if event.said is None:
+    if event.resolved is None:
         return "comment", ""
-    content = event.said.content
-    if event.said.resolved or content.finishes or content.error or content.end or (content.text and content.thought):
+    content = event.resolved.content
+    if (
+        event.resolved.resolved
+        or content.finishes
+        or content.error
+        or content.end
+        or (content.text and content.thought)
+    ):
         return "", ""
     if content.thought:
         return "reasoning", content.thought
@@ -70,7 +76,7 @@ def _folded(run: Sequence[tuple[TimedEvent, str, str]]) -> str:
 
 def _line(facts: Facts, event: TimedEvent, names: Sequence[str], *, diverges: bool) -> Iterator[str]:
     sign = ">" if diverges else "!" if names else " "
-    text = " | ".join(_said(facts, event.said)) if event.said is not None else "comment"
+    text = " | ".join(_parts(facts, event.resolved)) if event.resolved is not None else "comment"
     yield f"{sign}{event.number:>10} {_clock(event):>9}  {text or 'other'}"
     if names:
         yield f"{'':>23} ^ {', '.join(names)}"
@@ -82,7 +88,7 @@ def _clock(event: TimedEvent) -> str:
     return "" if event.ms is None else f"{event.ms} ms"
 
 
-def _said(facts: Facts, event: ResolvedEvent | None) -> Iterator[str]:
+def _parts(facts: Facts, event: ResolvedEvent | None) -> Iterator[str]:
     if event is None:
         return
     content = event.content

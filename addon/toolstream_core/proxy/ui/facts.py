@@ -26,7 +26,7 @@ class TimedEvent(NamedTuple):
     number: int
     ms: int | None
     """Milliseconds since the first chunk or the request; `None` where that is not known."""
-    said: ResolvedEvent | None
+    resolved: ResolvedEvent | None
     """`None` for a comment or a blank frame."""
 
 
@@ -67,7 +67,7 @@ def facts_of(saved: Exchange) -> Facts | None:
     if record is None:
         return None
     record.faults = [*clean.faults]
-    resolved = [one.said for one in events.all if one.said is not None]
+    resolved = [one.resolved for one in events.all if one.resolved is not None]
     return Facts(clean, record, events.all, reported_places(record.calls, resolved), as_sent(clean))
 
 

@@ -54,7 +54,7 @@ class SocketPart(NamedTuple):
     token: str
     """The id of that response's flow."""
     facts: Facts
-    asked: bool
+    is_request: bool
     """Whether the message asked for the response."""
     event: TimedEvent | None = None
     """The place of the message in the response, if it is read."""
@@ -153,18 +153,15 @@ def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
         if facts is not None:
             events = {event.number: event for event in facts.events}
             parts = (
-                [(response.asked, SocketPart(socket_response.id, facts, asked=True))]
-                if response.asked.from_client
+                [(response.request_message, SocketPart(socket_response.id, facts, is_request=True))]
+                if response.request_message.from_client
                 else []
             )
             for number, message in enumerate(response.messages, 1):
                 last = number == len(response.messages)
-                parts.append(
-                    (
-                        message,
-                        SocketPart(socket_response.id, facts, asked=False, event=events.get(number - 1), is_last=last),
-                    )
-                )
+                event = events.get(number - 1)
+                part = SocketPart(socket_response.id, facts, is_request=False, event=event, is_last=last)
+                parts.append((message, part))
             for message, part in parts:
                 found.setdefault(id(messages[message.place]), []).append(part)
     return found

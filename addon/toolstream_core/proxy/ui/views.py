@@ -116,12 +116,12 @@ class ToolCalls(View):
         return FIRST if any(self._tells(part) for part in self._parts(flow, metadata)) else NEVER
 
     def _tells(self, part: SocketPart) -> bool:
-        if part.asked:
+        if part.is_request:
             return any(not one.verdict.understood for one in self._known.answered_by(part.token))
         return part.is_last and bool(part.facts.record.calls or part.facts.record.findings)
 
     def _part(self, part: SocketPart) -> Iterable[str]:
-        if part.asked:
+        if part.is_request:
             return returned_lines(self._known.answered_by(part.token))
         return response_lines(part.facts, self._known.seen(part.token)) if part.is_last else ()
 

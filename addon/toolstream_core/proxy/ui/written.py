@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from toolstream_core.saved.exchange import Exchange
 
 __all__ = [
-    "answered",
     "fixtures_of",
     "following",
     "has_response",
     "page_of",
+    "redacted_fixtures",
     "report_of",
     "responses",
     "saved_in",
@@ -75,7 +75,7 @@ def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | Non
     return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
 
 
-def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
+def redacted_fixtures(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
     """The responses of flows without secrets, each named by the id of its flow."""
     found: list[Fixture] = []
     for flow in flows:

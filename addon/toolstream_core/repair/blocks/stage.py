@@ -93,7 +93,7 @@ class BlockDifference(Repairer):
         self._take(event, resolved)
         if self.message.waiting > MAX_WAITING:
             self._order.settle()
-        self.went(frame, self._stream.out, waits=self._waits)
+        self.forwarded(frame, self._stream.out, waits=self._waits)
         self.message.gone.clear()
         return self._stream.out
 
@@ -115,7 +115,7 @@ class BlockDifference(Repairer):
                 self._ending.put_end()
             self._ending.flush(clean=clean)
         self._stream.out += [] if cut is None else [cut]
-        self.went(None if tail is None else tail[0].frame, self._stream.out)
+        self.forwarded(None if tail is None else tail[0].frame, self._stream.out)
         return self._stream.out
 
     @override
@@ -163,7 +163,7 @@ class BlockDifference(Repairer):
         block = self.message.by_call.get(id(call))
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
-            for number, fragment in enumerate(passed.pieces, passed.first):
+            for number, fragment in enumerate(passed.fragments, passed.first):
                 defect = judge_unseen(block.meaning, block.text, fragment)
                 if defect is not None:
                     self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +35,7 @@ class Message:
     path: str = ""
     host: str = ""
     request: Json = ABSENT
-    asked: dict[str, str] = field(default_factory=dict)
+    request_headers: dict[str, str] = field(default_factory=dict)
     """The headers of the request."""
 
 
@@ -82,13 +82,10 @@ class _Reader:
             headers = self._headers()
             response = _RESPONSE.match(line)
             if response:
-                requested = self._requested
-                return Message(
-                    int(response[1]), headers, requested.path, requested.host, requested.request, requested.asked
-                )
+                return replace(self._requested, status=int(response[1]), headers=headers)
             request = _REQUEST.match(line)
             path = request[1] if request else ""
-            self._requested = Message(0, {}, path, headers.get("host", ""), asked=headers)
+            self._requested = Message(0, {}, path, headers.get("host", ""), request_headers=headers)
             text = self._sized(self.body())
             self._requested.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
         return Message()

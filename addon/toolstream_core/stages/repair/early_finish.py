@@ -54,7 +54,7 @@ class EarlyFinishRepairer(Repairer):
         if not (self._held or (reason and self._waits)):
             return (frame,)
         out = self._beside_held(frame, says_finish=bool(reason), says_call=bool(resolved))
-        self.went(frame, out, waits=bool(self._held))
+        self.forwarded(frame, out, waits=bool(self._held))
         return out
 
     def _beside_held(self, frame: Frame, *, says_finish: bool, says_call: bool) -> list[Frame]:
@@ -77,7 +77,7 @@ class EarlyFinishRepairer(Repairer):
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         out = self.release()
-        self.went(None, out)
+        self.forwarded(None, out)
         return out
 
     @override

@@ -69,7 +69,7 @@ class IncompleteCalls(Repairer):
             return (event.frame,)
         more = bool(resolved) or (_has_fragment(event.content) and not self._ended)
         out = self._beside_held(event, more=more)
-        self.went(event.frame, out, waits=bool(self._held))
+        self.forwarded(event.frame, out, waits=bool(self._held))
         return out
 
     @override
@@ -77,7 +77,7 @@ class IncompleteCalls(Repairer):
         held = self.release()
         out = [] if self._context.incomplete_calls() else held
         if held and self.repairs_at_end(CUT_OFF_CALL):
-            self.went(None, out)
+            self.forwarded(None, out)
         return out
 
     @override

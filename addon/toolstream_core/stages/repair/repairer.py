@@ -37,7 +37,7 @@ class Repairer(Stage):
         self.torn = False
         """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
 
-    def went(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
+    def forwarded(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
         """Audit the frames for an event, or for the body's end. One that `waits` for the next is not changed yet."""
         if not (waits or self._before) and len(out) == 1 and out[0] is frame:
             return

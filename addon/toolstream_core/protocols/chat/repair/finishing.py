@@ -58,9 +58,9 @@ class Finish:
     """How one choice finishes."""
 
     def __init__(self) -> None:
-        """No reason came."""
-        self.said: set[str] = set()
-        """Every reason that came."""
+        """No reason was received yet."""
+        self.received: set[str] = set()
+        """Every reason that was received."""
         self.sent: str | None = None
         """The one that the client has."""
         self.event = 0
@@ -79,7 +79,7 @@ class Finishes:
     """How the choices of one stream finish."""
 
     def __init__(self, client: Client, stream: Stream) -> None:
-        """No reason came."""
+        """No reason was received yet."""
         self._client, self._stream = client, stream
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
@@ -117,7 +117,7 @@ class Finishes:
         """The finish reason to send for one that came; `None` if none is sent now."""
         finish, turn, at = self.of(number), self._client.turn(self._stream.choice(number)), event.frame.number
         value = self._intended(finish, turn, reason, number, at, following)
-        finish.said.add(reason)
+        finish.received.add(reason)
         if value and (finish.sent is None or finish.resumed):
             finish.sent, finish.event, finish.resumed = value, at, False
         return value
@@ -164,7 +164,7 @@ class Finishes:
         return forced_tool(self._client.context.exchange.request) != ""
 
     def _repeated(self, finish: Finish, reason: str, value: str, at: int) -> str | None:
-        severity = NOTE if reason in finish.said or reason == finish.sent else WARNING
+        severity = NOTE if reason in finish.received or reason == finish.sent else WARNING
         message = f"finish reason {reason} after {finish.sent}"
         repair = self._report(REPEATED_FINISH, at, message, severity=severity)
         return value if finish.loose or not repair else None
@@ -184,7 +184,7 @@ class Finishes:
     def without_calls(self, choice: int) -> None:
         """Report a finish reason that promises calls in a choice without calls."""
         finish = self.of(choice)
-        if WORDS.called not in map(WORDS.translated, finish.said) or self._client.turn(choice).calls:
+        if WORDS.called not in map(WORDS.translated, finish.received) or self._client.turn(choice).calls:
             return
         if choice in self.called:
             return

@@ -63,7 +63,7 @@ class ChatRepair(Repairer):
         if content.end or content.error:
             self.client.settle()
         if not self._queue and not self._waits(waiting, followed=False):
-            self._queue.goes(waiting)
+            self._queue.forward(waiting)
             frames = self._frames(waiting, None)
             self._queue.sent()
             return frames
@@ -121,7 +121,7 @@ class ChatRepair(Repairer):
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         one = self.client.find(call)
         if one is not None:
-            for number, fragment in enumerate(passed.pieces, passed.first):
+            for number, fragment in enumerate(passed.fragments, passed.first):
                 defect = judge_unseen(one.intended.meaning, one.text, fragment)
                 if defect is not None:
                     self.report(defect, number, defect.meaning, call)

@@ -287,7 +287,7 @@ class EntryWriter:
         meaning = one.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
-        if self.turn(choice).has_incomplete or any(map(is_cut, self._finishes.of(choice).said)):
+        if self.turn(choice).has_incomplete or any(map(is_cut, self._finishes.of(choice).received)):
             return None
         unknown = any(turn.has_anonymous for turn in self._client.turns.values())
         if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):

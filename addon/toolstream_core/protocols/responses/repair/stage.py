@@ -126,14 +126,14 @@ class ResponsesRepair(Repairer):
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
             out = self._gone(one)
-            self.went(frame, out, waits=stream.shaping.waits)
+            self.forwarded(frame, out, waits=stream.shaping.waits)
             return out
         self._waiting.add(one)
         if received is not None:
             received.intended.queued += 1
         self._flush = self._flush or self._waiting.too_long
         out = self._go()
-        self.went(frame, out, waits=self._waits_for_more)
+        self.forwarded(frame, out, waits=self._waits_for_more)
         self._waiting.sent()
         return out
 
@@ -356,7 +356,7 @@ class ResponsesRepair(Repairer):
                 stream.send(cut.event.frame, None)
         stream.end_turn(over=False)
         out = [*sent, *stream.frames]
-        self.went(None if cut is None else cut.event.frame, out)
+        self.forwarded(None if cut is None else cut.event.frame, out)
         return out
 
     @override
@@ -404,7 +404,7 @@ class ResponsesRepair(Repairer):
             self._skip(intended, intended.has, passed)
 
     def _skip(self, intended: IntendedCall, has: ClientItem, passed: SkippedRun) -> None:
-        for number, fragment in enumerate(passed.pieces, passed.first):
+        for number, fragment in enumerate(passed.fragments, passed.first):
             self._stream.number = self._stream.now = number
             defect = judge_unseen(intended.meaning, has.text, fragment)
             if defect is not None:
