@@ -75,6 +75,9 @@ STAYS: dict[str, set[str]] = {
     "anth-thinking-in-text: late in the block": {"foreign-delta"},
     "anth-thinking-in-text: in an open call": {"foreign-delta"},
     "anth-delta-after-stop: thinking": {"unknown-block"},
+    "anth-delta-after-stop: without arguments": {"unknown-block"},
+    "anth-delta-after-stop: garbage": {"unknown-block"},
+    "anth-delta-after-stop: other arguments": {"unknown-block"},
     "anth-delta-after-stop: text at the index of the thinking before it": {"unknown-block"},
 }
 """Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is."""

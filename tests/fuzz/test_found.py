@@ -176,14 +176,6 @@ def test_a_start_under_the_id_of_the_open_call_is_another_call_where_its_name_is
     assert outcome.off.calls == outcome.reread.calls == calls
 
 
-def test_a_call_that_starts_again_with_other_arguments_repeats_nothing() -> None:
-    """Behind another block at its index, and an event that nobody can read."""
-    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
-    between = {**text_block(1), "content_block": result}
-    body = sse(tool_use(1), between, partial(1, '{"a":1}'), UNREAD, tool_use(1), partial(1, '{"a":2}'))
-    assert ("f", '{"a":2}', True) in Outcome(Case("anthropic", body)).reread.calls
-
-
 def test_a_tool_that_needs_no_arguments_is_known_by_its_name_without_decoration() -> None:
     """The call without arguments shares its index with another one."""
     offered = {"tools": [{"type": "function", "function": {"name": "snooze", "parameters": {"required": []}}}]}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import has_nothing
+from toolstream_core.calls.json_equality import same_arguments
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls, is_cut
 from toolstream_core.model import Fragment, Phase
@@ -100,10 +101,10 @@ class StartedCalls(Calls):
         if own is not None and has_arguments and not own.sure:
             self._check(own, fragment)
         if own is not None and not self._is_past(own):
-            return self._open_at(fragment) if has_arguments and _is_complete_at_start(own) else own
+            return self._open_at(fragment) if has_arguments and _is_foreign(own, fragment) else own
         call = self._given.get(index) or self._elsewhere(fragment)
         if call is None:
-            return self._open_at(fragment) if own is None or self._is_another(own, fragment) else own
+            return self._open_at(fragment) if own is None or _is_foreign(own, fragment) else own
         self._given[index] = call
         if has_arguments and not call.arguments.size and isinstance(index, int):
             self._doubt(call, event)
@@ -114,11 +115,6 @@ class StartedCalls(Calls):
     def _is_past(self, call: OpenCall) -> bool:
         """Whether a delta under a call's own index may all the same be another's."""
         del call
-        return False
-
-    def _is_another(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Whether a delta under the index of an ended call cannot belong to it: it is foreign."""
-        del call, fragment
         return False
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
@@ -201,9 +197,20 @@ class StartedCalls(Calls):
             self._reopen(call)
 
 
-def _is_complete_at_start(call: OpenCall) -> bool:
-    """Whether a call was stopped and its start had all its arguments: later fragments are foreign."""
-    return call.closed and call.arguments.empty and not has_nothing(call.start_input)
+def _is_foreign(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a delta after the end of its call cannot be the call's.
+
+    The call had all its arguments at its start, or is complete and the delta has other complete arguments.
+    """
+    text = fragment.arguments
+    if not call.closed:
+        return False
+    if call.arguments.empty:
+        return not has_nothing(call.start_input)
+    if not (isinstance(text, str) and is_object(text)):
+        return False
+    intended, complete = call.intended_arguments(may_be_empty=False)
+    return complete and not same_arguments(text, intended)
 
 
 def _may_begin(piece: Seen[str]) -> bool:

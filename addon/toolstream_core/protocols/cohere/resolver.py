@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, override
 
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Phase
 from toolstream_core.protocols.cohere.wire import NOBODYS
@@ -44,15 +42,6 @@ class CohereCalls(StartedCalls):
             newest is not call and call.arguments.is_complete and not (newest.closed or newest.arguments.is_complete)
         )
         return call.closed or complete
-
-    @override
-    def _is_another(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Other complete arguments after the end of a complete call."""
-        text = fragment.arguments
-        if not (call.closed and isinstance(text, str) and is_object(text)):
-            return False
-        intended, complete = call.intended_arguments(may_be_empty=False)
-        return complete and not same_arguments(text, intended)
 
     @override
     def _ended(self, fragment: Fragment) -> OpenCall | None:

@@ -139,12 +139,16 @@ class BlockEvents:
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
-        goal = truth.intended(block, call, over=True).text
-        if goal == block.text.text:
-            why = "the complete arguments came again"
-            if block.sent is Sent.ENDED or self._stream.report(REPLAYED_ARGUMENTS, self._stream.number, why, call):
+        has_arguments, number = self.arguments_of(one), self._stream.number
+        repeats = truth.intended(block, call, over=True).text == block.text.text
+        if repeats and block.sent is Sent.ENDED:
+            return True
+        if repeats and has_arguments:
+            if self._stream.report(REPLAYED_ARGUMENTS, number, "the complete arguments came again", call):
                 return True
-        if self.arguments_of(one):
+        elif block.sent is Sent.STOPPED:
+            self._stream.report(UNKNOWN_BLOCK, number, "the block of a delta has stopped", call)
+        if has_arguments:
             block.text.diverged = self.message.lost = True
         return False
 
@@ -179,7 +183,13 @@ class BlockEvents:
                 one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
             )
             return
-        defect, why = UNKNOWN_BLOCK, f"no block {self.protocol.get(parsed, INDEX)!r} was started"
+        known = message.by_index.get(index)
+        why = (
+            f"no block {self.protocol.get(parsed, INDEX)!r} was started"
+            if known is None
+            else f"block {index} has stopped"
+        )
+        defect = UNKNOWN_BLOCK
         if self.protocol.get(parsed, INDEX) is ABSENT:
             defect, why = self._index_defect(ABSENT)
         repair = self._stream.report(defect, self._stream.number, why, one.call)
