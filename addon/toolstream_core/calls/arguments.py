@@ -84,7 +84,7 @@ def is_markup(text: str) -> bool:
 #               again at the end (eliza#16973).
 #
 # Joined wins whenever it is one JSON value. "Cannot be a part" keeps a call cut off inside `{"a":{}` from being read as
-# `{}`. Whole by itself is an object only (also within a JSON string): `2` may be the begin of `25`.
+# `{}`. Only an object is complete by itself (also within a JSON string): `2` may be the start of `25`.
 
 MAX_TEXT = 8 * 1024 * 1024
 """The most characters of one call's arguments that are kept. More make the call incomplete."""

@@ -39,18 +39,18 @@ def without_repeated(calls: list[Call]) -> list[Call]:
     by_meaning: dict[tuple[int, str, str, str], Call] = {}
     again: dict[int, list[Runs]] = {}
     for call in calls:
-        twin = first.setdefault((call.choice, call.id), call)
-        if twin is call or not (call.id and call.complete):
+        same = first.setdefault((call.choice, call.id), call)
+        if same is call or not (call.id and call.complete):
             kept.append(call)
             continue
-        if twin.complete and id(twin) not in again:
-            again[id(twin)] = [twin.events]
-            by_meaning.setdefault(_meaning(twin), twin)
-        twin = by_meaning.setdefault(_meaning(call), call)
-        if twin is call:
+        if same.complete and id(same) not in again:
+            again[id(same)] = [same.events]
+            by_meaning.setdefault(_meaning(same), same)
+        same = by_meaning.setdefault(_meaning(call), call)
+        if same is call:
             kept.append(call)
         else:
-            again.setdefault(id(twin), [twin.events]).append(call.events)
+            again.setdefault(id(same), [same.events]).append(call.events)
     for call in kept:
         if len(parts := again.get(id(call), [])) > 1:
             call.events = _merged(parts)

@@ -82,7 +82,6 @@ class JsonScanner:
     __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
 
     def __init__(self) -> None:
-        """Nothing arrived."""
         self._at = At.VALUE
         self._open: list[str] = []
         self._key = False

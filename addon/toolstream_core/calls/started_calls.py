@@ -28,7 +28,7 @@ class StartedCalls(Calls):
     The end of the response confirms it.
     """
 
-    nobodys: ClassVar[int] = 1 << 16
+    foreign_index: ClassVar[int] = 1 << 16
     """The first index that no response has calls at: a delta there belongs to no call."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
@@ -124,7 +124,7 @@ class StartedCalls(Calls):
         arguments than those that have begun belongs to another call.
         """
         index, call = fragment.index, self._only_taking
-        if call is None or (isinstance(index, int) and index >= self.nobodys):
+        if call is None or (isinstance(index, int) and index >= self.foreign_index):
             return None
         arguments = call.arguments
         if (
@@ -183,12 +183,12 @@ class StartedCalls(Calls):
     def _take_back(self, call: OpenCall) -> None:
         """Take the guess back: the fragments, and the end after them, belong to a call that was never started."""
         since = call.unsure_since
-        nobodys = self._open(Fragment(choice=call.choice))
-        nobodys.arguments, call.arguments = call.arguments, ArgumentText(room=call.arguments.room)
+        foreign = self._open(Fragment(choice=call.choice))
+        foreign.arguments, call.arguments = call.arguments, ArgumentText(room=call.arguments.room)
         for number in call.runs:
             if since is not None and number >= since:
-                nobodys.runs.add(number)
-        self._newest |= dict.fromkeys(self._given, nobodys)
+                foreign.runs.add(number)
+        self._newest |= dict.fromkeys(self._given, foreign)
         self._given.clear()
         call.guessed, call.closed = False, False
         self._still_open[call.position] = call

@@ -65,7 +65,6 @@ class Sessions:
     """The session view's documents of a client's failed cases, up to a limit."""
 
     def __init__(self) -> None:
-        """None yet."""
         self._cases: dict[str, dict[str, Any]] = {}
         self._shared: dict[str, dict[str, Any]] = {key: {} for key in _SHARED}
         self._left = _MOST
@@ -259,7 +258,6 @@ class Seat:
     """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
 
     def __init__(self) -> None:
-        """Nothing is started yet."""
         self._session = ProxySession()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -371,7 +369,6 @@ class Seats:
     """Proxies for as many commands as may run at once; as a context manager it ends them."""
 
     def __init__(self, count: int) -> None:
-        """None is started before it is used."""
         self.count = count
         self._seats = [Seat() for _ in range(count)]
         self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()

@@ -202,7 +202,7 @@ _FAILURE: Final = re.compile(
     r"|(the )?([\w.-]+ )?(tool|function)\b.{0,80}\b(not found|does not exist|called with invalid))",
     re.IGNORECASE | re.DOTALL,
 )
-"""How the result of a failed call begins. Only the begin counts, because a tool may return any text."""
+"""How the result of a failed call begins. Only the beginning counts, because a tool may return any text."""
 _SHOWN: Final = 300
 """Characters of a result that are reported."""
 

@@ -197,7 +197,6 @@ class Explainer:
     """Explains what clients sent, using what earlier conversations showed of a client."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._known: OrderedDict[str, ClientModel] = OrderedDict()
 
     def explain(

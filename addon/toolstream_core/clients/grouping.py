@@ -22,7 +22,6 @@ class ObjectText:
     """Arguments, fragment by fragment, until they are a complete JSON object."""
 
     def __init__(self) -> None:
-        """Nothing has come."""
         self._scanner = JsonScanner()
         self._first = ""
         self._spilled = False

@@ -243,7 +243,6 @@ class EntryReader:
     """Reads the tool-call entries of a response, event by event."""
 
     def __init__(self) -> None:
-        """No event has come."""
         self._finished = self._ended = False
 
     def take(self, event: ReceivedEvent) -> list[Entry]:

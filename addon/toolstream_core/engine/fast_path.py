@@ -91,7 +91,7 @@ type Send = Callable[[bytes, int, int, bytes | None], None]
 class Likeness:
     """Frames that are equal but for one text, numbers and padding."""
 
-    __slots__ = ("_parts", "content", "fixed_behind", "loose", "tail", "varies_before")
+    __slots__ = ("_parts", "content", "ends_with_brackets", "fixed_after", "tail", "varies_before")
 
     def __init__(self, raw: bytes, begin: int, end: int, content: EventContent) -> None:
         """`raw` is such a frame with this `content`; its text is the string from `begin` to `end`."""
@@ -110,11 +110,11 @@ class Likeness:
         self._parts = tuple(parts)
         self.varies_before = parts[0][2] is not None
         """Whether anything varies before the text."""
-        self.fixed_behind = parts[-1][2] is None
+        self.fixed_after = parts[-1][2] is None
         tight = raw[at:].replace(b" ", b"")
-        self.loose = self.fixed_behind and not tight.strip(_CLOSING)
+        self.ends_with_brackets = self.fixed_after and not tight.strip(_CLOSING)
         """Whether nothing but closing brackets follows the text, which may have spaces between them."""
-        self.tail = tight if self.loose else raw[at:]
+        self.tail = tight if self.ends_with_brackets else raw[at:]
 
     def match(self, raw: bytes, at: int, text: re.Pattern[bytes]) -> Match | None:
         """The frame that begins at `at`, if it is like these and its text matches `text`."""
@@ -133,7 +133,7 @@ class Likeness:
                 number = int(token.group())
         if raw.startswith(self.tail, at):
             return begin, end, at + len(self.tail), number
-        closed = _CLOSED.match(raw, at) if self.loose else None
+        closed = _CLOSED.match(raw, at) if self.ends_with_brackets else None
         if closed is not None and closed.group().replace(b" ", b"") == self.tail:
             return begin, end, closed.end(), number
         return None
@@ -146,10 +146,10 @@ class Likeness:
         if match is None:
             return None
         begin, end, _, _ = match
-        rest = raw[begin:end] + self.tail if self.loose else raw[begin:]
+        rest = raw[begin:end] + self.tail if self.ends_with_brackets else raw[begin:]
         if out.endswith(rest):
             return out.removesuffix(rest), None
-        if not self.fixed_behind:
+        if not self.fixed_after:
             return None
         if out.startswith(raw[:end]):
             return None, out[end:]
@@ -180,7 +180,7 @@ class Way(NamedTuple):
             return None if self.after is None else raw[at:end] + self.after
         if self.after is not None:
             return self.before + raw[begin:end] + self.after
-        return self.before + (raw[begin:end] + self.like.tail if self.like.loose else raw[begin:stop])
+        return self.before + (raw[begin:end] + self.like.tail if self.like.ends_with_brackets else raw[begin:stop])
 
 
 class FastPath:

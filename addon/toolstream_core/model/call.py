@@ -19,7 +19,6 @@ class Runs:
     __slots__ = ("_bounds",)
 
     def __init__(self) -> None:
-        """Start empty."""
         self._bounds = array("q")
 
     def add(self, number: int) -> None:

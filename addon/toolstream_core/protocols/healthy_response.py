@@ -43,7 +43,7 @@ class HealthyResponse:
     """The seed of ids: another one gives other ids."""
 
     def letters(self, use: str, length: int) -> str:
-        """Letters and digits, always the same for the same token and use; fewer are the begin of more."""
+        """Letters and digits, always the same for the same token and use; fewer are the start of more."""
         digest = hashlib.sha512(f"{self.token}|{use}".encode()).digest()
         return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:length])
 

@@ -15,7 +15,6 @@ class SentSoFar:
     """What the client has of a response object, by the events that were forwarded."""
 
     def __init__(self) -> None:
-        """Nothing went."""
         self.response: dict[str, Json] = {}
         """The object as the first event has it."""
         self.output: list[Json] = []

@@ -35,7 +35,6 @@ class Codings:
     """Checks the content codings of responses."""
 
     def __init__(self) -> None:
-        """Nothing was logged."""
         self._reported: set[str] = set()
 
     def reads(self, response: http.Response) -> bool:

@@ -280,7 +280,6 @@ class Provider:
     """A plugin of its own, registered where a test uses the fixture."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """The proxy starts when it is first used."""
         self.proxy = ProxySession()
         self._network = "none" if config.getoption("toolstream_block_network") else "loopback"
         self._block = config.pluginmanager.get_plugin("toolstream-network")

@@ -57,7 +57,6 @@ class Walker:
     """Reads one body. `copy` to look ahead."""
 
     def __init__(self) -> None:
-        """At the beginning."""
         self._stack: list[tuple[bytes, Context, bytes]] = []
         self._key = b""
         self._key_next = False
@@ -157,7 +156,6 @@ class Chain:
     """Filler for one value: each character depends on all before it, so that different values stay different."""
 
     def __init__(self, mode: TextMode) -> None:
-        """At the value's beginning."""
         self._letters = _LETTERS[mode]
         self._state = 0
 
@@ -221,7 +219,6 @@ class ArgumentsFiller:
     """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay."""
 
     def __init__(self, mode: TextMode) -> None:
-        """Nothing has come."""
         self._chain = Chain(mode)
         self._begin, self._size = b"", 0
         self.restart()

@@ -28,7 +28,7 @@ class Client:
         self.turns: dict[int, Turn] = {}
         self._by_call: dict[int, ClientCall] = {}
         self._holds = policy.holds
-        self._may_be_twins = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
+        self._may_be_doubled = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
 
     def turn(self, choice: int) -> Turn:
         """The calls of a choice."""
@@ -51,8 +51,8 @@ class Client:
 
     def doubles(self, one: ClientCall) -> bool:
         """Whether a call only repeats an earlier one."""
-        twin = self.turn_of(one).twin(one)
-        return twin is not None and same(one, twin)
+        earlier = self.turn_of(one).earlier(one)
+        return earlier is not None and same(one, earlier)
 
     def waits(self, one: ClientCall) -> bool:
         """Whether what a call is may still change."""
@@ -63,7 +63,7 @@ class Client:
         if one.intended.waits_for_identity:
             return True
         complete = one.intended.settled or one.intended.call.arguments.is_complete
-        return not complete and self._may_be_twins and self.turn_of(one).twin(one) is not None
+        return not complete and self._may_be_doubled and self.turn_of(one).earlier(one) is not None
 
     @property
     def held(self) -> list[ClientCall]:

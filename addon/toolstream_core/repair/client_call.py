@@ -77,7 +77,7 @@ class ClientCall:
         return self.text.diverged or (arguments.is_json and self.is_in_step())
 
     def is_in_step(self, fragment: str = "") -> bool:
-        """Whether the client has exactly the fragments before `delta`."""
+        """Whether the client has exactly the fragments before `fragment`."""
         arguments = self.intended.arguments
         return self.text.is_in_step(arguments, arguments.size - len(fragment))
 
@@ -99,7 +99,6 @@ class Turn:
     """The calls of one choice, or of one response, as the client has them."""
 
     def __init__(self) -> None:
-        """None yet."""
         self.calls: list[ClientCall] = []
         self.ids: set[str] = set()
         """The ids that the client has."""
@@ -228,7 +227,7 @@ class Turn:
                 del self._open[order]
         return list(self._open.values())
 
-    def twin(self, one: ClientCall) -> ClientCall | None:
+    def earlier(self, one: ClientCall) -> ClientCall | None:
         """The earlier call with the same id and name that a call repeats, or may repeat."""
         call = one.intended.call
         of_id = self._of_id.get(call.id, ()) if call.id else ()

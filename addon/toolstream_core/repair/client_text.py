@@ -65,7 +65,7 @@ class ClientText:
 
 
 def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
-    """Whether the client has everything before `delta`, and needs `delta` (or the next plain fragment) unchanged."""
+    """Whether the client has everything before `fragment`, and needs it (or the next plain fragment) unchanged."""
     if text.diverged or not meaning.is_inside or fragment[-1:] >= HIGH or fragment[:1] >= HIGH:
         return False
     source = meaning.source

@@ -24,7 +24,7 @@ class Lack(NamedTuple):
 
 
 def lack(one: ClientCall, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
-    """What the client lacks of the arguments, of which `delta` came last.
+    """What the client lacks of the arguments, of which `fragment` came last.
 
     `upto`: the number of characters up to the current event; waiting events send the rest.
     `over`: the provider sends no more of them.

@@ -116,7 +116,7 @@ class IntendedCall:
         return not (self.settled or self.call.sure)
 
     def is_plain(self, fragment: str) -> bool:
-        """Whether the arguments are the fragments joined, including the last one, `delta`."""
+        """Whether the arguments are the fragments joined, including the last one, `fragment`."""
         meaning = self.meaning
         return meaning.is_inside and meaning.as_it_came and fragment[-1:] < HIGH and fragment[:1] < HIGH
 

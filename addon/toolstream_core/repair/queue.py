@@ -30,7 +30,6 @@ class Queue[T]:
     """
 
     def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MOST, patience: int = PATIENCE) -> None:
-        """None waits."""
         self._frame_of = frame_of
         self._most, self._patience = most, patience
         self._queue: deque[T] = deque()

@@ -53,7 +53,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def may_become_placeholder(text: str) -> bool:
-    """Whether a text is the begin of placeholders, or some of them: `{`, `nul`, `{}{`."""
+    """Whether a text is the start of placeholders, or some of them: `{`, `nul`, `{}{`."""
     return len(text) <= LONGEST_PLACEHOLDER and _BEGIN.fullmatch(text) is not None
 
 

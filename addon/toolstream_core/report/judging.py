@@ -73,7 +73,6 @@ class Explaining:
     """Explains the calls that clients returned. A client's earlier behaviour decides ties."""
 
     def __init__(self) -> None:
-        """Nothing is known of any client."""
         self._explainer = Explainer()
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
@@ -120,7 +119,6 @@ class Judging:
     """Takes saved requests and responses in their order, and reports the verdicts."""
 
     def __init__(self, report: Callable[[ReportedVerdict], None]) -> None:
-        """Nothing was read yet."""
         self._report = report
         self._secrets: tuple[str, ...] = ()
         self._conversations = Conversations[SavedResponse](self._report_judged)

@@ -30,7 +30,7 @@ _TYPES: Final = {
     "None": (type(None), "null"),
     "tuple": (list, "a list"),
 }
-"""The JSON type of a field and its words, by the begin of the field's annotation."""
+"""The JSON type of a field and its words, by the start of the field's annotation."""
 # A reviewer does not see these, or sees other characters moved by them; a lone surrogate is not valid UTF-8.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _SHOWN = 48
@@ -54,7 +54,7 @@ class ExpectedCall:
     guessed: bool = False
 
     def __str__(self) -> str:
-        """For people: name and the begin of the arguments."""
+        """For people: name and the start of the arguments."""
         return f"{shown_json(self.name)} {_from(self.arguments, 0)}"
 
 

@@ -33,7 +33,6 @@ class RecordCache:
     """The records of candidates' responses; the last few are kept."""
 
     def __init__(self) -> None:
-        """Nothing was read yet."""
         self._records: OrderedDict[str, Record | None] = OrderedDict()
 
     def record(self, turn: Turn) -> Record | None:

@@ -25,7 +25,6 @@ class Functions:
     """
 
     def __init__(self) -> None:
-        """No call arrived."""
         self._functions: dict[bytes, _Function] = {}
         self._kept: dict[tuple[str, str], bytes] = {}
         self._size = 0
@@ -109,7 +108,6 @@ class Ids:
     """The generated ids of one run of the proxy that stand for ids of the provider."""
 
     def __init__(self) -> None:
-        """No response arrived."""
         self._run = secrets.token_hex(16)
         self._responses = 0
         self._own: dict[str, Own] = {}

@@ -28,7 +28,6 @@ class Stage(ABC):
     """Whether it needs no event in the middle of a call."""
 
     def __init__(self, context: Context) -> None:
-        """One stream, from its start."""
         self._context = context
 
     @abstractmethod

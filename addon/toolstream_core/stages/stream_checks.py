@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
-# Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
+# A client that has everything may disconnect: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
 _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""

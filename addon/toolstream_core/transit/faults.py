@@ -26,7 +26,6 @@ class Stage:
     """One fault in one stream: replaces each action by others."""
 
     def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
         self.context = context
         self.held: list[Send] = []
         """Events that wait for the next ones; after an internal error they are sent unchanged."""
@@ -55,7 +54,6 @@ class AtPoint(Stage):
     """Whether it acts on all of the event that the point is in, not only on its bytes after the point."""
 
     def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
         super().__init__(context)
         self.over = False
 

@@ -36,7 +36,6 @@ class Models:
     """The client models that the document names."""
 
     def __init__(self) -> None:
-        """None so far."""
         self.table: dict[str, dict[str, Any]] = {}
 
     def name(self, model: ClientModel, protocol: WireProtocol) -> str:
@@ -113,7 +112,6 @@ class _Traces:
     """The different traces of a response."""
 
     def __init__(self) -> None:
-        """None so far."""
         self.found: list[dict[str, Any]] = []
         self._known: dict[str, int] = {}
 

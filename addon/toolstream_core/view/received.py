@@ -16,7 +16,6 @@ class Alignment:
     """Places the frames that the client got beside those that the provider sent."""
 
     def __init__(self, ours: ReadResponse, theirs: ReadResponse) -> None:
-        """Of a response as the provider sent it, and as the client got it."""
         self._numbers = ours.events.numbers
         self._texts = ours.events.texts
         self._theirs = theirs.events

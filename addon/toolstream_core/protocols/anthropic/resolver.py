@@ -10,7 +10,7 @@ from toolstream_core.calls.started_calls import StartedCalls
 if TYPE_CHECKING:
     from toolstream_core.model import EventContent
 
-NOBODYS = StartedCalls.nobodys
+FOREIGN_INDEX = StartedCalls.foreign_index
 
 
 class AnthropicCalls(StartedCalls):

@@ -108,7 +108,7 @@ def call_frames(one: Promotion) -> list[Frame]:
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 _BEFORE_PING = 2
-"""Events before the ping: the begin of the message and of its first block."""
+"""Events before the ping: the start of the message and of its first block."""
 
 
 def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:

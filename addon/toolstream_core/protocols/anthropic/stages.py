@@ -9,7 +9,7 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.reader import kind_of
-from toolstream_core.protocols.anthropic.resolver import NOBODYS
+from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
@@ -121,7 +121,7 @@ PROTOCOL: Final = BlockProtocol(
     last="message_stop",
     end_severity=WARNING,
     wrong_finish_severity=WARNING,
-    unused_index=NOBODYS,
+    unused_index=FOREIGN_INDEX,
     usual_id=STRICT_ID,
     earlier_ids=earlier_ids,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),

@@ -32,7 +32,6 @@ class ChoiceCalls:
     )
 
     def __init__(self) -> None:
-        """No call has opened."""
         self.all: list[OpenCall] = []
         self.unindexed: list[OpenCall] = []
         """The calls that opened without an index."""

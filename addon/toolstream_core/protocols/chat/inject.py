@@ -65,7 +65,6 @@ class ChatCodec(EventCodec):
     complete = "stop"
 
     def __init__(self) -> None:
-        """At its start."""
         self._seen: set[int] = set()
         self._last: Json = None
 

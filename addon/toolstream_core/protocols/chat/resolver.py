@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #   known   of a call of that index  another name comes after whole arguments     -> a new one
 #   known   other                    a name comes, or fresh arguments after       -> a new one
 #                                    whole ones
-#   known   other                    the open call's name again amid its          -> the same (its id changes)
+#   known   other                    the open call's name again inside its          -> the same (its id changes)
 #                                    arguments, which do not begin anew; or no
 #                                    name, arguments unfinished or only `{}`
 #                                    where the tool needs some
@@ -141,14 +141,14 @@ class ChatCalls(Calls):
             given, before, text = doubted
             if given is call and not fragment.arguments:
                 return
-            amid = text and before.well_formed and not (nonblank(before.id) or isinstance(before.index, int))
-            if given is call and own and (amid or not _continues(call, fragment)):
+            inside = text and before.well_formed and not (nonblank(before.id) or isinstance(before.index, int))
+            if given is call and own and (inside or not _continues(call, fragment)):
                 call.arguments = call.arguments.renewed()
                 call.arguments.add(text)
             else:
-                self._trusted.add(_manner(given, before))
+                self._trusted.add(_address(given, before))
             self._know(fragment.choice)
-        if not (own or call.arguments.truncated or _manner(call, fragment) in self._trusted) and fragment.arguments:
+        if not (own or call.arguments.truncated or _address(call, fragment) in self._trusted) and fragment.arguments:
             self._doubted[fragment.choice] = call, fragment, call.arguments.text()
             call.unsure_since = event
 
@@ -263,7 +263,7 @@ class ChatCalls(Calls):
         return not last.arguments.is_complete and (name == last.name or not last.name)
 
 
-def _manner(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
+def _address(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
     """A call, and the index and form of a fragment of it."""
     return id(call), fragment.index, fragment.well_formed
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Phase
-from toolstream_core.protocols.cohere.wire import NOBODYS
+from toolstream_core.protocols.cohere.wire import FOREIGN_INDEX
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class CohereCalls(StartedCalls):
     """A `tool-call-start` opens, `tool-call-end` ends; one of an index that no call has ends the one open call."""
 
-    nobodys: ClassVar[int] = NOBODYS
+    foreign_index: ClassVar[int] = FOREIGN_INDEX
 
     @override
     def _cut_short(self, call: OpenCall) -> None:

@@ -150,7 +150,7 @@ PROTOCOL: Final = BlockProtocol(
     lines_by_first=True,
     repeated_finish=REPEATED_FINISH,
     after_end=DATA_AFTER_END,
-    unused_index=wire.NOBODYS,
+    unused_index=wire.FOREIGN_INDEX,
     earlier_ids=earlier_ids,
     bare=frozenset({"type", "index"}),
 )

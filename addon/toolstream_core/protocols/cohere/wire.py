@@ -23,7 +23,7 @@ MESSAGE_START: Final = "message-start"
 MESSAGE_END: Final = "message-end"
 DONE: Final = b"[DONE]"
 """The data of the last event, which has no event line."""
-NOBODYS: Final = 1 << 20
+FOREIGN_INDEX: Final = 1 << 20
 """The first index that no response has calls at; added to the index of events without a call."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "input")
 """Where arguments are found: the protocol's key, and those that others use."""

@@ -36,7 +36,6 @@ class ResponsesHost(ResponsesTalk):
     """One socket that is served."""
 
     def __init__(self, path: str) -> None:
-        """Nothing was asked for."""
         super().__init__(path)
         self._under_way: dict[str, SentSoFar] = {}
         self._over: deque[Json] = deque(maxlen=_REMEMBERED)

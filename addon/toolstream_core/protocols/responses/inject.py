@@ -87,7 +87,6 @@ class ResponsesCodec(EventCodec):
     complete = ""
 
     def __init__(self) -> None:
-        """At its start."""
         self._shift = 0
         self._last = -1
 

@@ -17,7 +17,6 @@ class OpenCalls:
     """The calls that no event has closed, the newest first."""
 
     def __init__(self) -> None:
-        """None yet."""
         self._by_kind: dict[Kind, list[OpenCall]] = {}
         self._by_index: dict[tuple[Kind, int | None], list[OpenCall]] = {}
 
@@ -56,7 +55,6 @@ class CallsOfEvent:
     """The calls that a terminal event has had so far, out of those in its `output`."""
 
     def __init__(self) -> None:
-        """None yet."""
         self._event = -1
         self._calls: set[int] = set()
         self._first: dict[str, int] = {}

@@ -72,7 +72,6 @@ class Draft:
     """The bodies of one flow while they arrive. Used by the worker's thread alone, except `give_up` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
-        """An empty capture."""
         self._store = store
         self._id = flow_id
         self._known = known_secrets(request.headers.items(multi=True), request.path)

@@ -25,7 +25,6 @@ class Worker:
     """Runs jobs in order. The thread starts with the first job."""
 
     def __init__(self) -> None:
-        """Start no thread yet."""
         self._jobs: deque[tuple[Callable[[], None], Owner, int]] = deque()
         self._waiting = 0
         self._changed = threading.Condition()
@@ -86,7 +85,6 @@ class Batch:
     __slots__ = ("counts", "data", "sizes", "whens")
 
     def __init__(self) -> None:
-        """An empty batch."""
         self.whens: list[float] = []
         """The time of each read, in seconds of a monotonic clock."""
         self.counts: list[int] = []

@@ -61,7 +61,6 @@ class ViewServer:
     """One server on one port. Only pages with its token get what the view shows."""
 
     def __init__(self, feed: Feed) -> None:
-        """Not listening yet."""
         self._feed = feed
         self._token = secrets.token_urlsafe(24)
         self._server: HTTPServer | None = None

@@ -36,7 +36,6 @@ class Shown:
     """A response, and what viewers see of it."""
 
     def __init__(self, recording: LiveRecording) -> None:
-        """Nothing is read."""
         self.recording = recording
         self.verdict: ReportedVerdict | None = None
         self.stale = True
@@ -223,7 +222,6 @@ class LiveCursor:
     """How far one viewer has got."""
 
     def __init__(self, view: LiveView) -> None:
-        """It has seen nothing."""
         self._view = view
         self._new = asyncio.Event()
         self._new.set()

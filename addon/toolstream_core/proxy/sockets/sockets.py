@@ -53,7 +53,6 @@ class ErrorMessages:
     """The errors of one run of the proxy."""
 
     def __init__(self) -> None:
-        """Nothing was asked for yet."""
         self._requests = 0
 
     def instead_of(

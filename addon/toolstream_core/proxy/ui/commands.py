@@ -47,7 +47,6 @@ class Commands:
     """The commands. Those that take long work in a thread."""
 
     def __init__(self, known: Known, bodies: Bodies) -> None:
-        """The records of the flows that are shown, and their bodies."""
         self._known, self._bodies = known, bodies
         self.writing: set[asyncio.Task[None]] = set()
         """The files that are being written."""

@@ -50,7 +50,6 @@ class Tally(Sink):
     name = "toolstream-tally"
 
     def __init__(self) -> None:
-        """Nothing has passed."""
         self._counts: Counter[str] = Counter()
         self._findings: Counter[str] = Counter()
         self._changes: Counter[str] = Counter()
@@ -220,7 +219,6 @@ class Ledger:
     name = "toolstream-ledger"
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
         self.entries: dict[str, Entry] = {}
         self.log: list[str] = []
         self.last = Closing(self)

@@ -34,7 +34,6 @@ class MessageEnd:
     """The end of a message, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, order: BlockOrder) -> None:
-        """For one stream."""
         self._stream, self._client, self._order = stream, client, order
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 

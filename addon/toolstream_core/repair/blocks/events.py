@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import meaning
@@ -48,14 +47,11 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.repair.blocks.message import BlockStream
 
-_SPACE: Final = re.compile(r"\s+")
-
 
 class BlockEvents:
     """Deltas and stops as the client needs them, for one stream."""
 
     def __init__(self, stream: BlockStream) -> None:
-        """For one stream."""
         self._stream = stream
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
@@ -67,10 +63,10 @@ class BlockEvents:
             return
         if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, one):
             return
-        amid = isinstance(received, dict) and block.text.size > 0 and not call.arguments.is_complete
-        block.text.diverged = block.text.diverged or amid
+        inside = isinstance(received, dict) and block.text.size > 0 and not call.arguments.is_complete
+        block.text.diverged = block.text.diverged or inside
         value = isinstance(received, int | float) and block.text.size > 0
-        if amid or not (value or isinstance(received, str | dict | None)):
+        if inside or not (value or isinstance(received, str | dict | None)):
             self._stream.report(
                 OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(received).__name__}", call
             )
@@ -387,7 +383,6 @@ class BlockStarts:
     """Starts of blocks as the client needs them, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents) -> None:
-        """For one stream."""
         self._stream, self._client = stream, client
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 

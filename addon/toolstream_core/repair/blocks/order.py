@@ -33,7 +33,6 @@ class BlockOrder:
     """The order of blocks, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
-        """For one stream."""
         self._stream, self._client, self._starts = stream, client, starts
         self._whole = stream.policy.leaves_out
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message

@@ -34,7 +34,7 @@ class Repairer(Stage):
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and the frames that were forwarded for them."""
-        self.torn = False
+        self.has_gap = False
         """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
 
     def forwarded(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:

@@ -24,7 +24,6 @@ class Reporter:
     """
 
     def __init__(self, context: Context) -> None:
-        """For one stream."""
         self._context = context
         self._repairs = context.repairs
         self._reported: set[tuple[str, int | None]] = set()

@@ -59,7 +59,7 @@ def test_arguments_of_no_block_are_not_joined_to_the_calls_own() -> None:
     raw = body([*BEGIN, *said])
     out, record = run(raw, REPAIRED)
     assert "unknown-block" in told(record)
-    moved = [start(0), more(StartedCalls.nobodys + 7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
+    moved = [start(0), more(StartedCalls.foreign_index + 7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
     assert decoded(out) == decoded(body([*BEGIN, *moved]))
 
 

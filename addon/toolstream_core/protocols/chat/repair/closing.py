@@ -27,7 +27,6 @@ class Closing:
     """The ends of one stream."""
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes, writer: EntryWriter) -> None:
-        """None has come."""
         self._client, self._stream, self._finishes, self._writer = client, stream, finishes, writer
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
@@ -157,20 +156,23 @@ class Closing:
             finish = self._finishes.of(choice)
             turn.complete = turn.complete or not (turn.finished or self._stream.failed)
             self._finishes.without_calls(choice)
-            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""))
+            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.delayed or finish.sent or ""))
             if (
                 self._stream.failed
                 or finish.sent is not None
                 or not any(not one.intended.nothing for one in turn.calls)
             ):
                 continue
-            complete = not self._stream.torn and all(self._is_over(one) for one in turn.calls)
-            if finish.owed is not None:
+            complete = not self._stream.has_gap and all(self._is_over(one) for one in turn.calls)
+            if finish.delayed is not None:
                 self._reporter.because(EARLY_FINISH)
             elif not (complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
                 continue
             out += self.rest_of(choice, number, made=True)
-            finish.sent, finish.owed = self._finishes.honest(finish, turn, finish.owed or WORDS.called), None
+            finish.sent, finish.delayed = (
+                self._finishes.truthful(finish, turn, finish.delayed or WORDS.called),
+                None,
+            )
             out.append(self._stream.chunk(choice, {}, number, finish.sent))
         for choice in list(self._finishes.by_choice):
             self._finishes.without_calls(choice)
@@ -183,24 +185,24 @@ class Closing:
             (number, turn, self._finishes.of(number)) for number, turn in self._client.turns.items() if turn.calls
         ]
         lacking = [one for one in called if one[2].sent is None]
-        complete = not cut and any(finish.owed is None for _, _, finish in lacking) and self._lacks_finish()
+        complete = not cut and any(finish.delayed is None for _, _, finish in lacking) and self._lacks_finish()
         for choice, turn, finish in lacking:
-            if finish.owed is not None or complete:
-                if finish.owed is not None:
+            if finish.delayed is not None or complete:
+                if finish.delayed is not None:
                     self._reporter.because(EARLY_FINISH)
-                late = finish.owed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
-                made = not late and WORDS.is_complete(finish.owed or WORDS.called)
+                late = finish.delayed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
+                made = not late and WORDS.is_complete(finish.delayed or WORDS.called)
                 out += self.rest_of(choice, number, made=made)
-                reason = self._finishes.honest(finish, turn, finish.owed or WORDS.called)
+                reason = self._finishes.truthful(finish, turn, finish.delayed or WORDS.called)
                 finish.sent = "length" if late and self._reporter.repairs_at_end(CUT_OFF_CALL) else reason
-                finish.owed = None
+                finish.delayed = None
                 out.append(self._stream.chunk(choice, {}, number, finish.sent))
         return out
 
     def _lacks_finish(self) -> bool:
         """Whether a response without any end has complete calls."""
         turns = self._client.turns.values()
-        unknown = self._stream.failed or self._stream.torn or self._finishes.called
+        unknown = self._stream.failed or self._stream.has_gap or self._finishes.called
         if unknown or not all(turn.calls for turn in turns):
             return False
         calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
@@ -230,7 +232,7 @@ class Closing:
             return []
         return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
 
-    def talks_on(self, following: Waiting | None) -> bool:
+    def text_follows(self, following: Waiting | None) -> bool:
         """Whether text of the only choice follows a finish, or an error: so may arguments of a call without any."""
         content = None if following is None else following.event.content
         if content is None or content.end or len(self._client.turns) > 1:

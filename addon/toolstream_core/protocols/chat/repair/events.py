@@ -143,7 +143,6 @@ class ChatEvents:
     """One Chat Completions stream."""
 
     def __init__(self, client: Client) -> None:
-        """Of which nothing has come."""
         self.client = client
         self._context = client.context
         self._report, self._on = client.reporter.report, client.reporter.on
@@ -302,7 +301,7 @@ class ChatEvents:
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
-        made = over and WORDS.is_complete(ends[0].reason) and not self._closing.talks_on(following)
+        made = over and WORDS.is_complete(ends[0].reason) and not self._closing.text_follows(following)
         if isinstance(out.get("delta"), dict):
             out = self._delta(out, mine, event, over=over)
             if over and mine and self._holds:

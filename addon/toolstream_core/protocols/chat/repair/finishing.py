@@ -58,7 +58,6 @@ class Finish:
     """How one choice finishes."""
 
     def __init__(self) -> None:
-        """No reason was received yet."""
         self.received: set[str] = set()
         """Every reason that was received."""
         self.sent: str | None = None
@@ -67,11 +66,11 @@ class Finish:
         """The event that it came with."""
         self.resumed = False
         """Whether more of the calls came after it."""
-        self.owed: str | None = None
-        """One that came too early and has to be sent yet."""
+        self.delayed: str | None = None
+        """One that came too early and still has to be sent."""
         self.shortened = False
         """Whether the client was sent `length` because a call was incomplete."""
-        self.loose = False
+        self.forwards_all = False
         """Whether a second one was forwarded when there was no call: then all are."""
 
 
@@ -79,7 +78,6 @@ class Finishes:
     """How the choices of one stream finish."""
 
     def __init__(self, client: Client, stream: Stream) -> None:
-        """No reason was received yet."""
         self._client, self._stream = client, stream
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
@@ -127,8 +125,8 @@ class Finishes:
     ) -> str | None:
         if not reason:
             return None if self._report(EMPTY_FINISH, at, 'the finish reason is ""') else reason
-        goes_on, kept = (following is not None and following.brings_more(number)), finish.owed
-        finish.owed = None
+        goes_on, kept = (following is not None and following.brings_more(number)), finish.delayed
+        finish.delayed = None
         if finish.sent is not None and goes_on:
             return self._repeated(finish, reason, reason, at)
         value = str(kept) if kept in FINAL else self._in_our_words(finish, turn, reason, at)
@@ -136,7 +134,7 @@ class Finishes:
             if finish.resumed and value != finish.sent:
                 return value
             if not (turn.calls or self._stream.choice(number) in self.called):
-                finish.loose = True
+                finish.forwards_all = True
                 return value
             return self._repeated(finish, reason, value, at)
         if goes_on or (following is not None and has_text(following.event.frame, number)):
@@ -144,9 +142,9 @@ class Finishes:
             repair = self._report(EARLY_FINISH, at, message)
             if repair or (goes_on and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
                 self._reporter.because(EARLY_FINISH)
-                finish.owed, finish.event = value, at
+                finish.delayed, finish.event = value, at
                 return None
-        return value if goes_on else self.honest(finish, turn, value)
+        return value if goes_on else self.truthful(finish, turn, value)
 
     def _in_our_words(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
         value, legacy = reason, reason == "function_call" and not self._stream.judges_calls
@@ -167,9 +165,9 @@ class Finishes:
         severity = NOTE if reason in finish.received or reason == finish.sent else WARNING
         message = f"finish reason {reason} after {finish.sent}"
         repair = self._report(REPEATED_FINISH, at, message, severity=severity)
-        return value if finish.loose or not repair else None
+        return value if finish.forwards_all or not repair else None
 
-    def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
+    def truthful(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it promises complete calls and one is incomplete."""
         promises = reason in {WORDS.complete, WORDS.called}
         finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_at_end(CUT_OFF_CALL)

@@ -45,7 +45,7 @@ class Named(NamedTuple):
     defect: Defect
     message: str
     severity: Severity | None = None
-    """The name, if it is not the entry's."""
+    """The severity, if it is not the defect's."""
 
 
 class EntryContext(NamedTuple):

@@ -53,8 +53,8 @@ class ChatRepair(Repairer):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        heard = resolved if self._events.judges_calls else ()
-        touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
+        judged = resolved if self._events.judges_calls else ()
+        touched = self._touched([one for one in judged if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
         if alone and len(touched) == 1 and len(resolved) == 1 and self._events.is_forwarded(touched[0], frame):
             return (frame,)
@@ -145,7 +145,7 @@ class ChatRepair(Repairer):
         return out
 
     def _touch(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> Touched:
-        """One of them; `delta`: its arguments, `left`: the characters of later fragments in the same event."""
+        """One of them; `text`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.find(call) or self.client.call(call, self._events.choice(call.choice))
         identity = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != identity, identity

@@ -26,14 +26,17 @@ class Stream:
     """One stream."""
 
     def __init__(self, client: Client) -> None:
-        """Nothing has come."""
         self._context, self._report = client.context, client.reporter.report
         self.head: dict[str, Json] = {}
         """The envelope of the first chunk that has a choice: it serves for events that are added."""
         self.last, self._arrived = 0, -1
-        """Numbers of the last event that went, and of the last that came."""
-        self.done = self.failed = self.torn = False
-        """Whether `[DONE]` came, an error, an event that cannot be read or a fragment of an unknown call."""
+        """Numbers of the last event that was sent, and of the last that was received."""
+        self.done = False
+        """Whether `[DONE]` was received."""
+        self.failed = False
+        """Whether an error was received."""
+        self.has_gap = False
+        """Whether an event could not be read, or a fragment belongs to no known call."""
         self.unread_at = -1
         """The number of the last event with unreadable arguments; -1 for none."""
         self.ends_open = False
@@ -146,7 +149,7 @@ class Stream:
             unread = b'"arguments"' in frame.raw
         else:
             unread = is_unread(event)
-            self.torn = self.torn or unread
+            self.has_gap = self.has_gap or unread
         if unread:
             self.unread_at = frame.number
         self.ends_open = frame.oversize

@@ -73,7 +73,6 @@ class EntryWriter:
     """Writes the entries of one stream."""
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes) -> None:
-        """Nothing was sent."""
         self._client, self._stream, self._finishes = client, stream, finishes
         self._holds = client.policy.holds
         self._report, self._ids = client.reporter.report, client.context.ids
@@ -129,7 +128,7 @@ class EntryWriter:
         )
         if named is not None:
             self._report(named.defect, number, named.message, one.intended.call, severity=named.severity)
-        self._stream.torn = True
+        self._stream.has_gap = True
         if opens and part.fresh:
             self._opened(Written(one, turn, opens, Lack(""), entry.fields), entry.fields, number)
         return Sent(entry.raw, one, changed=False, stays=True)
@@ -207,7 +206,7 @@ class EntryWriter:
         over: bool,
         made: bool = True,
     ) -> Sent:
-        """The entry to send for a received one with the arguments `delta`; `upto` and `over` as for `lack`.
+        """The entry to send for a received one with the arguments `fragment`; `upto` and `over` as for `lack`.
 
         `made`: whether a call without arguments gets `{}` if nothing more of it comes.
         """

@@ -23,7 +23,6 @@ class ClientItem:
     __slots__ = ("call_id", "closed", "content", "done", "final", "id", "is_custom", "name", "place", "text", "why")
 
     def __init__(self, arguments: ArgumentText, place: int, item_id: str, call_id: str, name: str) -> None:
-        """A call that was added."""
         self.place, self.id, self.call_id, self.name = place, item_id, call_id, name
         self.text = ClientText(arguments)
         """Its arguments: the deltas joined."""
@@ -43,7 +42,6 @@ class Client:
     """The response, its items by their place, and the counter of events."""
 
     def __init__(self) -> None:
-        """No event was sent."""
         self.created: dict[str, Json] | None = None
         """The response in `response.created`."""
         self.ended = False

@@ -47,7 +47,6 @@ class CustomTools:
     """The calls of custom tools in one stream. The text is certain when the call is complete."""
 
     def __init__(self, stream: Stream, items: Difference) -> None:
-        """For one stream."""
         self._stream, self._items = stream, items
 
     def converts(self, intended: IntendedCall) -> bool:

@@ -37,7 +37,6 @@ class Difference:
     """Brings the client state of one stream, call by call, to the intended calls."""
 
     def __init__(self, stream: Stream) -> None:
-        """For one stream."""
         self._stream = stream
         self._writer = writer = ItemWriter(stream)
         self.identities = Identities(stream, writer)

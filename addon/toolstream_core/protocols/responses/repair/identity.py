@@ -38,7 +38,6 @@ class Identities:
     """Adds the items of one stream."""
 
     def __init__(self, stream: Stream, writer: ItemWriter) -> None:
-        """For one stream."""
         self._stream, self._writer = stream, writer
 
     def added(self, received: CallEvent) -> Payload:

@@ -49,7 +49,6 @@ class IntendedCall:
     )
 
     def __init__(self, call: OpenCall, order: int) -> None:
-        """A call with its first event."""
         self.call = call
         self.order = order
         self.added = False
@@ -175,7 +174,6 @@ class IntendedCalls:
     """All calls of one stream."""
 
     def __init__(self, context: Context) -> None:
-        """No call yet."""
         self._context = context
         self.by_key: dict[int, IntendedCall] = {}
         self._by_id: dict[str, list[IntendedCall]] = {}

@@ -45,7 +45,6 @@ class ResponseDifference:
     """The response that contains the items."""
 
     def __init__(self, stream: Stream, items: Difference, custom: CustomTools) -> None:
-        """For one stream."""
         self._stream, self._items, self._custom = stream, items, custom
         self._begun = False
 

@@ -92,7 +92,6 @@ class Shaping:
     def __init__(
         self, policy: Policy, calls: IntendedCalls, client: Client, reporter: Reporter, context: Context
     ) -> None:
-        """For one stream, from its start."""
         self._policy, self._because = policy, reporter.shape
         self._turns = Turns(client, reporter) if _names(policy, SEQUENTIAL) else None
         self._complete = CompleteCalls(policy, calls, client, reporter, context) if policy.leaves_out else None
@@ -180,7 +179,6 @@ class Turns:
     """One item after the other: events of a later one wait until the one before it is closed."""
 
     def __init__(self, client: Client, reporter: Reporter) -> None:
-        """For one stream."""
         self._client, self._reporter = client, reporter
         self._current: OpenCall | None = None
         self._closed: set[int] = set()
@@ -235,7 +233,6 @@ class CompleteCalls:
     def __init__(
         self, policy: Policy, calls: IntendedCalls, client: Client, reporter: Reporter, context: Context
     ) -> None:
-        """For one stream."""
         self._calls, self._client, self._reporter, self._context = calls, client, reporter, context
         self._shapes = _names(policy, WHOLE_CALLS, SELF_CONTAINED_DELTAS)
         self._names_calls = policy.names_calls

@@ -120,7 +120,7 @@ class ResponsesRepair(Repairer):
         is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
-        self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
+        self.has_gap = self.has_gap or (not event_type(frame).startswith("response.") and is_unread(event))
         one, content = One(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
@@ -346,7 +346,7 @@ class ResponsesRepair(Repairer):
         stream.frames, stream.number = [], stream.now
         cut, self._cut = self._cut, None
         tail = Tail.NONE if cut is None else tail_of(cut.event.frame)
-        may_complete = clean and not self.torn and tail is not Tail.EVENT
+        may_complete = clean and not self.has_gap and tail is not Tail.EVENT
         completed = not self._passes and self._response.at_end(clean=may_complete)
         if cut is not None and not (completed and tail is Tail.TERMINAL):
             payload = cut.event.frame.json

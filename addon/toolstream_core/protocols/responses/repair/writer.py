@@ -171,7 +171,6 @@ class ItemWriter:
     """Sends the events of calls."""
 
     def __init__(self, stream: Stream) -> None:
-        """For one stream."""
         self._stream = stream
 
     def repairs(self, defect: Defect, intended: IntendedCall, message: str = "") -> bool:
