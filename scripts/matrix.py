@@ -18,14 +18,14 @@ from matrixlib.clients import (  # noqa: E402
     lock,
 )
 from matrixlib.page import Measured, markdown  # noqa: E402
-from matrixlib.record import Record, read_record, record_of, with_half_calls, write_record  # noqa: E402
+from matrixlib.record import Record, read_record, record_of, with_rerun, write_record  # noqa: E402
 from matrixlib.run import (  # noqa: E402
     Options,
     combined,
     kept,
-    kept_half_calls,
+    kept_rerun,
+    rerun,
     run,
-    run_half_calls,
 )
 from matrixlib.toolchains import InstallError  # noqa: E402
 
@@ -46,8 +46,8 @@ Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
   scripts/matrix --resume                go on where an interrupted run stopped
-  scripts/matrix --only pi --half-calls  run those cases alone
-  scripts/matrix --half-calls --reason "gave up"  run the cases alone in which a client gave up
+  scripts/matrix --only pi --rerun  run those cases alone
+  scripts/matrix --rerun --reason "gave up"  run the cases alone in which a client gave up
   scripts/matrix --lock openai-js        pin the newest openai for JavaScript
 """
 
@@ -82,11 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
     parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
+    parser.add_argument("--rerun", action="store_true", help="run only the cases that the results of tools decide on")
     parser.add_argument(
-        "--half-calls", action="store_true", help="run only the cases that the results of tools decide on"
-    )
-    parser.add_argument(
-        "--reason", nargs="+", metavar="REASON", help="with --half-calls: run the cells that failed for it instead"
+        "--reason", nargs="+", metavar="REASON", help="with --rerun: run the cells that failed for it instead"
     )
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
@@ -122,9 +120,9 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
             resume=options.resume,
             told=_told(options),
         )
-        why = None if options.incomplete_calls else run(client, each)
+        why = None if options.rerun else run(client, each)
         if why is None and (record := _record(client, each.cache)) is not None:
-            why = run_half_calls(client, each, [cell.case for cell in record.cells if _again(cell, options.reason)])
+            why = rerun(client, each, [cell.case for cell in record.cells if _again(cell, options.reason)])
         failed = failed or why is not None
         print(f"{client.name}: {why or 'run'}", flush=True)
     return failed
@@ -132,12 +130,12 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
 
 def _again(cell: Cell, reasons: Sequence[str] | None) -> bool:
     """Whether a cell is run again: results decide on it, or the client failed it raw for one of the reasons."""
-    return cell.half if reasons is None else cell.raw in reasons
+    return cell.by_results if reasons is None else cell.raw in reasons
 
 
 def _told(options: argparse.Namespace) -> str:
     """The command as a page says it: without the clients, which its table names."""
-    words = ["scripts/matrix", *(["--half-calls"] if options.incomplete_calls else [])]
+    words = ["scripts/matrix", *(["--rerun"] if options.rerun else [])]
     words += ["--reason", *map(shlex.quote, options.reason)] if options.reason else []
     words += ["--faults", options.faults] if options.faults else []
     return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])
@@ -145,9 +143,9 @@ def _told(options: argparse.Namespace) -> str:
 
 def _record(client: MatrixClient, cache: Path) -> Record | None:
     """What is known of a client: what is kept here, else what was measured elsewhere."""
-    earlier, found, half = read_record(client.name), kept(client, cache), kept_half_calls(client, cache)
+    earlier, found, again = read_record(client.name), kept(client, cache), kept_rerun(client, cache)
     record = earlier if found is None else record_of(client, _portable(found, cache))
-    return None if record is None else with_half_calls(record, half, earlier)
+    return None if record is None else with_rerun(record, again, earlier)
 
 
 def _write(known: Sequence[MatrixClient]) -> None:
@@ -159,7 +157,7 @@ def _write(known: Sequence[MatrixClient]) -> None:
     measured = [Measured(client, read_record(client.name)) for client in known]
     (ROOT / "docs" / "clients.md").write_text(markdown(measured), encoding="utf-8")
     streams = [
-        (client, {**(kept_half_calls(client, cache) or {}), **found})
+        (client, {**(kept_rerun(client, cache) or {}), **found})
         for client in known
         if (found := kept(client, cache)) is not None
     ]

@@ -14,8 +14,8 @@ from matrixlib.record import (
     RIGHT,
     UNKNOWN,
     Cell,
-    HalfCell,
     Record,
+    RerunCell,
     badness,
 )
 
@@ -74,7 +74,7 @@ def markdown(measured: Sequence[Measured]) -> str:
         "",
         "## Incomplete and repeated calls",
         "",
-        *half_calls([(client.name, record) for client, record in ran]),
+        *_rerun([(client.name, record) for client, record in ran]),
     ]
     lines += _section("Failures by severity", _red(cells))
     lines += _section("Worse with repair", _single((cell for cell in cells if cell.worse), notes))
@@ -142,7 +142,7 @@ def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[ob
     for client, record in ran:
         grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:5]]
         apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[5:])
-        again = f"{len(record.half_cells)}, {record.half_calls.date}" if record.half_calls else ""
+        again = f"{len(record.rerun_cells)}, {record.rerun.date}" if record.rerun else ""
         yield *_named(client), record.protocol, record.date, again, *grades, apart
 
 
@@ -203,10 +203,10 @@ _SIGNS: Final = {"ran": RAN, "rejected": {REJECTED}, "unknown": {UNKNOWN}}
 _COLUMNS: Final = ("raw", "`safe`", "`whole-calls`")
 
 
-def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
+def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     """When it was measured, what was not run again, and a table of the cases."""
-    cells = [cell for _, record in records for cell in record.half_cells]
-    runs = [record.half_calls for _, record in records if record.half_calls is not None]
+    cells = [cell for _, record in records for cell in record.rerun_cells]
+    runs = [record.rerun for _, record in records if record.rerun is not None]
     yield from (*RULE.splitlines(), "")
     yield "- Date: " + _told(run.date for run in runs)
     yield "- Commit: " + _told(f"`{commit}`" for run in runs for commit in run.commits)
@@ -225,8 +225,8 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
 def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:
     """The cells of each client that rest on results, or in which it gave up, and that were not run again."""
     for name, record in records:
-        again = {cell.case for cell in record.half_cells}
-        kept = [cell for cell in record.cells if (cell.half or cell.raw == GAVE_UP) and cell.case not in again]
+        again = {cell.case for cell in record.rerun_cells}
+        kept = [cell for cell in record.cells if (cell.by_results or cell.raw == GAVE_UP) and cell.case not in again]
         if kept:
             yield f"{name} {record.version} ({len(kept)}, {record.date})"
 
@@ -235,7 +235,7 @@ def _is_unknown(cell: Cell) -> bool:
     return UNKNOWN in {cell.raw, cell.safe}
 
 
-def _rows(cells: Sequence[HalfCell]) -> Iterator[Sequence[object]]:
+def _rows(cells: Sequence[RerunCell]) -> Iterator[Sequence[object]]:
     for case in sorted({cell.case for cell in cells if not BY_RESULTS.isdisjoint(cell)}):
         here = [cell for cell in cells if cell.case == case]
         counts = [_count(here, way, signs) for way in _WAYS for signs in _SIGNS.values()]
@@ -243,7 +243,7 @@ def _rows(cells: Sequence[HalfCell]) -> Iterator[Sequence[object]]:
         yield f"`{case}`", *counts, wrong, sum(NOT_JUDGED in cell for cell in here)
 
 
-def _count(cells: Sequence[HalfCell], way: str, signs: Collection[str]) -> int:
+def _count(cells: Sequence[RerunCell], way: str, signs: Collection[str]) -> int:
     return sum(getattr(cell, way) in signs for cell in cells)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from matrixlib.run import HALF_CALLS
+from matrixlib.run import RERUN
 from toolstream_core.checking.grading import Grade, Reason
 from toolstream_core.checking.runner import SAFE, injected
 from toolstream_core.defects.table import DEFECTS
@@ -34,7 +34,7 @@ NOT_JUDGED: Final = "not judged"
 """In the place of what a client did wrong, if the run says nothing of it."""
 
 
-class HalfCell(NamedTuple):
+class RerunCell(NamedTuple):
     """What a client did in one case, in each of the three ways; `None` if it was right."""
 
     case: str
@@ -45,7 +45,7 @@ class HalfCell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HalfCallRun:
+class Rerun:
     """When they were run, at which commits and by which command."""
 
     date: str
@@ -53,23 +53,23 @@ class HalfCallRun:
     command: str
 
 
-def half_call_run(found: dict[str, Any]) -> HalfCallRun:
+def rerun_of(found: dict[str, Any]) -> Rerun:
     """The run of what was found (`run.kept`)."""
     about = found["about"]
-    return HalfCallRun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
+    return Rerun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
 
 
-def joined(new: HalfCallRun, earlier: HalfCallRun | None) -> HalfCallRun:
+def joined(new: Rerun, earlier: Rerun | None) -> Rerun:
     """A run with the commits of the earlier runs of other cells."""
     commits = (*(() if earlier is None else earlier.commits), *new.commits)
-    return HalfCallRun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
+    return Rerun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
 
 
-def half_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:
+def rerun_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[RerunCell]:
     """What was found of these cases; one that a run says nothing of is not judged."""
-    told = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in HALF_CALLS]
+    told = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in RERUN]
     for case in cases:
-        yield HalfCell(case, *(way.get(case, NOT_JUDGED) for way in told))
+        yield RerunCell(case, *(way.get(case, NOT_JUDGED) for way in told))
 
 
 def wrong(case: dict[str, Any]) -> str | None:
@@ -126,7 +126,7 @@ class Cell(NamedTuple):
         return self.raw in RIGHT and self.failed_safe
 
     @property
-    def half(self) -> bool:
+    def by_results(self) -> bool:
         """Whether results decide on it, raw or with repair."""
         return not BY_RESULTS.isdisjoint({self.raw, self.safe})
 
@@ -174,20 +174,15 @@ class Record:
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
     """The same with repair."""
-    half_calls: HalfCallRun | None = None
+    rerun: Rerun | None = None
     """`None` if the cells that results decide on were not run again."""
-    half_cells: tuple[HalfCell, ...] = ()
+    rerun_cells: tuple[RerunCell, ...] = ()
     cells: tuple[Cell, ...] = ()
 
     @property
     def judged(self) -> int:
         """How many cells say something of the client."""
         return sum(self.raw[grade] for grade in COUNTS if grade in JUDGED)
-
-    @property
-    def half(self) -> bool:
-        """Whether results decide on any cell."""
-        return any(cell.half for cell in self.cells)
 
 
 def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
@@ -210,24 +205,24 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
     )
 
 
-def with_half_calls(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
+def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
     """The record with what was found of the cells that results decide on (`run.kept`), else with an earlier record's.
 
     Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
     """
     if earlier is not None and earlier.version == record.version:
-        record = replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
+        record = replace(record, rerun=earlier.rerun, rerun_cells=earlier.rerun_cells)
     about = None if found is None else found["about"]
     if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
         return record
     ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
-    new = half_cells((cell.case for cell in record.cells if cell.case in ran), found)
-    return _regraded(replace(record, half_calls=joined(half_call_run(found), record.half_calls)), tuple(new))
+    new = rerun_cells((cell.case for cell in record.cells if cell.case in ran), found)
+    return _regraded(replace(record, rerun=joined(rerun_of(found), record.rerun)), tuple(new))
 
 
-def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
-    """The record with what the runs of `half` found in place of what it had of these cells."""
-    anew = {one.case: one for one in half}
+def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:
+    """The record with what the runs of `new` found in place of what it had of these cells."""
+    anew = {one.case: one for one in new}
     counts = {"raw": dict(record.raw), "safe": dict(record.safe)}
     cells = []
     for cell in record.cells:
@@ -238,8 +233,8 @@ def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
             cell = cell._replace(**{how: value})  # noqa: PLW2901 - the cell of this client anew
         cells.append(cell)
     kept = tuple(cell for cell in cells if (cell.raw, cell.safe) != (None, None))
-    every = {one.case: one for one in record.half_cells} | anew
-    return replace(record, half_cells=tuple(every.values()), cells=kept, raw=counts["raw"], safe=counts["safe"])
+    every = {one.case: one for one in record.rerun_cells} | anew
+    return replace(record, rerun_cells=tuple(every.values()), cells=kept, raw=counts["raw"], safe=counts["safe"])
 
 
 def _grade(value: str | None) -> str:
@@ -265,11 +260,11 @@ def read_record(name: str, file: Path = MEASURED) -> Record | None:
     if read is None:
         return None
     cells = tuple(Cell(name, **one) for one in read.pop("cells"))
-    half = tuple(HalfCell(**one) for one in read.pop("half_cells"))
-    told = read.pop("half_calls")
-    run = None if told is None else HalfCallRun(**{**told, "commits": tuple(told["commits"])})
+    cells_again = tuple(RerunCell(**one) for one in read.pop("rerun_cells"))
+    told = read.pop("rerun")
+    run = None if told is None else Rerun(**{**told, "commits": tuple(told["commits"])})
     lists = {key: tuple(read[key]) for key in ("commits", "commands")}
-    return Record(**{**read, **lists}, cells=cells, half_calls=run, half_cells=half)
+    return Record(**{**read, **lists}, cells=cells, rerun=run, rerun_cells=cells_again)
 
 
 def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
@@ -277,7 +272,7 @@ def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
     if record.not_run is not None and (kept := read_record(name, file)) and kept.version == record.version:
         return
     row = asdict(record) | {
-        "half_cells": [one._asdict() for one in record.half_cells],
+        "rerun_cells": [one._asdict() for one in record.rerun_cells],
         "cells": [{"case": one.case, "raw": one.raw, "safe": one.safe} for one in record.cells],
     }
     rows = sorted({**_rows(file), name: row}.items())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
-HALF_CALLS: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
+RERUN: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
 """The three runs of the cases that the results of tools decide on."""
 WRITTEN: Final = ("docs/clients.md", "tests/clients/measured.jsonl")
 """What the measurement writes into the repository."""
@@ -48,10 +48,10 @@ def run(client: MatrixClient, options: Options) -> str | None:
     return _run(client, options, HOW, which, results_of(client, options.cache))
 
 
-def run_half_calls(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
+def rerun(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
     """Run these cases alone, in three ways; why they could not be run, where they could not."""
     which = [word for case in cases for word in ("--only", case)]
-    return _run(client, options, HALF_CALLS, which, _half_calls_of(client, options.cache)) if cases else None
+    return _run(client, options, RERUN, which, _rerun_folder(client, options.cache)) if cases else None
 
 
 def _run(
@@ -86,8 +86,8 @@ def results_of(client: MatrixClient, cache: Path) -> Path:
     return cache / "results" / client.name
 
 
-def _half_calls_of(client: MatrixClient, cache: Path) -> Path:
-    return results_of(client, cache) / "half-calls"
+def _rerun_folder(client: MatrixClient, cache: Path) -> Path:
+    return results_of(client, cache) / "rerun"
 
 
 def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
@@ -95,9 +95,9 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
     return _kept(results_of(client, cache), HOW)
 
 
-def kept_half_calls(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
+def kept_rerun(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
     """The same of the cases that the results of tools decide on."""
-    return _kept(_half_calls_of(client, cache), HALF_CALLS)
+    return _kept(_rerun_folder(client, cache), RERUN)
 
 
 def _kept(folder: Path, ways: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
@@ -158,7 +158,7 @@ def combined(streams: Iterable[tuple[MatrixClient, dict[str, Any]]]) -> dict[str
         (client.name, how, found[how])
         for client, found in streams
         if found["about"]["not_run"] is None
-        for how in HALF_CALLS
+        for how in RERUN
         if how in found
     ]
     if not documents:

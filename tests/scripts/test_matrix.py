@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,15 +24,15 @@ from matrixlib.record import (
     REJECTED,
     UNKNOWN,
     Cell,
-    HalfCell,
     Record,
+    RerunCell,
     measured_names,
     read_record,
     record_of,
-    with_half_calls,
+    with_rerun,
     write_record,
 )
-from matrixlib.run import HALF_CALLS, HOW, combined, commit, earlier_commits, kept, kept_half_calls, results_of
+from matrixlib.run import HOW, RERUN, combined, commit, earlier_commits, kept, kept_rerun, results_of
 from matrixlib.toolchains import PYTHON, InstallError, Jar, jar_of, without_missing
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ def measured(
     return Measured(client, record_of(client, found(raw, safe, reason=reason)))
 
 
-def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is kept of the runs of half calls."""
+def rerun_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is kept of the runs of cells that results decide on."""
     about = {**found({}, {})["about"], "commit": "def, abc"}
     return {"about": about} | {
         way: {"seconds": 1.0, "clients": [{"name": CLIENT.name, "cases": [case("healthy", "ok"), *cases]}]}
@@ -87,14 +88,14 @@ RAN = "ran an incomplete call"
 RETURNED = {"healthy": "ok", "lost-arguments": "unknown", "merged-calls": "call-rejected", UNSAFE: "unknown"}
 
 
-def record_with_half_calls() -> Record:
+def rerun_record() -> Record:
     """Three cells that results decide on: in the new runs one ran, one was rejected, and one is right."""
-    half = half_found(
+    again = rerun_found(
         raw=[case("lost-arguments", "failed", RAN), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
         safe=[case("lost-arguments", "unknown"), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
         whole_calls=[case("lost-arguments", "ok"), case("merged-calls", "skipped"), case(UNSAFE, "ok")],
     )
-    return with_half_calls(record_of(CLIENT, found(RETURNED, RETURNED)), half, None)
+    return with_rerun(record_of(CLIENT, found(RETURNED, RETURNED)), again, None)
 
 
 def matrix_grades() -> tuple[str, ...]:
@@ -209,12 +210,12 @@ def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
 
 def test_the_results_of_the_new_runs_decide() -> None:
     """Each cell and each count is that of the new runs; only a call that ran is a failure."""
-    record = record_with_half_calls()
+    record = rerun_record()
     names = [f"openai-chat/fault/{name}" for name in ("lost-arguments", "merged-calls", UNSAFE)]
-    assert record.half_cells == (
-        HalfCell(names[0], RAN, UNKNOWN, None),
-        HalfCell(names[1], REJECTED, REJECTED, "not judged"),
-        HalfCell(names[2], None, None, None),
+    assert record.rerun_cells == (
+        RerunCell(names[0], RAN, UNKNOWN, None),
+        RerunCell(names[1], REJECTED, REJECTED, "not judged"),
+        RerunCell(names[2], None, None, None),
     )
     assert [(cell.case, cell.raw, cell.safe) for cell in record.cells] == [
         (names[0], RAN, UNKNOWN),
@@ -238,13 +239,13 @@ def test_the_results_of_the_new_runs_decide() -> None:
 
 def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
     """A client that retried in a loop did not give up."""
-    first = record_with_half_calls()
+    first = rerun_record()
     gave_up = Cell(CLIENT.name, "openai-chat/fault/missing-id", "gave up", None)
     before = replace(first, cells=(*first.cells, gave_up), raw={**first.raw, "failed": 2})
     again = {"raw": [case("missing-id", "failed", "retried in a loop")], "safe": [case("missing-id", "ok")]}
-    after = with_half_calls(before, half_found(**again, whole_calls=[case("missing-id", "ok")]), before)
-    new = HalfCell(gave_up.case, "retried in a loop", None, None)
-    assert after.half_cells == (*first.half_cells, new)
+    after = with_rerun(before, rerun_found(**again, whole_calls=[case("missing-id", "ok")]), before)
+    new = RerunCell(gave_up.case, "retried in a loop", None, None)
+    assert after.rerun_cells == (*first.rerun_cells, new)
     assert after.cells == (*first.cells, gave_up._replace(raw="retried in a loop"))
     assert (after.raw, after.safe) == (before.raw, before.safe)
     lines = section(markdown([Measured(CLIENT, before)]), "Incomplete and repeated calls")
@@ -261,15 +262,15 @@ def test_cells_that_were_not_run_again_are_named() -> None:
     assert section(text, "Failures by severity")[:1] == ["None."]
 
 
-def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
+def test_rerun_cells_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
     """Of the same version."""
-    record = record_with_half_calls()
+    record = rerun_record()
     write_record(CLIENT.name, record, tmp_path / "kept")
     assert read_record(CLIENT.name, tmp_path / "kept") == record
     anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
-    assert with_half_calls(anew, None, record).half_cells == record.half_cells
+    assert with_rerun(anew, None, record).rerun_cells == record.rerun_cells
     other = replace(anew, version="0.1")
-    assert with_half_calls(other, half_found(raw=[], safe=[], whole_calls=[]), record) == other
+    assert with_rerun(other, rerun_found(raw=[], safe=[], whole_calls=[]), record) == other
 
 
 def test_results_are_read_again(tmp_path: Path) -> None:
@@ -283,18 +284,25 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     for how in HOW:
         (folder / f"{how}.json").write_text(json.dumps(wanted[how]))
     assert kept(CLIENT, tmp_path) == wanted
-    half = half_found(**{how: [] for how in HALF_CALLS})
-    (folder / "half-calls").mkdir()
-    for name, told in half.items():
-        (folder / "half-calls" / f"{name}.json").write_text(json.dumps(told))
-    assert kept_half_calls(CLIENT, tmp_path) == half
-    report = combined([(CLIENT, {**half, **wanted})])
+    again = rerun_found(**{how: [] for how in RERUN})
+    (folder / "rerun").mkdir()
+    for name, told in again.items():
+        (folder / "rerun" / f"{name}.json").write_text(json.dumps(told))
+    assert kept_rerun(CLIENT, tmp_path) == again
+    report = combined([(CLIENT, {**again, **wanted})])
     assert report is not None
     assert [one["name"] for one in report["clients"]] == [
         "openai-loop",
         "openai-loop, repaired",
         "openai-loop, whole calls",
     ]
+
+
+def test_a_command_is_reported_as_it_was_given() -> None:
+    """The page names it, so that it can be run again."""
+    told = "--rerun --reason 'gave up' --faults fault --jobs 3 --timeout 90"
+    assert matrix._told(matrix._parser().parse_args(shlex.split(told))) == f"scripts/matrix {told}"
+    assert matrix._told(matrix._parser().parse_args([])) == "scripts/matrix --jobs 2 --timeout 60"
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
