@@ -6,7 +6,11 @@ import os
 import shutil
 from typing import Final
 
-NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+NAMES: Final = (
+    "chromium-headless-shell", "chrome-headless-shell",
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
+)  # fmt: skip
+"""The headless shell first: it needs half the processor time."""
 
 
 def program() -> str | None:

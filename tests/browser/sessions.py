@@ -310,7 +310,7 @@ def hostile() -> list[http.HTTPFlow]:
     ]
 
 
-def large(count: int = 10_000) -> list[http.HTTPFlow]:
+def large(count: int = 3000) -> list[http.HTTPFlow]:
     """So many events: reasoning, text, a long call whose ids become empty halfway, a stall, a short call."""
     chance = random.Random(3)
     words = ["the", "stream", "carries", "calls", "in", "parts", "that", "a", "client", "joins", "by", "index"]
@@ -335,7 +335,7 @@ def large(count: int = 10_000) -> list[http.HTTPFlow]:
     return [exchange(messages, stream.done(), 0), exchange([*messages, *lost], text_only(), 1)]
 
 
-def many(count: int = 120) -> list[http.HTTPFlow]:
+def many(count: int = 60) -> list[http.HTTPFlow]:
     """Many conversations, some of one title, every tenth of them misread."""
     flows = []
     for number in range(count):
