@@ -189,10 +189,11 @@ def was_llm(facts: StreamFacts, method: str) -> bool:
 
 
 def from_base64(text: str | bytes) -> bytes:
-    """The bytes of a base64 text; none if it is not valid."""
+    """The bytes of a base64 text, or of a JSON list of such texts, as Polly.js has them; none if it is not valid."""
+    listed = parse(text.encode() if isinstance(text, str) else text) if text[:1] in ("[", b"[") else None
     try:
-        return base64.b64decode(text)
-    except ValueError:
+        return b"".join(map(base64.b64decode, listed if isinstance(listed, list) else [text]))
+    except (ValueError, TypeError):
         return b""
 
 

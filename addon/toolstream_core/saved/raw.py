@@ -12,7 +12,8 @@ from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError
 from toolstream_core.saved.unwrap.lines import Lines, decoded
-from toolstream_core.saved.unwrap.reading import is_bare, is_settled, refusal, unwrapped
+from toolstream_core.saved.unwrap.reading import is_bare, is_settled, unwrapped
+from toolstream_core.saved.unwrap.refusals import refusal
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError, Decoder
 

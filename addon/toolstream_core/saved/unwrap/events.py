@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, EventContent
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, literal, string
+from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.unwrap.codings import text_of
+from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, literal, string, verbatim
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import Frame, parse
 from toolstream_core.wire.write import encoded
@@ -28,7 +31,7 @@ _START: Final = re.compile(
       | (?P<event>(?<![\w$])event:[ \t]?(?P<name>[\w.\-]+)(?=[ \t]*$|,))
       | (?P<string>(?:(?<![\w\\])[bu])?(?:"(?=\s*(?:data:|event:|\\n|\{))|'(?=\s*(?:data:|event:|\\n|\{))))
       | (?P<object>\{)
-      | (?P<named>(?<![\w"'])[A-Z]\w*[ ]?[({](?!\s*[)}]))
+      | (?P<named>(?<![\w"'])(?:[A-Z]\w*[ ]?[({]|array[ ]?\()(?!\s*[)}]))
     """,
     re.VERBOSE,
 )
@@ -36,7 +39,11 @@ _STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
 _MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
 FENCE: Final = re.compile(r"[\s>]*(?:```|~~~)")
+_NOTATIONS: Final = {"data": "data", "object": "json", "named": "repr", "string": "string"}
+_LEAD: Final = 5
 _DONE: Final = "[DONE]"
+_REQUESTS: Final = ("request", "request_body", "requestBody", "body")
+"""Where records have the request."""
 _MAX_TRIES: Final = 24
 _MAX_NESTING: Final = 3
 _MAX_DEPTH: Final = 12
@@ -68,6 +75,10 @@ class Found:
     content: EventContent | None = None
     is_complete: bool = False
     """Whether it is a complete response without streaming."""
+    may_be_complete: bool = False
+    """Whether it may also be an event that has a complete message."""
+    lead: str = ""
+    """What the value begins with."""
     block: int = 0
     """The number of Markdown fences before it."""
     stream: int = 0
@@ -81,6 +92,36 @@ class Found:
         """Whether it has the end of a stream, or the reason."""
         content = self.content
         return content is not None and bool(content.end or any(one.reason for one in content.finishes))
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is a value that could not be read."""
+        return self.payload is ABSENT and self.content is None and bool(self.lead)
+
+    @property
+    def response(self) -> Json:
+        """The id of the response, where the event names it."""
+        if not isinstance(self.payload, dict):
+            return ABSENT
+        said = self._inner or self.payload
+        return said.get("id") or said.get("responseId") or ABSENT
+
+    @property
+    def starts(self) -> bool:
+        """Whether it has the response that begins."""
+        return bool(self._inner) and not self.ends
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether it has more of a response than numbers about it."""
+        said = self.payload.values() if isinstance(self.payload, dict) else ()
+        return bool(self._inner) or any(isinstance(each, list) and each for each in said)
+
+    @property
+    def _inner(self) -> dict[str, Json]:
+        """The response as an object of its own, where the event has it."""
+        said = self.payload if isinstance(self.payload, dict) else {}
+        return next((each for key in ("message", "response") if isinstance(each := said.get(key), dict)), {})
 
 
 @dataclass(slots=True)
@@ -97,6 +138,8 @@ class _Line:
     """Whether it names an event."""
     opened: tuple[int, str] | None = None
     """Where a value begins that lacks its end, and how it is written."""
+    failed: tuple[int, str] | None = None
+    """The same of a value that cannot be read."""
     found: bool = False
     """Whether it has given an event."""
 
@@ -128,8 +171,7 @@ class Scanner:
             for one in self.line(line):
                 one.block = self._fences
                 yield one
-        if self._open is not None:
-            yield from self._cut_off()
+        yield from self._cut_off()
 
     def line(self, line: str) -> Iterable[Found]:
         """The events that a line completes."""
@@ -139,8 +181,7 @@ class Scanner:
         if data is None:
             found = list(self._fresh(line))
             if found:
-                self._open = None
-                return found
+                return [*self._cut_off(), *found]
             data = line
         text = self._open.add(data)
         if text is None:
@@ -164,10 +205,15 @@ class Scanner:
         return None if rest.startswith('{"') else rest
 
     def _cut_off(self) -> Iterable[Found]:
-        """The text ended in a value. The data of an event is shown unchanged."""
+        """The value that lacks its end, unchanged."""
         opened, self._open = self._open, None
-        if opened is not None and opened.notation == "data":
-            yield self._event(_alike(self._prefix), "data", opened.text.removeprefix("data:").strip(), ABSENT)
+        if opened is not None:
+            yield self._unread(_alike(self._prefix), opened.notation, opened.text)
+
+    def _unread(self, prefix: str, notation: str, text: str, before: str = "") -> Found:
+        """A value that cannot be read, unchanged: an event if it begins as events do."""
+        data = text.removeprefix("data:").strip() if notation == "data" else text.strip()
+        return Found(Group(prefix, notation), self._names.pop(prefix, ""), data, before=before, lead=_lead(text))
 
     def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> Iterator[Found]:
         """The events in a line, or in a value that went over several; `before` is what stood before that."""
@@ -180,6 +226,9 @@ class Scanner:
             at, notation = reading.opened
             self._prefix = text[:at]
             self._open = OpenValue(notation, text[at:])
+        elif reading.failed is not None:
+            at, notation = reading.failed
+            yield self._unread(_alike(text[:at] if before is None else before), notation, text[at:], text[:at])
         elif not reading.named and _alike(text) not in self._prefixes:
             self.others += 1
 
@@ -193,9 +242,15 @@ class Scanner:
             line.named = True
         else:
             value = self._value(line.text, start, before)
-            if value is None and line.opened is None and OpenValue("", line.text[start.start() :]).open:
-                line.opened = start.start(), "data" if start["data"] else start.lastgroup or ""
+            if value is None:
+                place = start.start(), _NOTATIONS[start.lastgroup or ""]
+                line.failed = line.failed or place
+                if line.opened is None and OpenValue("", line.text[start.start() :]).open:
+                    line.opened = place
         found, line.at = value or ([], start.end())
+        for one in found:
+            if one.dialect is not None:
+                one.lead = one.lead or _lead(line.text[start.start() :])
         if found:
             line.found = True
             line.tries = 0
@@ -250,11 +305,13 @@ class Scanner:
         token = _STRING.match(text, at)
         if token is None or self._nesting >= _MAX_NESTING:
             return None
-        try:
-            value = string(token[0])
-        except ValueError:
-            return None
-        return self._inside(value, Group(prefix, "string"), before), token.end()
+        escaped = self._inside(string(token[0]), Group(prefix, "string"), before)
+        # YAML, SQL and shells have strings without escapes: a backslash in them is one of the data.
+        if "\\" in token[0] and (not escaped or any(one.is_unread for one in escaped)):
+            plain = self._inside(verbatim(token[0]), Group(prefix, "string"), before)
+            if plain and not any(one.is_unread for one in plain):
+                return plain, token.end()
+        return escaped, token.end()
 
     def _inside(self, text: str, group: Group, before: str, request: Json = ABSENT) -> list[Found]:
         """The events in a string; with an end of their own they are a stream of their own."""
@@ -285,9 +342,10 @@ class Scanner:
         """The events inside a record."""
         if depth > _MAX_DEPTH:
             return
-        if isinstance(value, str):
-            if self._nesting < _MAX_NESTING and _MAY_HOLD.search(value):
-                yield from self._inside(value, group, before, request)
+        text = text_of(value)
+        if text is not None:
+            if self._nesting < _MAX_NESTING and _MAY_HOLD.search(text):
+                yield from self._inside(text, group, before, request)
         elif isinstance(value, list):
             for item in value:
                 yield from self._within(item, group._replace(path=f"{group.path}[]"), before, request, depth)
@@ -315,6 +373,11 @@ class Scanner:
         return _recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
 
 
+def _lead(text: str) -> str:
+    """What events of one stream begin with."""
+    return "".join(text.removeprefix("data:")[: 4 * _LEAD].split())[:_LEAD]
+
+
 def _alike(prefix: str) -> str:
     """What prefixes of one log have in common."""
     return _DIGITS.sub("0", prefix[-_PREFIX:]).strip(" \t,[(")
@@ -337,8 +400,15 @@ def _recognised(one: Found) -> Found:
     if one.dialect is not None:
         frame.json = payload
         one.content = one.dialect.read(frame)
-        response = one.dialect.read_response(payload)
-        one.is_complete = bool(response.fragments or response.text) and not (one.content.fragments or one.content.text)
+        content, response = one.content, one.dialect.read_response(payload)
+        has_message = bool(response.fragments or response.text)
+        one.is_complete = has_message and not (content.fragments or content.text)
+        one.may_be_complete = (
+            has_message
+            and bool(content.finishes)
+            and one.dialect.call_form is not CallForm.WHOLE
+            and len(content.fragments) == len(response.fragments)
+        )
     elif one.data == _DONE:
         one.content = EventContent(end=True)
     return one
@@ -346,10 +416,18 @@ def _recognised(one: Found) -> Found:
 
 def _request(record: dict[str, Json], outer: Json) -> Json:
     """The request that a record has beside its response."""
-    request = record.get("request")
-    body = request.get("body", request.get("postData")) if isinstance(request, dict) else None
+    for key in _REQUESTS:
+        body = _body(record.get(key))
+        if isinstance(body, dict) and (key == "request" or messages_of(body)):
+            return body
+    return outer
+
+
+def _body(request: Json) -> Json:
+    """The body of a request, or the request itself if it is no more than that."""
+    body = request
+    if isinstance(request, dict) and not messages_of(request):
+        body = request.get("body", request.get("postData"))
     if isinstance(body, dict) and isinstance(body.get("text"), str):
         body = body["text"]
-    if isinstance(body, str):
-        body = parse(body.encode("utf-8", "replace"))
-    return body if isinstance(body, dict) else outer
+    return parse(body.encode("utf-8", "replace")) if isinstance(body, str) else body

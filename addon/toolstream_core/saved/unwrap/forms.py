@@ -6,9 +6,11 @@ after each step, because people paste one form inside another.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import html
+import quopri
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +18,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.saved.unwrap.codings import is_coded, text_of
 from toolstream_core.saved.unwrap.events import Scanner
 from toolstream_core.saved.unwrap.lines import decoded, split
 from toolstream_core.saved.unwrap.literals import printed_fields, string
@@ -80,15 +83,23 @@ def _typographic(head: Sequence[str]) -> Step | None:
 
 # -- Dumps of bytes -------------------------------------------------------------------------------------------------
 
-_DUMPED: Final = re.compile(r"(?P<indent>\s*)(?:0x)?[0-9a-fA-F]{4,8}(?P<colon>:?)[ \t]+(?=[0-9a-fA-F]{2})")
+_DUMPED: Final = re.compile(r"(?P<indent>\s*)(?:0x|\|)?[0-9a-fA-F]{4,8}(?P<colon>[:|]?)[ \t]+(?=[0-9a-fA-F]{2})")
 _TOKEN: Final = re.compile(r"( {0,4}|-)((?:[0-9a-fA-F]{2}){1,8})(?=[ \t-]|$)")
 _BARE_HEX: Final = re.compile(r"(\s*)((?:[0-9a-fA-F]{2}){2,})\s*")
 _C_BYTES: Final = re.compile(r"\s*(?:0x[0-9a-fA-F]{2}\s*,?\s*)+(?:/\*.*)?(?:\};?)?\s*")
+_BUFFER: Final = re.compile(r"<Buffer((?: [0-9a-f]{2})+)>")
+_NUMBERS: Final = re.compile(r"(?:[^\[\]]*\[)?\s*(\d{1,3}(?:,\s*\d{1,3})+),?\s*\]?\s*")
+_CELLS: Final = re.compile(r"[0-7]{7}((?: [0-7]{3}|  \\[abfnrtv0]|   .)+)")
+_NAMED_CELLS: Final = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11}
 _ROW: Final = 16
+_WORD: Final = 2
+
+type _Bytes = tuple[str, bytes]
+"""The indentation of a line, by which directions differ, and its bytes."""
 
 
-def _bytes_of(line: str) -> tuple[str, bytes] | None:
-    """The bytes on a line of a dump, and its indentation, by which directions differ."""
+def _bytes_of(line: str) -> _Bytes | None:
+    """The bytes on a line of a dump in hexadecimal."""
     start = _DUMPED.match(line)
     if start is None:
         if bare := _BARE_HEX.fullmatch(line):
@@ -106,25 +117,64 @@ def _bytes_of(line: str) -> tuple[str, bytes] | None:
     return (start["indent"], bytes(found)) if found else None
 
 
-def _hex_dump(head: Sequence[str]) -> Step | None:
+def _words_of(line: str) -> _Bytes | None:
+    """The same in words of two bytes, the lower one first, as `hexdump` prints them."""
+    found = _bytes_of(line)
+    if found is None or len(found[1]) % _WORD:
+        return None
+    return found[0], bytes(found[1][at ^ 1] for at in range(len(found[1])))
+
+
+def _cells_of(line: str) -> _Bytes | None:
+    """The same as characters: `od -c`."""
+    row = _CELLS.fullmatch(line)
+    if row is None:
+        return None
+    cells = [row[1][at + 1 : at + 4].lstrip() or " " for at in range(0, len(row[1]), 4)]
+    return "", bytes(
+        ord(cell) if len(cell) == 1 else _NAMED_CELLS[cell[1]] if cell[0] == "\\" else int(cell, 8) & 0xFF
+        for cell in cells
+    )
+
+
+def _numbers_of(line: str) -> _Bytes | None:
+    """The bytes of a buffer that JavaScript printed, in hexadecimal or as a list of numbers."""
+    if buffer := _BUFFER.search(line):
+        return "", bytes.fromhex(buffer[1])
+    if not (row := _NUMBERS.fullmatch(line)):
+        return None
+    numbers = [int(number) for number in row[1].split(",")]
+    return ("", bytes(numbers)) if max(numbers) <= 0xFF else None  # noqa: PLR2004 - a byte
+
+
+_DUMPS: Final = (_bytes_of, _words_of, _cells_of, _numbers_of)
+
+
+def _dump(head: Sequence[str]) -> Step | None:
     lines = [line for line in head if line.strip()]
     dumped = [line for line in lines if _bytes_of(line)]
-    if len(dumped) < 2 or len(dumped) < _MOST * len(lines):  # noqa: PLR2004 - a dump has more than one row
-        return None
-    return Step("hex-dump", "a dump of bytes in hexadecimal", lambda lines: decoded(_dumped(lines)))
+    if len(dumped) > 1 and len(dumped) >= _MOST * len(lines) and not _gains(head, _dumped(_words_of, head)):
+        return _undumped(_bytes_of)
+    return next((_undumped(of) for of in _DUMPS if any(map(of, lines)) and _gains(head, _dumped(of, head))), None)
 
 
-def _dumped(lines: Iterable[str]) -> Iterator[bytes]:
+def _undumped(of: Callable[[str], _Bytes | None]) -> Step:
+    return Step("hex-dump", "a dump of bytes", lambda lines: split(_dumped(of, lines)))
+
+
+def _dumped(of: Callable[[str], _Bytes | None], lines: Iterable[str]) -> Iterator[str]:
+    """The text of a dump; another direction begins on a new line."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     indent: str | None = None
     last = b""
     for line in lines:
-        found = _bytes_of(line)
+        found = of(line)
         if found is None:
             continue
         if indent is not None and found[0] != indent and not last.endswith(b"\n"):
-            yield b"\n"
+            yield "\n"
         indent, last = found
-        yield last
+        yield decoder.decode(last)
 
 
 _TRACED: Final = re.compile(r"(?:=> Send|<= Recv) (?:SSL )?(?:header|data), (\d+) bytes \(0x[0-9a-f]+\)|== Info: .*")
@@ -342,7 +392,7 @@ def _before_event(line: str) -> str:
 # -- Strings that are cut anywhere ------------------------------------------------------------------------------------
 
 _LITERAL: Final = re.compile(r"""(?<![\w"'\\])[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
-_AFTER_LITERAL: Final = re.compile(r"[\s,\])}]*")
+_LISTED: Final = re.compile(rf"[\s\[(]*(?:{_LITERAL.pattern}[\s,+]*)+[\])]*[\s,;]*")
 
 
 def _strings(head: Sequence[str]) -> Step | None:
@@ -359,18 +409,70 @@ def _strings(head: Sequence[str]) -> Step | None:
 
 
 def _literals(line: str) -> str:
-    """The joined string literals of a line: its bytes literals, else all of a list, else the last one."""
-    tokens = list(_LITERAL.finditer(line))
-    if not tokens or not _AFTER_LITERAL.fullmatch(line, tokens[-1].end()):
-        return ""
-    chosen = [token[0] for token in tokens if token[0].startswith("b")]
-    if not chosen:
-        listed = line.lstrip().startswith(("[", '"', "'"))
-        chosen = [token[0] for token in (tokens if listed else tokens[-1:])]
-    try:
-        return "".join(map(string, chosen))
-    except ValueError:
-        return ""
+    """The joined string literals of a line: its bytes literals, else all of a list, else the longest one."""
+    tokens = [token[0] for token in _LITERAL.finditer(line)]
+    chosen = [token for token in tokens if token.startswith("b")]
+    if not chosen and tokens:
+        chosen = tokens if _LISTED.fullmatch(line) else [max(tokens, key=len)]
+    return "".join(map(string, chosen))
+
+
+_WIRE: Final = re.compile(r'.*? (<<|>>) "(.*)"')
+_ENDS: Final = re.compile(r"\[\\r\]|(\[\\n\])|\[0x([0-9a-f]{1,2})\]")
+
+
+def _wire_log(head: Sequence[str]) -> Step | None:
+    """What Apache's HttpClient logs of a connection: quotes are not escaped, and line ends are names in brackets."""
+    if not any((found := _WIRE.fullmatch(line)) and found[2].endswith("[\\n]") for line in head):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        rows = [(found[1], found[2]) for line in lines if (found := _WIRE.fullmatch(line))]
+        texts = (_ENDS.sub(_shown_character, text) for way, text in rows if way == "<<")
+        return split(text.encode("latin-1", "replace").decode("utf-8", "surrogateescape") for text in texts)
+
+    return Step("wire-log", "the marks of a wire log", apply)
+
+
+def _shown_character(found: re.Match[str]) -> str:
+    if found[2]:
+        return chr(int(found[2], 16))
+    return "\n" if found[1] else ""
+
+
+_ENTRY: Final = re.compile(r"\S+ (?:stdout|stderr) ([PF]) ?(.*)")
+
+
+def _container_log(head: Sequence[str]) -> Step | None:
+    """A container's log in the form of the CRI, which cuts long lines: `P` marks a part, `F` the last one."""
+    entries = [entry for line in head if (entry := _ENTRY.fullmatch(line))]
+    if len(entries) < _MOST * len(head) or not any(entry[1] == "P" for entry in entries):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        rows = (_ENTRY.fullmatch(line) for line in lines)
+        return split(row[2] + ("\n" if row[1] == "F" else "") for row in rows if row)
+
+    return Step("container-log", "the marks of a container's log", apply)
+
+
+def _base64(head: Sequence[str]) -> Step | None:
+    """All of it in base64."""
+    if not is_coded("\n".join(head)):
+        return None
+    return Step("base64", "base64", lambda lines: split([text_of("\n".join(lines)) or ""]))
+
+
+def _mail(head: Sequence[str]) -> Step | None:
+    """A mail whose text is coded as quoted-printable."""
+    if not any(re.fullmatch(r"(?i)content-transfer-encoding: *quoted-printable", line) for line in head):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        texts = (f"{line}\n" if not line.endswith("=") else line[:-1] for line in lines)
+        return decoded(quopri.decodestring(text.encode("utf-8", "surrogateescape")) for text in texts)
+
+    return Step("quoted-printable", "the coding of a mail", apply)
 
 
 def _records(head: Sequence[str]) -> Step | None:
@@ -381,20 +483,20 @@ def _records(head: Sequence[str]) -> Step | None:
         return None
     paths = dict.fromkeys(path for record in records for path in _paths(record))
     for path in paths:
-        texts = [text for record in records if isinstance(text := _at(record, path), str)]
-        if any(mark in text for text in texts for mark in ("data:", "event:")) and _gains(lines, texts):
+        texts = [text for record in records if (text := text_of(_at(record, path))) is not None]
+        if any(mark in text for text in texts for mark in ("data:", "event:", '{"')) and _gains(lines, texts):
             return Step("records", f"records that hold the stream in `{'.'.join(path)}`", partial(_values, path))
     return None
 
 
 def _values(path: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
     """The lines of the strings at a path in each record."""
-    values = (_at(parse(line.encode("utf-8", "replace")), path) for line in lines)
-    return split(value for value in values if isinstance(value, str))
+    values = (text_of(_at(parse(line.encode("utf-8", "replace")), path)) for line in lines)
+    return split(value for value in values if value is not None)
 
 
 def _paths(record: Json, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    if isinstance(record, str):
+    if text_of(record) is not None:
         yield at
     elif isinstance(record, dict) and len(at) < _FEW:
         for key, value in record.items():
@@ -407,7 +509,7 @@ def _at(record: Json, path: Sequence[str]) -> Json:
     return record
 
 
-def _gains(lines: Sequence[str], texts: Sequence[str]) -> bool:
+def _gains(lines: Sequence[str], texts: Iterable[str]) -> bool:
     """Whether texts put together hold more events than the lines by themselves."""
     return _events(split(texts)) > _events(lines)
 
@@ -421,11 +523,15 @@ FORMS: Final[tuple[Unwrapper, ...]] = (
     _entities,
     _typographic,
     _followed,
-    _hex_dump,
+    _dump,
     _trace_ascii,
     _table,
     _printed_fields,
     _curl,
+    _mail,
+    _base64,
+    _wire_log,
+    _container_log,
     _prefix,
     _records,
     _strings,

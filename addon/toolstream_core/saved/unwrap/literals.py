@@ -1,12 +1,12 @@
 """Objects as programs print them: Python and JavaScript literals, reprs of SDK objects, Rust's `Debug`.
 
-Reads the common notations: `Name(key=value)`, `Name {key: value}`, `{'key': value}`, lists and strings. Class names
-and fields that are `None` are left out.
+Reads the common notations: `Name(key=value)`, `Name {key: value}`, `{'key': value}`, `{:key=>value}`,
+`array('key' => value)`, lists and strings. Class names and fields that are `None` are left out.
 """
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -21,11 +21,20 @@ _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*")
 _NUMBER: Final = re.compile(r"-?(?:\d[\d_]*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING: Final = re.compile(r"""(?:[bBuU]?"(?:[^"\\]|\\.)*"|[bBuU]?'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)""", re.DOTALL)
 _ENUM: Final = re.compile(r"<[\w.]+:\s*")
-_JS_ESCAPE: Final = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
+_SYMBOL: Final = re.compile(r":([A-Za-z_]\w*[?!]?)")
+_ESCAPE: Final = re.compile(
+    r"\\(?:x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|u\{(?P<b>[0-9a-fA-F]{1,6})\}|U(?P<U>[0-9a-fA-F]{8})"
+    r"|(?P<o>[0-7]{1,3})|(?P<c>[\s\S]))"
+)
+_HIGH: Final = re.compile(r"\\(?:x[89a-fA-F]|[23][0-7]{2})")
+"""The escape of a byte that is not ASCII."""
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b", "\n": ""}
+_MOST: Final = 0x10FFFF
 _WORDS: Final[dict[str, Json]] = {
-    "None": None, "null": None, "Null": None, "undefined": None, "nil": None,
+    "None": None, "null": None, "Null": None, "NULL": None, "undefined": None, "nil": None, "undef": None,
     "True": True, "true": True, "False": False, "false": False,
 }  # fmt: skip
+_PHP: Final = "array"
 _MAX_DEPTH: Final = 64
 _CLOSING: Final = {"{": "}", "[": "]", "(": ")"}
 
@@ -58,17 +67,31 @@ def printed_fields(text: str) -> dict[str, Json]:
 
 
 def string(token: str) -> str:
-    """The text that a string literal stands for; of a bytes literal its UTF-8. Raises `ValueError`."""
+    """The text that a string literal stands for; bytes are read as UTF-8. Raises `ValueError`."""
     if token.startswith("`"):
         return token[1:-1]
-    token = _JS_ESCAPE.sub(lambda found: chr(int(found[1], 16)), token).replace("\n", "\\n").replace("\\/", "/")
-    try:
-        value = ast.literal_eval(token)
-    except (SyntaxError, MemoryError) as error:
-        raise ValueError("no string literal") from error
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return _paired(value) if isinstance(value, str) else ""
+    begin = min(at for at in (token.find('"'), token.find("'")) if at >= 0)
+    value = _ESCAPE.sub(_unescaped, token[begin + 1 : -1])
+    is_bytes = "b" in token[:begin].lower()
+    if is_bytes or _HIGH.search(token):
+        with contextlib.suppress(UnicodeError):
+            return value.encode("latin-1").decode("utf-8", "surrogateescape" if is_bytes else "strict")
+    return _paired(value)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character of an escape; an unknown one stands for itself."""
+    if found["c"] is not None:
+        return _ESCAPED.get(found["c"], found["c"])
+    digits = found["x"] or found["u"] or found["b"] or found["U"]
+    number = int(digits, 16) if digits else int(found["o"], 8)
+    return chr(number) if number <= _MOST else found[0]
+
+
+def verbatim(token: str) -> str:
+    """The text of a literal without escapes, in which a quote is doubled: YAML, SQL, C#'s `@"…"`."""
+    quote = token[-1]
+    return token[token.index(quote) + 1 : -1].replace(quote * 2, quote)
 
 
 def _paired(value: str) -> str:
@@ -93,6 +116,12 @@ class _Reader:
         found = _STRING.match(self.text, self.at)
         if found:
             return self._strings(found)
+        if first == "%":  # a map of Elixir: `%{…}`, `%Name{…}`
+            self.at += 1
+            return self.value()
+        if found := _SYMBOL.match(self.text, self.at):
+            self.at = found.end()
+            return found[1]
         if first in _CLOSING:
             return self._nested(first)
         if first == "<" and (found := _ENUM.match(self.text, self.at)):
@@ -149,7 +178,10 @@ class _Reader:
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition(":")[2]).lower()
 
     def _called(self, word: str) -> Json:
-        """`Name(key=value, …)` is an object without what is `None`; `Some(value)` is the value."""
+        """`Name(key=value, …)` is an object without what is `None`; `Some(value)` is the value.
+
+        `array(key => value, …)` is an object, or a list if its keys are numbers.
+        """
         self.at += 1
         fields: dict[str, Json] = {}
         items: list[Json] = []
@@ -160,22 +192,32 @@ class _Reader:
                 value = self.value()
                 if value is not None:
                     fields[name[0]] = value
-            else:
-                items.append(self.value())
+                continue
+            item = self.value()
+            self._skip()
+            if self.text.startswith("=>", self.at):
+                self.at += 2
+                key, item = item, self.value()
+                if isinstance(key, str):
+                    fields[key] = item
+                    continue
+            items.append(item)
         if fields:
             return fields
+        if word == _PHP:
+            return items
         return items[0] if len(items) == 1 else items or {}
 
     def _pairs(self, closing: str) -> dict[str, Json]:
         fields: dict[str, Json] = {}
         for _ in self._until(closing):
             found = _STRING.match(self.text, self.at) or _NAME.match(self.text, self.at)
-            found = found or _NUMBER.match(self.text, self.at)
+            found = found or _NUMBER.match(self.text, self.at) or _SYMBOL.match(self.text, self.at)
             if not found:
                 raise ValueError("no key")
             self.at = found.end()
             self._expect(":", "=>")
-            fields[string(found[0]) if found[0][-1] in "\"'" else found[0]] = self.value()
+            fields[string(found[0]) if found[0][-1] in "\"'" else found[0].removeprefix(":")] = self.value()
         return fields
 
     def _items(self, closing: str) -> list[Json]:

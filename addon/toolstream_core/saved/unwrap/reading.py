@@ -15,6 +15,8 @@ from toolstream_core.saved.unwrap import http
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.forms import FORMS
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
+from toolstream_core.saved.unwrap.parts import Parts, check_order
+from toolstream_core.saved.unwrap.refusals import transcript
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
@@ -60,7 +62,10 @@ class Unwrapped:
 
 
 def is_bare(lines: Lines) -> bool:
-    """Whether a text is an unchanged response body, judged by its first lines."""
+    """Whether a text is an unchanged response body, judged by its first lines.
+
+    Raises `UnreadableError` if it has JSON lines of several responses, mixed with each other.
+    """
     head = lines.head if lines.is_complete else lines.head[:-1] or lines.head
     filled = [line for line in head if line.strip()]
     if not filled:
@@ -71,8 +76,9 @@ def is_bare(lines: Lines) -> bool:
         return False
     scanner = Scanner()
     found = list(scanner.scan(head))
-    if scanner.others or not found or any(one.group != Group("", "json") for one in found):
+    if scanner.others or not found or any(one.is_unread or one.group != Group("", "json") for one in found):
         return False
+    check_order(found)
     objects = sum(1 for line in filled if isinstance(parse(encoded(line)), dict))
     return filled[0].lstrip()[0] == "[" or objects == len(filled) or (len(found) == 1 and lines.is_complete)
 
@@ -140,8 +146,12 @@ class _Streams:
         self._only_fields = only_fields
         self._rejected: set[Group] = set()
         self._live: set[Group] = set()
-        self._wholes = True
-        """Whether responses without streaming count: not beside a stream, whose result they are."""
+        self._leads: set[tuple[str, str]] = set()
+        """What events begin with, and where: a value that begins so is an event, also if it cannot be read."""
+        self._streaming: set[Group] = set()
+        """The groups of events of streams."""
+        self._streamed: set[Json] = set()
+        """The ids of the responses that are streamed."""
 
     def __iter__(self) -> Iterator[Unwrapped]:
         found = self._scanner.scan(self._lines)
@@ -155,16 +165,20 @@ class _Streams:
             return
         if self._is_quoted(window):
             return
+        if all(one.is_complete for one in window if one.dialect) and (why := transcript(self._lines.head)):
+            raise RefusedError(why)
         self._decide(window)
         joined = joined_event(self._lines.head) if self._only_fields else None
-        for _, part in groupby(filter(self._keeps, chain(window, found)), key=_Parts()):
+        kept = filter(self._keeps, chain(window, found))
+        begin = list(islice(kept, 2))
+        for _, part in groupby(chain(begin, kept), key=Parts()):
             events = iter(part)
             first = list(islice(events, _FEW))
             lead = next((one for one in first if one.dialect), None)
             if lead is None:
                 continue
             form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
-            alone = len(first) == 1 and lead.group.notation == "json" and not lead.group.path
+            alone = len(begin) == 1 and lead.group.notation == "json" and not lead.group.path
             bare = alone and not (self._removed or self._scanner.others or lead.before.strip())
             removed = [*self._removed, *_says(first)]
             yield Unwrapped(
@@ -201,18 +215,34 @@ class _Streams:
         return quoted and (few or _is_source(self._lines.head))
 
     def _keeps(self, one: Found) -> bool:
-        if one.group in self._rejected or (one.is_complete and not self._wholes):
+        if one.is_unread:
+            kept = _begins(one) in self._leads
+            self._scanner.others += not kept
+            return kept
+        if one.may_be_complete and (one.group not in self._streaming or one.response not in self._streamed):
+            one.is_complete = True
+        if one.group in self._rejected or (one.is_complete and self._repeats(one)):
             return False
         return one.dialect is not None or one.group in self._live
+
+    def _repeats(self, one: Found) -> bool:
+        """Whether a complete response is the result of a stream beside it."""
+        return bool(self._streaming) and (one.response is ABSENT or one.response in self._streamed)
 
     def _decide(self, window: Sequence[Found]) -> None:
         """Which groups of events are the stream. Raises `UnreadableError`."""
         groups: dict[Group, _Reading] = {}
         for place, one in enumerate(window):
-            if one.dialect is not None and not one.is_complete and not one.stream:
+            if one.dialect is None:
+                continue
+            self._live.add(one.group)
+            self._leads.add(_begins(one))
+            if one.is_complete or one.may_be_complete:
+                continue
+            self._streaming.add(one.group)
+            self._streamed.add(one.response)
+            if not one.stream:
                 groups.setdefault(one.group, _Reading()).add(place, one)
-        self._wholes = not any(one.dialect and not one.is_complete for one in window)
-        self._live = {one.group for one in window if one.dialect}
         if not groups:
             return
         main = max(groups, key=lambda group: len(groups[group].places))
@@ -227,6 +257,7 @@ class _Streams:
                     f"can be read in two ways that differ: the events {_where(main)}, or the events {_where(group)}."
                     " Keep the lines of one of them"
                 )
+        check_order([one for one in window if one.group in groups and one.group not in self._rejected])
 
     def _chunks(self, events: Iterable[Found], form: Form, removed: list[Note], *, joined: bool) -> Iterator[bytes]:
         for one in events:
@@ -267,42 +298,8 @@ class _Reading:
         return self.text.startswith(other.text) or other.text.startswith(self.text)
 
 
-class _Parts:
-    """Counts streams that follow one another."""
-
-    def __init__(self) -> None:
-        self._number = 0
-        self._stream = 0
-        self._over = self._finished = False
-        self._id: Json = ABSENT
-        self._block = 0
-        self._response: Json = ABSENT
-
-    def __call__(self, one: Found) -> int:
-        """The number of the stream that an event belongs to."""
-        content = one.content
-        payload = one.payload if isinstance(one.payload, dict) else {}
-        name = payload.get("id") or payload.get("responseId") or ABSENT
-        fresh = content is not None and bool(content.text or content.fragments) and name != self._id
-        again = one.dialect is not None and (self._over or (self._finished and fresh) or self._is_other(one, payload))
-        if again or one.is_complete or one.stream != self._stream:
-            self._number += 1
-            self._over = self._finished = False
-        self._stream = one.stream
-        self._id = name if one.dialect is not None else self._id
-        self._finished = self._finished or one.ends
-        self._over = self._over or (content is not None and content.end)
-        return self._number
-
-    def _is_other(self, one: Found, payload: dict[str, Json]) -> bool:
-        """Whether an event in another Markdown fence names another response than the events before."""
-        inner = next((each for key in ("message", "response") if isinstance(each := payload.get(key), dict)), payload)
-        name = inner.get("id") or inner.get("responseId") or ABSENT
-        if name is ABSENT:
-            return False
-        other = one.block != self._block and self._response not in (ABSENT, name)
-        self._block, self._response = one.block, name
-        return other
+def _begins(one: Found) -> tuple[str, str]:
+    return one.group.prefix, one.lead
 
 
 def _is_source(head: Sequence[str]) -> bool:
@@ -358,91 +355,3 @@ def _where(group: Group) -> str:
 
 def _lines(count: int) -> str:
     return counted(count, "other line")
-
-
-_HAR: Final = "export the session as HAR and inspect that file"
-_RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
-
-BINARY: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"\x0a\x0d\x0d\x0a", "is a packet capture (pcapng): use Wireshark's “Follow HTTP Stream” and save it as text"),
-    (b"\xd4\xc3\xb2\xa1", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
-    (b"\xa1\xb2\xc3\xd4", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
-    (b"PK\x03\x04", f"is a ZIP archive, such as a session of Charles, Proxyman or Fiddler: {_HAR}"),
-    (b"\xac\xed\x00\x05", f"is a binary session, such as Charles saves it (.chls): {_HAR}"),
-    (b"bplist00", f"is a binary property list, such as Proxyman saves it: {_HAR}"),
-    (b"SQLite format 3\x00", f"is an SQLite database, such as a tool's history: {_HAR}"),
-    (b"%PDF-", "is a PDF document: copy the text of the stream into a file"),
-    (b"\x89PNG", "is a picture: copy the text of the stream into a file"),
-    (b"\xff\xd8\xff", "is a picture: copy the text of the stream into a file"),
-    (b"\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it with `unzstd` first"),
-    (b"BZh", "is compressed by bzip2: unpack it with `bunzip2` first"),
-    (b"\xfd7zXZ\x00", "is compressed by xz: unpack it with `unxz` first"),
-)
-"""First bytes, and the sentence."""
-
-TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (
-        re.compile(r'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"'),
-        (
-            "is a Codex rollout: it holds finished items, not the stream. Record the stream with"
-            " `toolstream run --capture DIR -- codex …`"
-        ),
-    ),
-    (
-        re.compile(
-            r'"(?:sessionId|session_id)"\s*:.*"type"\s*:\s*"(?:user|assistant|system)"'
-            r'|"type"\s*:\s*"(?:user|assistant|system)".*"(?:sessionId|session_id)"\s*:'
-        ),
-        (
-            "is a Claude Code transcript: it holds finished messages, not the stream. Use"
-            " `claude -p --output-format stream-json --include-partial-messages`, or record the stream with"
-            " `toolstream run --capture DIR -- claude …`"
-        ),
-    ),
-    (
-        re.compile(r'"(?:resourceSpans|resource_spans|scopeSpans|resourceLogs)"\s*:'),
-        f"is an OpenTelemetry (OTLP) export: it holds finished messages, not the stream. {_RECORD}",
-    ),
-    (
-        re.compile(
-            r'"(?:traceId|trace_id)"\s*:.*"(?:observations|parentObservationId|startTime)"\s*:'
-            r'|"observations"\s*:\s*\[.*"(?:traceId|type)"\s*:',
-            re.DOTALL,
-        ),
-        f"is a Langfuse export: it holds finished messages, not the stream. {_RECORD}",
-    ),
-    (
-        re.compile(r'"raw_request"|"LLM_request"|"run_type"\s*:\s*"llm"'),
-        f"is an export of a tracing tool: it holds finished messages, not the stream. {_RECORD}",
-    ),
-    (
-        re.compile(r"<\?xml[^>]*>\s*<(?:!DOCTYPE charles|charles-session)|<charles-session"),
-        f"is a Charles session in XML: {_HAR}",
-    ),
-    (re.compile(r"<items burpVersion="), f"is a Burp Suite export: {_HAR}"),
-    (
-        re.compile(r"^(?:=> Send|<= Recv) (?:header|data), \d+ bytes", re.MULTILINE),
-        "is the output of curl --trace-ascii, which does not keep line ends: use `curl -N -i`, or --trace",
-    ),
-    (
-        re.compile(r"^\d\d:\d\d:\d\d\.\d+ IP6? .*: Flags \[", re.MULTILINE),
-        (
-            "is tcpdump's output, with the packets' headers between the data: write a capture with `tcpdump -w` and use"
-            " Wireshark's “Follow HTTP Stream”"
-        ),
-    ),
-    (
-        re.compile(r"^curl(?:\.exe)? .*https?://|^\s*-H '|^fetch\(\"https?://", re.MULTILINE),
-        "holds a command without its output: run it with `curl -N -i` and save what it prints",
-    ),
-)
-"""What the first lines hold, and the sentence."""
-
-
-def refusal(lead: bytes, head: Sequence[str]) -> str | None:
-    """Why a file without a stream cannot be read, where its kind is known."""
-    for mark, why in BINARY:
-        if lead.startswith(mark):
-            return why
-    text = "\n".join(head)
-    return next((why for form, why in TEXT if form.search(text)), None)

@@ -1,0 +1,106 @@
+"""Which response of a text an event belongs to: responses follow each other, and their order may be wrong."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.unwrap.lines import encoded
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.unwrap.events import Found
+
+
+_SETTLED: Final = 2
+"""Events with the same id from which on another id is that of another response."""
+
+
+class Parts:
+    """Counts responses that follow one another."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._stream = 0
+        self._over = self._finished = False
+        self._id: Json = ABSENT
+        self._seen = 0
+        """Events that name no other response since the id changed."""
+        self._block = 0
+
+    def __call__(self, one: Found) -> int:
+        """The number of the response that an event belongs to."""
+        content = one.content
+        other = one.dialect is not None and (self._is_other(one) or self._over)
+        if other or one.is_complete or one.stream != self._stream:
+            self._number += 1
+            self._over = self._finished = False
+        self._stream = one.stream
+        self._finished = self._finished or one.ends
+        self._over = self._over or (content is not None and content.end)
+        return self._number
+
+    def _is_other(self, one: Found) -> bool:
+        """Whether an event begins another response.
+
+        A provider may give each event an id of its own, and that of the usage often differs.
+        """
+        name, content = one.response, one.content
+        if name in (ABSENT, self._id):
+            self._seen += 1
+            return False
+        has_call_or_text = content is not None and bool(content.text or content.fragments)
+        other = self._id is not ABSENT and (
+            one.block != self._block
+            or (self._finished and has_call_or_text)
+            or (self._seen >= _SETTLED and not one.ends and one.has_parts)
+        )
+        self._id, self._seen, self._block = name, 1, one.block
+        return other
+
+
+def check_order(events: Sequence[Found]) -> None:
+    """Raise `UnreadableError` if the events of several responses are mixed, or stand in reverse order."""
+    runs = [key for key, _ in groupby(_keys(events))]
+    mixed = [key for key in dict.fromkeys(runs) if runs.count(key) > 1]
+    ends = [place for place, one in enumerate(events) if one.content is not None and one.content.end]
+    begun = {one.response for one in events[: ends[0] if ends else 0]} - {ABSENT}
+    if len(mixed) > 1 or (len(ends) > 1 and len(begun) > 1):
+        raise UnreadableError(
+            "holds the events of several responses mixed with each other. Keep the lines of one of them"
+        )
+    if _is_reversed([one for one in events if one.dialect is not None]):
+        raise UnreadableError("holds the events in reverse order. Sort the lines by time, for example with `tac FILE`")
+
+
+def _is_reversed(order: Sequence[Found]) -> bool:
+    """Whether a response ends in the first half, and begins at the end or has fewer findings from there."""
+    ended = [place for place, one in enumerate(order) if one.ends]
+    if not ended or ended[-1] >= len(order) // 2:
+        return False
+    if order[-1].starts:
+        return not any(one.starts for one in order[: ended[-1]])
+    return _findings(order[::-1]) < _findings(order)
+
+
+def _keys(events: Sequence[Found]) -> Iterator[tuple[str, Json]]:
+    """The protocol of each event and its response, as far as they are known."""
+    names: dict[str, Json] = {}
+    for one in events:
+        if one.dialect is not None:
+            if one.response is not ABSENT:
+                names[one.dialect.name] = one.response
+            yield one.dialect.name, names.get(one.dialect.name, ABSENT)
+
+
+def _findings(events: Sequence[Found]) -> int:
+    """How many findings events have as one response, without its end."""
+    body = "".join(f"data: {one.data}\n\n" for one in events if one.content is not None and not one.content.end)
+    record = read_body([encoded(body)], StreamFacts(content_type=CONTENT_TYPES[Form.EVENTS]))
+    return len(record.findings) if record is not None else 0

@@ -1,0 +1,137 @@
+"""Kinds of files that hold no stream, and how to bring one in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_HAR: Final = "export the session as HAR and inspect that file"
+_RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
+
+BINARY: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"\x0a\x0d\x0d\x0a", "is a packet capture (pcapng): use Wireshark's “Follow HTTP Stream” and save it as text"),
+    (b"\xd4\xc3\xb2\xa1", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
+    (b"\xa1\xb2\xc3\xd4", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
+    (b"PK\x03\x04", f"is a ZIP archive, such as a session of Charles, Proxyman or Fiddler: {_HAR}"),
+    (b"\xac\xed\x00\x05", f"is a binary session, such as Charles saves it (.chls): {_HAR}"),
+    (b"bplist00", f"is a binary property list, such as Proxyman saves it: {_HAR}"),
+    (b"SQLite format 3\x00", f"is an SQLite database, such as a tool's history: {_HAR}"),
+    (b"%PDF-", "is a PDF document: copy the text of the stream into a file"),
+    (b"\x89PNG", "is a picture: copy the text of the stream into a file"),
+    (b"\xff\xd8\xff", "is a picture: copy the text of the stream into a file"),
+    (b"\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it with `unzstd` first"),
+    (b"BZh", "is compressed by bzip2: unpack it with `bunzip2` first"),
+    (b"\xfd7zXZ\x00", "is compressed by xz: unpack it with `unxz` first"),
+)
+"""First bytes, and the sentence."""
+
+TRANSCRIPTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(r'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"'),
+        (
+            "is a Codex rollout: it holds finished items, not the stream. Record the stream with"
+            " `toolstream run --capture DIR -- codex …`"
+        ),
+    ),
+    (
+        re.compile(
+            r'"(?:sessionId|session_id)"\s*:.*"type"\s*:\s*"(?:user|assistant|system)"'
+            r'|"type"\s*:\s*"(?:user|assistant|system)".*"(?:sessionId|session_id)"\s*:'
+        ),
+        (
+            "is a Claude Code transcript: it holds finished messages, not the stream. Use"
+            " `claude -p --output-format stream-json --include-partial-messages`, or record the stream with"
+            " `toolstream run --capture DIR -- claude …`"
+        ),
+    ),
+)
+"""Records of agents, which divide a message into several."""
+
+TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    *TRANSCRIPTS,
+    (
+        re.compile(r"\.\.\. \d+ more (?:bytes>|items)"),
+        "holds buffers of which only the first bytes were printed: print chunk.toString()",
+    ),
+    (
+        re.compile(
+            r'"type"\s*:\s*"thread\.started"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'
+            r'|"role"\s*:\s*"assistant"[^}]*"(?:tool_calls|content)"\s*:\s*\['
+        ),
+        f"holds the messages or events of a client, not the provider's stream. {_RECORD}",
+    ),
+    (
+        re.compile(r"tool_call_chunks=|AIMessageChunk\(|ChatResponse \[metadata="),
+        f"holds objects that a framework made of the stream. {_RECORD}",
+    ),
+    (
+        re.compile(
+            r"ChatCompletionChunk[{(]id=[^'\"]"
+            r"|(?<!event)(?:=>?|:)\s*(?:chat\.completion\.chunk|content_block_delta|response\.output_item\.added)\b(?!['\"`])"
+        ),
+        "holds events in a notation without quotes, or with parts left out. Print them as JSON, one on each line",
+    ),
+    (
+        re.compile(r'^HTTP/[\d.]+ [45]\d\d|^(?:data: )?\{"(?:type":\s*"error","error|error)"\s*:', re.MULTILINE),
+        "holds the provider's error, and no stream: the request failed",
+    ),
+    (
+        re.compile(r'"(?:resourceSpans|resource_spans|scopeSpans|resourceLogs)"\s*:'),
+        f"is an OpenTelemetry (OTLP) export: it holds finished messages, not the stream. {_RECORD}",
+    ),
+    (
+        re.compile(
+            r'"(?:traceId|trace_id)"\s*:.*"(?:observations|parentObservationId|startTime)"\s*:'
+            r'|"observations"\s*:\s*\[.*"(?:traceId|type)"\s*:',
+            re.DOTALL,
+        ),
+        f"is a Langfuse export: it holds finished messages, not the stream. {_RECORD}",
+    ),
+    (
+        re.compile(r'"raw_request"|"LLM_request"|"run_type"\s*:\s*"llm"'),
+        f"is an export of a tracing tool: it holds finished messages, not the stream. {_RECORD}",
+    ),
+    (
+        re.compile(r"<\?xml[^>]*>\s*<(?:!DOCTYPE charles|charles-session)|<charles-session"),
+        f"is a Charles session in XML: {_HAR}",
+    ),
+    (re.compile(r"<items burpVersion="), f"is a Burp Suite export: {_HAR}"),
+    (
+        re.compile(r"^(?:=> Send|<= Recv) (?:header|data), \d+ bytes", re.MULTILINE),
+        "is the output of curl --trace-ascii, which does not keep line ends: use `curl -N -i`, or --trace",
+    ),
+    (
+        re.compile(r"^\d\d:\d\d:\d\d\.\d+ IP6? .*: Flags \[", re.MULTILINE),
+        (
+            "is tcpdump's output, with the packets' headers between the data: write a capture with `tcpdump -w` and use"
+            " Wireshark's “Follow HTTP Stream”"
+        ),
+    ),
+    (
+        re.compile(r"^curl(?:\.exe)? .*https?://|^\s*-H '|^fetch\(\"https?://", re.MULTILINE),
+        "holds a command without its output: run it with `curl -N -i` and save what it prints",
+    ),
+)
+"""What the first lines hold, and the sentence."""
+
+
+def transcript(head: Sequence[str]) -> str | None:
+    """Why the complete messages of a file are not responses, where it is a record of an agent."""
+    return _why(TRANSCRIPTS, head)
+
+
+def refusal(lead: bytes, head: Sequence[str]) -> str | None:
+    """Why a file without a stream cannot be read, where its kind is known."""
+    for mark, why in BINARY:
+        if lead.startswith(mark):
+            return why
+    return _why(TEXT, head)
+
+
+def _why(table: Sequence[tuple[re.Pattern[str], str]], head: Sequence[str]) -> str | None:
+    text = "\n".join(head)
+    return next((why for form, why in table if form.search(text)), None)

@@ -1,0 +1,184 @@
+"""What named tools write is read as the bare stream is; what is in disorder or cannot be read is reported."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.saved.unwrap import tools, wrappers
+from tests.saved.unwrap.test_pasted_files import CHAT, CLAUDE
+from tests.saved.unwrap.test_reading import bare, expected, read, said
+from toolstream_core.saved.exchange import RefusedError, UnreadableError
+from toolstream_core.saved.files import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RESPONSES, OLLAMA = "openai-responses-parallel", "ollama-parallel"
+FORMS = {**tools.BOTH, **tools.DATA, **tools.OBJECTS}
+CASES = [
+    *((form, name) for form in (*tools.BOTH, *tools.OBJECTS) for name in (CHAT, CLAUDE, OLLAMA)),
+    *((form, name) for form in tools.DATA for name in (CHAT, CLAUDE, RESPONSES)),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("form", "name"), CASES)
+def test_what_a_tool_wrote_is_read_as_the_bare_stream(form: str, name: str, tmp_path: Path) -> None:
+    """The same protocol, finish reasons and calls, in one response, and no warning of Python's."""
+    path = tmp_path / "pasted"
+    path.write_bytes(FORMS[form](bare(name)))
+    assert [said(one) for one in read(path)] == [expected(name)]
+
+
+@pytest.mark.parametrize("form", ["helicone", "helicone-text", "gateway-strings", "kong", "polly"])
+def test_a_record_has_its_request(form: str, tmp_path: Path) -> None:
+    """As an object, as JSON, or as the body of a message."""
+    path = tmp_path / "pasted"
+    path.write_bytes(FORMS[form](bare(CHAT)))
+    (one,) = responses(str(path))
+    assert one.facts.request == tools.REQUEST
+
+
+def logged(body: bytes, prefix: Callable[[int], str] = wrappers.stamp) -> list[str]:
+    """The events of a body on lines of a log."""
+    return [f"{prefix(n)} data: {one.data}" for n, one in enumerate(wrappers.events(body))]
+
+
+def other(body: bytes) -> bytes:
+    """Another response with the same events."""
+    return body.replace(b"chatcmpl-", b"chatcmpl-Z").replace(b"msg_", b"msg_Z").replace(b"resp_", b"resp_Z")
+
+
+@pytest.mark.parametrize("name", [CHAT, CLAUDE, RESPONSES])
+def test_the_newest_line_first_is_an_error(name: str, tmp_path: Path) -> None:
+    """Search pages of log services show lines so."""
+    path = tmp_path / "pasted"
+    path.write_text("\n".join(reversed(logged(bare(name)))))
+    with pytest.raises(UnreadableError, match="in reverse order"):
+        read(path)
+
+
+@pytest.mark.parametrize(("first", "second"), [(CHAT, CHAT), (CLAUDE, CLAUDE), (RESPONSES, RESPONSES), (CHAT, CLAUDE)])
+def test_mixed_responses_are_an_error(first: str, second: str, tmp_path: Path) -> None:
+    """Two requests at the same time in one log."""
+    path = tmp_path / "pasted"
+    pairs = zip(
+        logged(bare(first), lambda _: "[worker-1]"), logged(other(bare(second)), lambda _: "[worker-2]"), strict=False
+    )
+    path.write_text("\n".join(line for pair in pairs for line in pair))
+    with pytest.raises(UnreadableError, match="mixed with each other"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", [CHAT, CLAUDE, RESPONSES])
+def test_a_response_that_breaks_off_is_not_continued_by_the_next_one(name: str, tmp_path: Path) -> None:
+    """A log of a request and of its repetition."""
+    path = tmp_path / "pasted"
+    path.write_text("\n".join([*logged(bare(name))[:6], *logged(other(bare(name)))]))
+    broken, complete = read(path)
+    assert said(complete) == expected(name)
+    assert [call.complete for call in broken.calls] == [False]
+
+
+CUT: dict[str, Callable[[int, dict[str, object]], str]] = {
+    "json": lambda n, one: _cut(n, f"chunk: {wrappers.compact(one)}"),
+    "data": lambda n, one: _cut(n, f"{wrappers.stamp(n)} data: {wrappers.compact(one)}"),
+    "repr": lambda n, one: wrappers.sdk(one).replace(
+        "arguments=", "arguments=<function at 0x1>" if n == 2 else "arguments="
+    ),
+    "node": lambda n, one: wrappers.node(one).replace(
+        "tool_calls: [ {", "tool_calls: [ [Object] ]" if n == 2 else "tool_calls: [ {"
+    ),
+}
+
+
+def _cut(n: int, text: str) -> str:
+    return f"{text[:300]}... (123 more characters)" if n == 2 else text
+
+
+@pytest.mark.parametrize("form", CUT)
+def test_an_event_that_cannot_be_read_is_a_finding(form: str, tmp_path: Path) -> None:
+    """It is not left out in silence, because the arguments after it are read without it."""
+    path = tmp_path / "pasted"
+    path.write_text("\n".join(CUT[form](n, one) for n, one in enumerate(wrappers.payloads(bare(CHAT)))))
+    (record,) = read(path)
+    assert [(one.name, one.event) for one in record.findings if one.name == "unparsable-data"] == [
+        ("unparsable-data", 2)
+    ]
+
+
+COMPLETE = {
+    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
+    "choices": [{
+        "index": 0, "finish_reason": "tool_calls",
+        "message": {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        ]},
+    }],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"response: {json.dumps(COMPLETE)}\n",
+        f"{json.dumps({'custom_id': 'a', 'response': {'status_code': 200, 'body': COMPLETE}})}\n",
+        f"{wrappers.sdk(COMPLETE, 'ChatCompletion')}\n",
+    ],
+)
+def test_a_complete_response_is_no_event_of_a_stream(text: str, tmp_path: Path) -> None:
+    """So its calls did not come too late."""
+    path = tmp_path / "pasted"
+    path.write_text(text)
+    (record,) = read(path)
+    assert (record.streamed, [call.name for call in record.calls], record.findings) == (False, ["f"], [])
+
+
+def test_a_complete_response_beside_a_stream_is_read(tmp_path: Path) -> None:
+    """Unless it is the result of that stream, as loggers add it."""
+    path = tmp_path / "pasted"
+    path.write_bytes(json.dumps(COMPLETE).encode() + b"\n" + bare(CHAT))
+    assert [len(one.calls) for one in read(path)] == [1, 2]
+    chunks = wrappers.payloads(bare(CHAT))
+    result = COMPLETE | {"id": chunks[0]["id"]}
+    path.write_text("".join(f"chunk: {json.dumps(one)}\n" for one in chunks) + f"complete: {json.dumps(result)}\n")
+    assert [len(one.calls) for one in read(path)] == [2]
+
+
+MESSAGE = {
+    "id": "msg_1", "type": "message", "role": "assistant", "stop_reason": "tool_use",
+    "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}],
+}  # fmt: skip
+CLIENT = "of a client, not the provider's stream"
+PRINTED = "Print them as JSON"
+REFUSED = {
+    "claude-code": (json.dumps({"sessionId": "s", "type": "assistant", "message": MESSAGE}), "transcript"),
+    "codex-exec": ('{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started"}', CLIENT),
+    "opencode": ('{"messages":[{"parts":[{"type":"tool","callID":"c","tool":"read","state":{}}]}]}', CLIENT),
+    "gemini-cli": ('{"type":"tool_use","tool_name":"f","tool_id":"r1","parameters":{}}', CLIENT),
+    "ai-sdk": ('f:{"messageId":"m"}\n9:{"toolCallId":"c","toolName":"f","args":{}}', CLIENT),
+    "history": ('[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f"}]}]', CLIENT),
+    "langchain": ("AIMessageChunk(content='', id='run--1', tool_call_chunks=[{'name': 'f', 'args': ''}])", "framework"),
+    "spring-ai": ("ChatResponse [metadata={ id: c }, generations=[Generation[assistantMessage=x]]]", "framework"),
+    "print-r": ("Array\n(\n    [id] => chatcmpl-1\n    [object] => chat.completion.chunk\n)", PRINTED),
+    "go": ("{ID:chatcmpl-1 Object:chat.completion.chunk Choices:[{Index:0 Delta:{Content:}}]}", PRINTED),
+    "java": ("ChatCompletionChunk{id=chatcmpl-1, choices=[Choice{delta=Delta{content=null}}]}", PRINTED),
+    "yaml": ("- id: chatcmpl-1\n  object: chat.completion.chunk\n  choices: []", PRINTED),
+    "buffer": (f"<Buffer {'64 61 74 61 3a 20 7b 22 ' * 6}64 61 ... 123 more bytes>", "first bytes"),
+    "uint8": ("Uint8Array(300) [\n  100,  97, 116,\n  ... 200 more items\n]", "first bytes"),
+    "error": ('HTTP/1.1 500 Internal Server Error\ncontent-length: 25\n\n{"error":{"message":"x"}}', "failed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_a_stream_is_refused_by_its_kind(kind: str, tmp_path: Path) -> None:
+    """With what helps."""
+    path = tmp_path / "pasted"
+    text, why = REFUSED[kind]
+    path.write_text(f"{text}\n" * 2)
+    with pytest.raises(RefusedError, match=why):
+        read(path)

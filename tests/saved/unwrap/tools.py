@@ -1,0 +1,854 @@
+"""Streams as named tools write them into logs, exports, fixtures and dumps: each function wraps a bare body."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import quopri
+import re
+from typing import TYPE_CHECKING, Any
+
+from tests.saved.unwrap.wrappers import (
+    ASKED,
+    HEAD,
+    METER,
+    around,
+    clock,
+    compact,
+    events,
+    head,
+    kind,
+    lines,
+    objects,
+    payloads,
+    pieces,
+    prefixed,
+    rust,
+    sdk,
+    stamp,
+    then,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tests.saved.unwrap.wrappers import Wrap
+
+
+REQUEST: dict[str, Any] = json.loads(ASKED)
+SENT = {"Content-Type": "application/json", "Authorization": "Bearer x"}
+URL = "https://api.example.com/v1/chat/completions"
+
+
+def document(make: Callable[[bytes], Any], **layout: Any) -> Wrap:
+    """A JSON document."""
+    return lambda body: (json.dumps(make(body), **layout) + "\n").encode()
+
+
+def records(make: Callable[[int, str], Any], **layout: Any) -> Wrap:
+    """A JSON record for each line of the body."""
+    return lambda body: "".join(json.dumps(make(n, line), **layout) + "\n" for n, line in _lines(body)).encode()
+
+
+def _lines(body: bytes) -> Iterable[tuple[int, str]]:
+    return enumerate(body.decode().replace("\r\n", "\n").rstrip("\n").split("\n"))
+
+
+def text(body: bytes) -> str:
+    """The body as text."""
+    return body.decode()
+
+
+# -- curl and other clients of a terminal ----------------------------------------------------------------------------
+
+
+def verbose_http2(body: bytes) -> bytes:
+    """`curl -v` over TLS and HTTP/2."""
+    return (
+        "* ALPN: curl offers h2,http/1.1\n* using HTTP/2\n* [HTTP/2] [1] OPENED stream for https://api.example.com/v1/x\n"
+        "* [HTTP/2] [1] [:method: POST]\n* [HTTP/2] [1] [content-type: application/json]\n> POST /v1/x HTTP/2\n"
+        "> Host: api.example.com\n> User-Agent: curl/8.5.0\n> Accept: */*\n> Content-Length: 71\n> \n"
+        f"< HTTP/2 200 \n< content-type: {kind(body).decode()}\n< \n{text(body)}* Connection #0 left intact\n"
+    ).encode()
+
+
+def verbose_with_times(body: bytes) -> bytes:
+    """`curl -v --trace-time`."""
+    said = (HEAD % kind(body)).decode().replace("\r\n", "\n").strip().split("\n")
+    marked = ["* Connected to api.example.com", "> POST /v1/x HTTP/1.1", "> Host: api.example.com", "> "]
+    marked += [f"< {line}" for line in [*said, ""]]
+    return ("".join(f"10:12:00.{n:06} {line}\n" for n, line in enumerate(marked)) + text(body)).encode()
+
+
+def httpie(body: bytes) -> bytes:
+    """`http --stream --verbose`."""
+    return (
+        "POST /v1/chat/completions HTTP/1.1\nAccept: application/json, */*;q=0.5\nConnection: keep-alive\n"
+        f"Host: api.example.com\nUser-Agent: HTTPie/3.2.2\n\n{json.dumps(REQUEST, indent=4)}\n\n\n"
+        f"HTTP/1.1 200 OK\nContent-Type: {kind(body).decode()}\nTransfer-Encoding: chunked\n\n{text(body)}"
+    ).encode()
+
+
+def wget(body: bytes) -> bytes:
+    """`wget -S -O -` with both streams of output."""
+    return (
+        "--2026-11-02 10:12:00--  https://api.example.com/v1/x\nConnecting to api.example.com:443... connected.\n"
+        f"HTTP request sent, awaiting response... \n  HTTP/1.1 200 OK\n  content-type: {kind(body).decode()}\n"
+        f"Length: unspecified [{kind(body).decode()}]\nSaving to: 'STDOUT'\n\n{text(body)}"
+        "\n2026-11-02 10:12:02 (12.3 KB/s) - written to stdout [2210]\n"
+    ).encode()
+
+
+def invoke_web_request(body: bytes) -> bytes:
+    """PowerShell's `Invoke-WebRequest | Format-List`, which indents what follows the first line of a value."""
+    content = text(body).replace("\r\n", "\n").rstrip("\n").replace("\n", "\n" + " " * 20)
+    return (
+        f"\r\nStatusCode        : 200\r\nStatusDescription : OK\r\nContent           : {content}\r\n"
+        f"Headers           : {{[Content-Type, System.String[]]}}\r\nRawContentLength  : {len(body)}\r\n\r\n"
+    ).encode()
+
+
+def transcript(body: bytes) -> bytes:
+    """`Start-Transcript` of Windows PowerShell."""
+    rule = "**********************\r\n"
+    begun = (
+        f"{rule}Windows PowerShell transcript start\r\nStart time: 20261102101200\r\nMachine: PC (Windows 11)\r\n{rule}"
+    )
+    said = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
+    prompt = "PS C:\\Users\\me> curl.exe -sN http://localhost:8000/v1/x -d '@q.json'\r\n"
+    ended = f"PS C:\\Users\\me> Stop-Transcript\r\n{rule}Windows PowerShell transcript end\r\n{rule}"
+    return b"\xef\xbb\xbf" + f"{begun}{prompt}{said}{ended}".encode()
+
+
+def jetbrains(body: bytes) -> bytes:
+    """The HTTP client of JetBrains' IDEs."""
+    return (
+        f"POST http://localhost:8000/v1/chat/completions\n\nHTTP/1.1 200 OK\nContent-Type: {kind(body).decode()}\n\n"
+        f"{text(body)}\nResponse code: 200 (OK); Time: 1234ms (1 s 234 ms); Content length: {len(body)} bytes\n"
+    ).encode()
+
+
+def asciinema(body: bytes) -> bytes:
+    """A recorded terminal (`.cast`, version 2)."""
+    said = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
+    shown = ["$ curl -sN https://api.example.com/v1/x\r\n", *(said[at : at + 90] for at in range(0, len(said), 90))]
+    rows = [json.dumps([round(0.1 * n, 6), "o", one]) for n, one in enumerate(shown)]
+    return (
+        "\n".join(['{"version": 2, "width": 120, "height": 40, "env": {"SHELL": "/bin/zsh"}}', *rows]) + "\n"
+    ).encode()
+
+
+# -- logs of HTTP libraries and services -----------------------------------------------------------------------------
+
+
+def okhttp(tag: str = "") -> Wrap:
+    """OkHttp's logging interceptor, on Android with logcat's tag."""
+
+    def wrap(body: bytes) -> bytes:
+        said = [
+            f"--> POST {URL}", "Content-Type: application/json; charset=utf-8", "Content-Length: 71", "",
+            ASKED.decode(), "--> END POST (71-byte body)", f"<-- 200 OK {URL} (1234ms)",
+            f"content-type: {kind(body).decode()}", "", *text(body).replace("\r\n", "\n").split("\n"),
+            f"<-- END HTTP (1301ms, {len(body)}-byte body)",
+        ]  # fmt: skip
+        return "".join(f"{tag}{line}\n" for line in said).encode()
+
+    return wrap
+
+
+def apache_wire(body: bytes) -> bytes:
+    """Apache HttpClient's wire log, chunked transfer coding included."""
+    log = f"{clock(0)} DEBUG org.apache.http.wire - http-outgoing-0 "
+    said = [f'{log}<< "{line}[\\r][\\n]"\n' for line in (HEAD % kind(body)).decode().split("\r\n")[:-1]]
+    said += [f'{log}<< "transfer-encoding: chunked[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
+    for one in pieces(body, 700):
+        said.append(f'{log}<< "{len(one):x}[\\r][\\n]"\n')
+        parts = one.decode("latin-1").split("\n")
+        marked = [
+            *(f"{part}[\\n]".replace("\r[", "[\\r][") for part in parts[:-1]),
+            parts[-1] and f"{parts[-1]}[\\r][\\n]",
+        ]
+        said += [f'{log}<< "{part}"\n' for part in marked if part]
+        said += [] if parts[-1] else [f'{log}<< "[\\r][\\n]"\n']
+    said += [f'{log}<< "0[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
+    return "".join(said).encode()
+
+
+def reactor_wiretap(body: bytes) -> bytes:
+    """Netty's hex dump, as Reactor's `wiretap` logs it."""
+    rule = "+--------+-------------------------------------------------+----------------+\n"
+    out = []
+    for one in pieces(head(body), 600):
+        out.append(f"{clock(1)} DEBUG 1 --- [ctor-http-nio-2] r.n.http.client.HttpClient : [a1-1] READ: {len(one)}B\n")
+        out.append(f"         {rule[9:59]}\n         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n{rule}")
+        for at in range(0, len(one), 16):
+            row = one[at : at + 16]
+            shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+            out.append(f"|{at:08x}| {row.hex(' '):<47} |{shown:<16}|\n")
+        out.append(rule)
+    return "".join(out).encode()
+
+
+def strace(body: bytes) -> bytes:
+    """`strace -s 9999 -e trace=read,recvfrom`."""
+
+    def c_string(data: bytes) -> str:
+        shown = (chr(b) if 32 <= b < 127 else {9: "\\t", 10: "\\n", 13: "\\r"}.get(b, f"\\{b:03o}") for b in data)
+        return '"' + "".join(f"\\{c}" if c in '"\\' else c for c in shown) + '"'
+
+    said = [f"recvfrom(5, {c_string(HEAD % kind(body) + b'\r\n')}, 8192, 0, NULL, NULL) = 120\n"]
+    said += [f"read(5, {c_string(one)}, 8192) = {len(one)}\n" for one in pieces(body, 300)]
+    return "".join([*said, 'read(5, "", 8192)                       = 0\n']).encode()
+
+
+def socat(body: bytes) -> bytes:
+    """`socat -v`."""
+    out = []
+    for one in [HEAD % kind(body) + b"\r\n", *(b"%b" % line for line in re.findall(rb".*?\n\n|.+\Z", body, re.DOTALL))]:
+        out.append(f"< 2026/11/02 10:12:00.000123456  length={len(one)} from=0 to={len(one) - 1}\n")
+        out.append(one.decode().replace("\r\n", "\\r\n"))
+    return "".join(out).encode()
+
+
+def ngrep(body: bytes) -> bytes:
+    """`ngrep -W byline`, which prints a dot for each CR."""
+    said = (HEAD % kind(body) + b"\r\n" + body).decode().replace("\r\n", ".\n")
+    return (
+        "interface: lo (127.0.0.0/255.0.0.0)\nfilter: ( port 8000 ) and ((ip || ip6) || (vlan && (ip || ip6)))\n####\n"
+        f"T 127.0.0.1:8000 -> 127.0.0.1:50000 [AP] #5\n{said}\n####\nexit\n"
+    ).encode()
+
+
+def mitmdump(body: bytes) -> bytes:
+    """`mitmdump --flow-detail 4`."""
+    said = "".join(f"    {line}\n" if line else "\n" for _, line in _lines(body))
+    asked = "".join(f"    {line}\n" for line in json.dumps(REQUEST, indent=4).split("\n"))
+    return (
+        f"127.0.0.1:50000: POST {URL}\n    Host: api.example.com\n    Content-Type: application/json\n\n{asked}\n"
+        f" << 200 OK 2.1k\n    content-type: {kind(body).decode()}\n\n{said}\n"
+    ).encode()
+
+
+def nginx(body: bytes) -> bytes:
+    """A log of nginx with the body, escaped as it does by default."""
+    shown = "".join(f"\\x{ord(c):02X}" if c in '"\\\r\n' else c for c in text(body))
+    return (
+        f'127.0.0.1 - - [02/Nov/2026:10:12:00 +0000] "POST /v1/x HTTP/1.1" 200 {len(body)} body: "{shown}"\n'.encode()
+    )
+
+
+def cri_partial(body: bytes) -> bytes:
+    """A container's log in the form of the CRI: a long line is in several entries (`P`), the last of which is `F`."""
+    out = []
+    for n, line in _lines(body):
+        parts = [line[at : at + 60] for at in range(0, len(line), 60)] or [""]
+        out += [f"{stamp(n)} stdout {'P' if part < len(parts) else 'F'} {one}\n" for part, one in enumerate(parts, 1)]
+    return "".join(out).encode()
+
+
+def docker_partial(body: bytes) -> bytes:
+    """Docker's log, which cuts long lines: only the last part ends in a line end."""
+    out = []
+    for n, line in _lines(body):
+        said = f"{line}\n"
+        parts = (said[at : at + 70] for at in range(0, len(said), 70))
+        out += [json.dumps({"log": part, "stream": "stdout", "time": stamp(n)}) + "\n" for part in parts]
+    return "".join(out).encode()
+
+
+def pino_pretty(body: bytes) -> bytes:
+    """pino-pretty: the object's fields over several lines."""
+    out = []
+    for n, one in enumerate(payloads(body)):
+        shown = json.dumps(one, indent=2).replace("\n", "\n    ")
+        out.append(f"[10:12:{n:02}.123] DEBUG (4242): chunk\n    chunk: {shown}\n    reqId: 7\n")
+    return "".join(out).encode()
+
+
+def lm_studio(body: bytes) -> bytes:
+    """LM Studio's server log."""
+    out = ["2026-11-02 10:12:00  [INFO] \n[LM STUDIO SERVER] Streaming response...\n"]
+    out += [f"2026-11-02 10:12:00  [INFO] \nGenerated packet:  {json.dumps(one, indent=2)}\n" for one in payloads(body)]
+    return "".join([*out, "2026-11-02 10:12:01  [INFO] \nFinished streaming response\n"]).encode()
+
+
+# -- fixtures of test tools ------------------------------------------------------------------------------------------
+
+
+def nock(body: bytes, response: Any = None, raw: Iterable[str] = ()) -> Any:
+    """What nock's recorder saves."""
+    entry = {
+        "scope": "https://api.example.com:443",
+        "method": "POST",
+        "path": "/v1/chat/completions",
+        "body": REQUEST,
+        "status": 200,
+        "response": text(body) if response is None else response,
+        "rawHeaders": ["Content-Type", kind(body).decode(), *raw],
+        "responseIsBinary": False,
+    }
+    return [entry]
+
+
+def polly(body: bytes, **content: Any) -> bytes:
+    """A recording of Polly.js: a HAR file with notes of its own."""
+    said = {"mimeType": kind(body).decode(), "size": len(body), "text": text(body)} | content
+    coded = [{"name": "content-encoding", "value": "gzip"}] if content else []
+    entry = {
+        "_id": "a1",
+        "_order": 0,
+        "cache": {},
+        "request": {
+            "method": "POST",
+            "url": URL,
+            "headers": [],
+            "postData": {"mimeType": "application/json", "text": ASKED.decode()},
+        },
+        "response": {"status": 200, "statusText": "OK", "headers": coded, "content": said},
+        "startedDateTime": "2026-11-02T10:12:00.000Z",
+        "time": 1234,
+    }
+    log = {"_recordingName": "x", "creator": {"name": "Polly.JS", "version": "6.0.6"}, "entries": [entry]}
+    return json.dumps({"log": log}, indent=2).encode()
+
+
+def polly_compressed(body: bytes) -> bytes:
+    """The same of a compressed body: the list of its chunks, as JSON."""
+    chunks = [base64.b64encode(one).decode() for one in pieces(gzip.compress(body), 200)]
+    return polly(body, text=json.dumps(chunks), encoding="base64")
+
+
+def wiremock(body: bytes) -> Any:
+    """A stub mapping of WireMock."""
+    response = {"status": 200, "body": text(body), "headers": {"Content-Type": kind(body).decode()}}
+    return {
+        "id": "a",
+        "request": {"url": "/v1/x", "method": "POST"},
+        "response": response,
+        "uuid": "a",
+        "persistent": True,
+    }
+
+
+def wiremock_base64(body: bytes) -> Any:
+    """The same of a body that it does not take for text."""
+    response = {"status": 200, "base64Body": base64.b64encode(body).decode(), "headers": {}}
+    return {"id": "a", "request": {"url": "/v1/x", "method": "POST"}, "response": response, "uuid": "a"}
+
+
+def hoverfly(body: bytes) -> Any:
+    """A simulation of Hoverfly."""
+    pair = {
+        "request": {
+            "path": [{"matcher": "exact", "value": "/v1/x"}],
+            "body": [{"matcher": "json", "value": ASKED.decode()}],
+        },
+        "response": {"status": 200, "body": base64.b64encode(body).decode(), "encodedBody": True, "headers": {}},
+    }
+    return {"data": {"pairs": [pair]}, "meta": {"schemaVersion": "v5.2"}}
+
+
+def go_vcr(body: bytes) -> bytes:
+    """A cassette of go-vcr, version 2."""
+    said = "".join(f"            {line}\n" if line else "\n" for _, line in _lines(body))
+    return (
+        "---\nversion: 2\ninteractions:\n    - id: 0\n      request:\n        proto: HTTP/1.1\n"
+        f"        body: '{ASKED.decode()}'\n        headers:\n            Accept:\n                - '*/*'\n"
+        f"        url: {URL}\n        method: POST\n      response:\n        proto: HTTP/2.0\n"
+        f"        body: |+\n{said}\n"
+        f"        headers:\n            Content-Type:\n                - {kind(body).decode()}\n"
+        "        status: 200 OK\n        code: 200\n        duration: 1.2s\n"
+    ).encode()
+
+
+def betamax(body: bytes) -> Any:
+    """A cassette of betamax."""
+    entry = {
+        "request": {
+            "body": {"encoding": "utf-8", "string": ASKED.decode()},
+            "headers": {},
+            "method": "POST",
+            "uri": URL,
+        },
+        "response": {
+            "body": {"encoding": "utf-8", "base64_string": base64.b64encode(body).decode()},
+            "headers": {"Content-Type": [kind(body).decode()]},
+            "status": {"code": 200, "message": "OK"},
+            "url": URL,
+        },
+        "recorded_at": "2026-11-02T10:12:00",
+    }
+    return {"http_interactions": [entry], "recorded_with": "betamax/0.9.0"}
+
+
+def junit(body: bytes) -> bytes:
+    """The output of a test in JUnit's XML."""
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<testsuites><testsuite name="pytest"><testcase name="test_x">'
+        f"<system-out><![CDATA[{text(body)}]]></system-out></testcase></testsuite></testsuites>\n"
+    ).encode()
+
+
+def notebook(body: bytes) -> Any:
+    """A Jupyter notebook with the output of a cell."""
+    output = {"name": "stdout", "output_type": "stream", "text": text(body).splitlines(keepends=True)}
+    cell = {
+        "cell_type": "code",
+        "execution_count": 1,
+        "metadata": {},
+        "outputs": [output],
+        "source": ["for line in r:\n", "    print(line)"],
+    }
+    return {
+        "cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# Test"]}, cell],
+        "metadata": {},
+        "nbformat": 4,
+    }
+
+
+def patch(body: bytes) -> bytes:
+    """A fixture that a commit adds (`git show`)."""
+    said = "".join(f"+{line}\n" for _, line in _lines(body))
+    count = said.count("\n")
+    return (
+        "commit 0123456789abcdef\nAuthor: A <a@example.com>\nDate:   Mon Nov 2 10:12:00 2026\n\n    Add a fixture\n\n"
+        "diff --git a/tests/stream.sse b/tests/stream.sse\nnew file mode 100644\nindex 0000000..abcdef0\n"
+        f"--- /dev/null\n+++ b/tests/stream.sse\n@@ -0,0 +1,{count} @@\n{said}"
+    ).encode()
+
+
+# -- logs of gateways and agents -------------------------------------------------------------------------------------
+
+
+def helicone(body: bytes) -> Any:
+    """Helicone's export."""
+    response = {"streamed_data": payloads(body)}
+    return {
+        "request_id": "a",
+        "request_body": REQUEST,
+        "response_status": 200,
+        "response_body": response,
+        "provider": "X",
+    }
+
+
+def helicone_text(body: bytes) -> Any:
+    """The same where the stream was kept as text."""
+    return helicone(body) | {"response_body": {"streamed_data": text(body)}}
+
+
+def gateway_strings(body: bytes) -> Any:
+    """A gateway's log in which request and response are JSON in strings."""
+    response = json.dumps({"streamed_data": payloads(body)})
+    return {"id": "a", "provider": "x", "request": json.dumps(REQUEST), "response": response, "success": True}
+
+
+def kong(body: bytes) -> Any:
+    """Kong's file-log with bodies."""
+    return {
+        "request": {"uri": "/v1/x", "method": "POST", "headers": {"host": "x"}, "body": ASKED.decode()},
+        "response": {"status": 200, "headers": {"content-type": kind(body).decode()}, "body": text(body)},
+        "latencies": {"request": 1234},
+        "client_ip": "127.0.0.1",
+    }
+
+
+def goose(body: bytes) -> bytes:
+    """Goose's log of a request: the request, then what came."""
+    said = [
+        {"model_config": {"model_name": "m"}, "input": REQUEST},
+        *({"data": one, "usage": None} for one in payloads(body)),
+    ]
+    return "".join(compact(one) + "\n" for one in said).encode()
+
+
+def ccr(body: bytes) -> bytes:
+    """Pino's JSON lines, as routers write them: the request first."""
+    said: list[Any] = [
+        {"level": 30, "time": 1, "pid": 1, "hostname": "h", "reqId": "a", "data": REQUEST, "type": "request body"}
+    ]
+    said += [
+        {
+            "level": 20,
+            "time": n,
+            "pid": 1,
+            "hostname": "h",
+            "reqId": "a",
+            "msg": "recieved data",
+            "data": f"data: {one.data}",
+        }
+        for n, one in enumerate(events(body))
+    ]
+    return "".join(compact(one) + "\n" for one in said).encode()
+
+
+def loguru_serialized(body: bytes) -> bytes:
+    """Loguru's `serialize=True`, which has each message twice."""
+    return "".join(
+        compact(
+            {
+                "text": f"{clock(n)} | DEBUG | app:run:7 - data: {one.data}\n",
+                "record": {"message": f"data: {one.data}", "level": {"name": "DEBUG"}, "time": {"repr": stamp(n)}},
+            }
+        )
+        + "\n"
+        for n, one in enumerate(events(body))
+    ).encode()
+
+
+def journal_json(body: bytes) -> bytes:
+    """`journalctl -o json`."""
+    return records(lambda n, line: {"__CURSOR": f"s={n}", "PRIORITY": "6", "MESSAGE": line, "_PID": "42"})(body)
+
+
+def journal_verbose(body: bytes) -> bytes:
+    """`journalctl -o verbose`."""
+    return "".join(
+        f"Mon 2026-11-02 10:12:{n % 60:02}.123456 UTC [s=a1;i={n:x}]\n    PRIORITY=6\n    MESSAGE={line}\n    _PID=42\n"
+        for n, line in _lines(body)
+    ).encode()
+
+
+def loki(body: bytes) -> Any:
+    """Loki's answer to a query with `direction=forward`."""
+    values = [[f"17622{n:014}", line] for n, line in _lines(body)]
+    result = [{"stream": {"app": "x", "pod": "y-1"}, "values": values}]
+    return {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
+
+
+def cloudwatch(body: bytes) -> Any:
+    """`aws logs get-log-events`."""
+    said = [{"timestamp": 1762078320000 + n, "message": line, "ingestionTime": 1} for n, line in _lines(body)]
+    return {"events": said, "nextForwardToken": "f/1"}
+
+
+def elastic(body: bytes) -> Any:
+    """A search's answer of Elasticsearch, sorted by time."""
+    hits = [
+        {"_index": "x", "_id": str(n), "_source": {"@timestamp": stamp(n), "message": line}} for n, line in _lines(body)
+    ]
+    return {"took": 1, "hits": {"total": {"value": len(hits)}, "hits": hits}}
+
+
+# -- printed values --------------------------------------------------------------------------------------------------
+
+
+def ruby(value: Any, arrow: str = "=>", symbols: bool = False) -> str:
+    """A Ruby object as `inspect` prints it."""
+    if isinstance(value, dict):
+        key = (lambda one: f":{one}") if symbols else json.dumps
+        return "{" + ", ".join(f"{key(name)}{arrow}{ruby(item, arrow, symbols)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(ruby(item, arrow, symbols) for item in value) + "]"
+    return "nil" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def elixir(value: Any) -> str:
+    """An Elixir term as `IO.inspect` prints it."""
+    if isinstance(value, dict):
+        return "%{" + ", ".join(f"{json.dumps(name)} => {elixir(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(elixir, value)) + "]"
+    return "nil" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def rust_struct(value: Any, name: str = "Chunk") -> str:
+    """A Rust struct as `{:?}` prints it: each field is an `Option`."""
+    if isinstance(value, dict):
+        return f"{name} {{ " + ", ".join(f"{key}: {_some(item, 'Part')}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(rust_struct(item, name) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _some(value: Any, name: str) -> str:
+    return "None" if value is None else f"Some({rust_struct(value, name)})"
+
+
+def eventsource(body: bytes) -> bytes:
+    """The events of Rust's eventsource-stream, as `{:?}` prints them."""
+    return "".join(
+        f"{stamp(n)} TRACE app::sse: Event {{ event: {json.dumps(one.name or 'message')},"
+        f" data: {json.dumps(one.data, ensure_ascii=False)},"
+        f' id: "", retry: None }}\n'
+        for n, one in enumerate(events(body))
+    ).encode()
+
+
+def php(value: Any, indent: int = 0) -> str:
+    """A PHP array as `var_export` prints it."""
+    pad = "  " * (indent + 1)
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        gap = "\n" + pad
+        shown = "".join(
+            f"{pad}{key!r} => {gap if isinstance(item, dict | list) else ''}{php(item, indent + 1)},\n"
+            for key, item in items
+        )
+        return f"array (\n{shown}{'  ' * indent})"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return (
+        {None: "NULL", True: "true", False: "false"}.get(value, str(value))
+        if value is None or isinstance(value, bool)
+        else str(value)
+    )
+
+
+def slog(body: bytes) -> bytes:
+    """Go's `slog.TextHandler`."""
+    return "".join(
+        f"time={stamp(n)} level=DEBUG msg=chunk n={n} line={json.dumps(line, ensure_ascii=False) if line else '""'}\n"
+        for n, line in _lines(body)
+    ).encode()
+
+
+def zap(body: bytes) -> bytes:
+    """Zap's console encoder."""
+    return "".join(
+        f'{stamp(n)}\tDEBUG\tllm/client.go:{80 + n % 3}\tchunk\t{{"line": {json.dumps(line)}, "n": {n}}}\n'
+        for n, line in _lines(body)
+    ).encode()
+
+
+def reqwest(body: bytes) -> bytes:
+    """Chunks of reqwest as Rust's `{:?}` prints them."""
+    shown = (repr(one.decode("latin-1"))[1:-1].replace('"', '\\"').replace("\\'", "'") for one in pieces(body, 80))
+    return "".join(f'Ok(b"{one}")\n' for one in shown).encode()
+
+
+def byte_numbers(body: bytes) -> bytes:
+    """Chunks as `Uint8Array`s that Deno and Node print in decimal."""
+    return "".join(
+        f"chunk Uint8Array({len(one)}) [ {', '.join(map(str, one))} ]\n" for one in pieces(body, 90)
+    ).encode()
+
+
+def buffers(body: bytes) -> bytes:
+    """Chunks as Node logs `Buffer`s in JSON."""
+    return "".join(
+        compact({"level": "debug", "chunk": {"type": "Buffer", "data": list(one)}}) + "\n" for one in pieces(body, 90)
+    ).encode()
+
+
+def node_buffers(body: bytes) -> bytes:
+    """Chunks as Node prints `Buffer`s of up to 50 bytes."""
+    return "".join(f"chunk: <Buffer {one.hex(' ')}>\n" for one in pieces(body, 50)).encode()
+
+
+def aiohttp_chunks(body: bytes) -> bytes:
+    """What `iter_chunks()` of aiohttp gives, printed."""
+    return "".join(f"({one!r}, True)\n" for one in pieces(body, 300)).encode()
+
+
+# -- dumps -----------------------------------------------------------------------------------------------------------
+
+
+def dumped(row: Callable[[int, bytes], str], first: str = "") -> Wrap:
+    """A dump with rows of sixteen bytes."""
+    return lambda body: (first + "".join(row(at, body[at : at + 16]) for at in range(0, len(body), 16))).encode()
+
+
+def _shown(row: bytes) -> str:
+    return "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+
+
+def od_c(body: bytes) -> bytes:
+    """`od -c`."""
+    names = {9: "\\t", 10: "\\n", 13: "\\r"}
+    cell = lambda b: f"{names.get(b, chr(b) if 32 <= b < 127 else f'{b:03o}'):>4}"  # noqa: E731
+    return dumped(lambda at, row: f"{at:07o}{''.join(map(cell, row))}\n")(body) + f"{len(body):07o}\n".encode()
+
+
+def hexdump_words(body: bytes) -> bytes:
+    """`hexdump` without options: words of two bytes, the second one first."""
+    even = body + b"\0" * (len(body) % 2)
+    row = lambda at, one: f"{at:07x} {' '.join(one[n : n + 2][::-1].hex() for n in range(0, len(one), 2))}\n"  # noqa: E731
+    return dumped(row)(even) + f"{len(body):07x}\n".encode()
+
+
+def quoted_printable(body: bytes) -> bytes:
+    """A mail."""
+    part = quopri.encodestring(body.replace(b"\r\n", b"\n"))
+    top = (
+        "From: a@example.com\nTo: support@example.com\nSubject: Broken stream\nMIME-Version: 1.0\n"
+        'Content-Type: text/plain; charset="utf-8"\nContent-Transfer-Encoding: quoted-printable\n\nHello, we get:\n\n'
+    )
+    return top.encode() + part
+
+
+BOTH: dict[str, Wrap] = {
+    "curl-v-http2": verbose_http2,
+    "curl-v-times": verbose_with_times,
+    "curl-v-i": lambda body: (
+        b"* Connected to x\n> POST /v1/x HTTP/1.1\n> \n< HTTP/1.1 200 OK\n< content-type: "
+        + kind(body)
+        + b"\n< \n"
+        + head(body)
+    ),
+    "curl-error": around(METER, "curl: (18) transfer closed with outstanding read data remaining\n"),
+    "httpie": httpie,
+    "wget": wget,
+    "invoke-web-request": invoke_web_request,
+    "transcript": transcript,
+    "jetbrains": jetbrains,
+    "asciinema": asciinema,
+    "okhttp": okhttp(),
+    "okhttp-logcat": okhttp("11-02 10:12:00.123  4242  4311 D OkHttp  : "),
+    "apache-wire": apache_wire,
+    "reactor-wiretap": reactor_wiretap,
+    "strace": strace,
+    "socat": socat,
+    "ngrep": ngrep,
+    "mitmdump": mitmdump,
+    "nginx": nginx,
+    "cri-partial": cri_partial,
+    "docker-partial": docker_partial,
+    "nock": document(nock, indent=2),
+    "nock-compressed": document(
+        lambda body: nock(body, [one.hex() for one in pieces(gzip.compress(body), 200)], ["Content-Encoding", "gzip"])
+    ),
+    "polly": polly,
+    "polly-compressed": polly_compressed,
+    "wiremock": document(wiremock, indent=2),
+    "wiremock-base64": document(wiremock_base64, indent=2),
+    "hoverfly": document(hoverfly, indent="\t"),
+    "go-vcr": go_vcr,
+    "betamax": document(betamax),
+    "junit": junit,
+    "notebook": document(notebook, indent=1),
+    "git-show": patch,
+    "helicone-text": document(helicone_text),
+    "kong": document(kong),
+    "journal-json": journal_json,
+    "journal-verbose": journal_verbose,
+    "loki": document(loki),
+    "logcli": prefixed(lambda n: f'{stamp(n)} {{app="x", pod="y-{n % 2}"}} '),
+    "cloudwatch": document(cloudwatch, indent=4),
+    "elastic": document(elastic),
+    "loki-lines": records(lambda n, line: {"labels": {"app": "x"}, "line": line, "timestamp": stamp(n)}),
+    "splunk": records(lambda n, line: {"preview": False, "offset": n, "result": {"_raw": line, "_time": stamp(n)}}),
+    "slog": slog,
+    "zap": zap,
+    "byte-numbers": byte_numbers,
+    "buffers": buffers,
+    "node-buffers": node_buffers,
+    "aiohttp-chunks": aiohttp_chunks,
+    "reqwest": reqwest,
+    "od-hex": dumped(lambda at, row: f"{at:07o} {row.hex(' ')}\n"),
+    "od-hex-text": dumped(lambda at, row: f"{at:07o} {row.hex(' '):<47}  >{_shown(row)}<\n"),
+    "od-c": od_c,
+    "hexdump-words": hexdump_words,
+    "format-hex": dumped(
+        lambda at, row: f"{at:08X}   {row.hex(' ').upper():<47}  {_shown(row)}\n",
+        "\n\n           Path: C:\\me\\stream.sse\n\n           00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n\n",
+    ),
+    "base64": base64.encodebytes,
+    "quoted-printable": quoted_printable,
+    "cat-A": lines(lambda _n, line: line.replace("\t", "^I") + "$"),
+    "cat-v-crlf": lines(lambda _n, line: line + "^M"),
+    "slack": lambda body: b"Jane Doe\n  10:12 AM\nhere is the stream\n" + body + b"\n\nJohn\n  10:14 AM\nthanks\n",
+    "jira": around("{noformat}\n", "{noformat}\n"),
+    "list-item": then(around("```\n", "```\n"), lines(lambda n, line: ("1. " if not n else "   ") + line)),
+    "flutter": prefixed("flutter: "),
+    "rails": prefixed(lambda n: f"D, [{stamp(n)[:-1]}456 #42] DEBUG -- : [a1-{n}] "),
+    "laravel": prefixed(lambda n: f"[2026-11-02 10:12:{n % 60:02}] local.DEBUG: "),
+    "serilog": prefixed(lambda n: f"[10:12:{n % 60:02} DBG] "),
+    "dotnet": lambda body: "".join(f"dbug: App.Llm[0]\n      {line}\n" for _, line in _lines(body)).encode(),
+    "spring": prefixed(lambda n: f"{stamp(n)[:-1]}+01:00 DEBUG 4242 --- [nio-8080-exec-{n % 9}] c.e.llm.SseReader : "),
+    "azure-diagnostics": records(lambda n, line: {"time": stamp(n), "properties": {"log": line, "stream": "stdout"}}),
+    "gcp-array": document(
+        lambda body: [{"insertId": str(n), "textPayload": line, "timestamp": stamp(n)} for n, line in _lines(body)],
+        indent=2,
+    ),
+    "multipart-html": lambda body: b"<!DOCTYPE html>\n<html><body><pre>" + body + b"</pre></body></html>\n",
+    "testcontainers": prefixed(lambda n: f"10:12:{n % 60:02}.123 [main] DEBUG tc.image - STDOUT: "),
+    "act": prefixed("[CI/test]   | "),
+    "gitlab": prefixed(lambda n: f"{stamp(n)} 01O "),
+    "gradle": prefixed("    "),
+    "vitest": lambda body: (
+        b"stdout | test/x.test.ts > streams\n" + body + b"\n \xe2\x9c\x93 test/x.test.ts (1 test) 12ms\n"
+    ),
+    "pytest": lambda body: (
+        b"----------------------------- Captured stdout call -----------------------------\n"
+        + body
+        + b"=========================== short test summary info ============================\n"
+    ),
+}
+"""For any body of text."""
+
+DATA: dict[str, Wrap] = {
+    "loguru-serialized": loguru_serialized,
+    "router": ccr,
+    "eventsource": eventsource,
+    "chrome-console": lambda body: "".join(f"chat.js:42 data: {one.data}\n" for one in events(body)).encode(),
+    "llama-server": lambda body: "".join(
+        f"srv  log_server_r: data stream, to_send: data: {one.data}\n\n" for one in events(body)
+    ).encode(),
+    "httpx-sse": lambda body: "".join(
+        f"ServerSentEvent(event={(one.name or 'message')!r}, data={one.data!r}, id='', retry=None)\n"
+        for one in events(body)
+    ).encode(),
+    "langchain4j": lambda body: "".join(
+        f"{clock(n)} DEBUG dev.langchain4j.http.client.log.LoggingHttpClient --"
+        f" ServerSentEvent {{ event = {one.name or 'null'}, data = {one.data} }}\n"
+        for n, one in enumerate(events(body))
+    ).encode(),
+    "field-lines": lambda body: "".join(
+        f"event = {one.name or 'message'}\ndata = {one.data}\n\n" for one in events(body)
+    ).encode(),
+    "data-no-colon-space": lines(lambda _n, line: line.replace("data: ", "data:", 1)),
+    "events-array": document(
+        lambda body: [{"event": one.name or "message", "data": one.data} for one in events(body)], indent=2
+    ),
+    "timed-array": document(lambda body: [[n * 12, f"data: {one.data}\n\n"] for n, one in enumerate(events(body))]),
+    "yaml-block": lambda body: "".join(
+        f"- event: {one.name or 'message'}\n  data: {one.data}\n" for one in events(body)
+    ).encode(),
+    "yaml-quoted": lambda body: (
+        "chunks:\n" + "".join(f"  - {json.dumps('data: ' + one.data + chr(10) * 2)}\n" for one in events(body))
+    ).encode(),
+    "yaml-single": lambda body: (
+        "chunks:\n" + "".join("  - 'data: " + one.data.replace("'", "''") + "'\n" for one in events(body))
+    ).encode(),
+    "markdown-table": lambda body: (
+        "| # | data |\n|---|---|\n" + "".join(f"| {n} | `data: {one.data}` |\n" for n, one in enumerate(events(body)))
+    ).encode(),
+    "markdown-list": lambda body: "".join(
+        f"{n}. `data: {one.data}`\n" for n, one in enumerate(events(body), 1)
+    ).encode(),
+}
+"""For event streams."""
+
+OBJECTS: dict[str, Wrap] = {
+    "helicone": document(helicone),
+    "gateway-strings": document(gateway_strings),
+    "goose": goose,
+    "codex-trace": objects(lambda n, one: f"{stamp(n)} TRACE codex_api::sse::responses: SSE event: {compact(one)}"),
+    "lm-studio": lm_studio,
+    "pino": objects(lambda n, one: compact({"level": 20, "time": n, "pid": 1, "chunk": one, "msg": "chunk"})),
+    "pino-pretty": pino_pretty,
+    "ruby": objects(lambda _n, one: ruby(one)),
+    "ruby-new": objects(lambda _n, one: ruby(one, " => ")),
+    "ruby-symbols": objects(lambda _n, one: ruby(one, symbols=True)),
+    "elixir": objects(lambda _n, one: elixir(one)),
+    "php-var-export": objects(lambda _n, one: php(one)),
+    "perl-dumper": objects(lambda _n, one: f"$VAR1 = {ruby(one, ' => ').replace('nil', 'undef')};"),
+    "rust-struct": objects(lambda _n, one: rust_struct(one)),
+    "rust-logged": objects(lambda n, one: f"{stamp(n)} DEBUG app: chunk=Ok({rust(one)})"),
+    "python-tuple": objects(lambda n, one: repr((n, one))),
+    "model-dump": lambda body: ("[" + ",\n ".join(map(repr, payloads(body))) + "]\n").encode(),
+    "structlog": objects(
+        lambda n, one: f"{stamp(n)} [debug    ] chunk                          [app.llm] data={one!r} n={n}"
+    ),
+    "icecream": objects(lambda _n, one: f"ic| chunk: {one!r}"),
+    "repr-in-list": lambda body: ("chunks = [" + ", ".join(sdk(one) for one in payloads(body)) + "]\n").encode(),
+    "debugger": objects(lambda _n, one: f"(Pdb) p chunk\n{sdk(one)}"),
+    "ipython": objects(lambda n, one: f"Out[{n}]: {sdk(one)}\n"),
+    "vcr-array": document(lambda body: {"chunks": [{"t": n, "json": one} for n, one in enumerate(payloads(body))]}),
+    "jsonp-pretty-arrow": objects(lambda n, one: f"<- [{n}] {json.dumps(one)}"),
+    "mongo": objects(lambda n, one: compact({"_id": {"$oid": f"{n:024x}"}, "doc": one, "at": {"$date": stamp(n)}})),
+    "boto": objects(lambda _n, one: repr({"chunk": {"bytes": compact(one).encode()}})),
+}
+"""For any stream of JSON objects: the framing is lost."""
