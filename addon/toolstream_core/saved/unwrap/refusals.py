@@ -66,7 +66,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (
         re.compile(r"tool_call_chunks=|AIMessageChunk\(|ChatResponse \[metadata="),
-        f"holds objects that a framework made of the stream. {_RECORD}",
+        f"holds the objects of a framework, not the stream of the provider. {_RECORD}",
     ),
     (
         re.compile(
