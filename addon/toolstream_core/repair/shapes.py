@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.repair.client_call import ClientCall, Turn
+    from toolstream_core.repair.reading import Reading
     from toolstream_core.stages.context import Context
 
 MAX_HELD: Final = 16 * 1024 * 1024
@@ -39,6 +41,17 @@ def is_complete(call: OpenCall, context: Context, *, over: bool) -> bool:
         return True
     may_be_empty = over and context.may_be_empty(call.name)
     return (over or arguments.is_complete) and arguments.reading(may_be_empty=may_be_empty)[1]
+
+
+def is_sendable(
+    reading: Reading, call: OpenCall, context: Context, on: Callable[[Defect], bool], *, over: bool
+) -> bool:
+    """Whether a client of complete calls gets a call: `reading` is what its arguments mean once it is over.
+
+    `on`: whether a defect's repair is on; `over`: the provider ended the call, and did not truncate it.
+    """
+    repaired = reading.defect is None or (on(reading.defect) and not reading.stands)
+    return (repaired and is_object(reading.text)) or is_complete(call, context, over=over)
 
 
 def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001

@@ -27,12 +27,13 @@ from toolstream_core.protocols.responses.repair.events import (
     missing_head,
     usage_of,
 )
+from toolstream_core.protocols.responses.repair.stream import status_of
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
     from toolstream_core.protocols.responses.repair.difference import Difference
@@ -118,12 +119,18 @@ class ResponseDifference:
         if not (stream.policy.leaves_out and isinstance(inside, dict)) or len(found) != len(resolved):
             return payload, resolved
         calls = list(zip(found, resolved, strict=True))
-        left_out = {id(content) for content, one in calls if not stream.shaping.stays(content, one.call, over=over)}
+        left_out = {id(content) for content, one in calls if not self._stays(content, one.call, over=over)}
         if not left_out:
             return payload, resolved
         inside = {**inside, "output": [content for content in output if id(content) not in left_out]}
         kept = [one for content, one in calls if id(content) not in left_out]
         return ({**payload, "response": inside} if "response" in payload else inside), kept
+
+    def _stays(self, item: Json, call: OpenCall, *, over: bool) -> bool:
+        """Whether the client gets an item of the terminal event."""
+        status = status_of(item)
+        over = (over or status == "completed") and status != "incomplete"
+        return call.kind is Kind.SERVER or self._stream.shaping.stays(call, over=over)
 
     def _in_envelope(self, payload: Payload, kind: str, *, denied: bool) -> Payload:
         """Put a bare response into the envelope of a terminal event, unless `denied`: it contradicts the stream."""

@@ -38,8 +38,7 @@ from toolstream_core.protocols.responses.repair.events import (
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
-from toolstream_core.protocols.responses.repair.shaping import turn_over
-from toolstream_core.protocols.responses.repair.stream import Stream
+from toolstream_core.protocols.responses.repair.stream import Stream, turn_over
 from toolstream_core.protocols.responses.repair.writer import MESSAGES
 from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
 from toolstream_core.repair.queue import Queue

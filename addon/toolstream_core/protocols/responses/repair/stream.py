@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.resolver import is_cut
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
+from toolstream_core.model import Phase
 from toolstream_core.protocols.responses.repair.client import Client
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA
 from toolstream_core.protocols.responses.repair.intended import IntendedCalls
-from toolstream_core.protocols.responses.repair.shaping import Outgoing, Shaping
+from toolstream_core.repair.shapes import BARE_DELTAS, is_complete, is_sendable
+from toolstream_core.repair.shaping import ARGUMENTS, INDEX, PADDING, Outgoing, ShapedCalls, Shaping
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Severity
+    from toolstream_core.model import EventContent, Json, Severity
     from toolstream_core.protocols.responses.repair.events import EventForm
     from toolstream_core.protocols.responses.repair.intended import CallEvent
-    from toolstream_core.repair.fields import Payload
+    from toolstream_core.repair.fields import Paths, Payload
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
@@ -24,6 +28,15 @@ if TYPE_CHECKING:
 
 _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 """How the types of events begin that may be forwarded without being shown to the repair."""
+_KNOWN: Final = frozenset(
+    {
+        *("type", "event_id", "response_id", "sequence_number", "item_id", "output_index", "content_index"),
+        *("call_id", "name", "delta", PADDING),
+    }
+)
+"""The keys of an event with a fragment, in Realtime too."""
+_PATHS: Final[Paths] = {ARGUMENTS: ("delta",), INDEX: ("output_index",)}
+_PHASES: Final = {ADDED: Phase.OPEN, CLOSED: Phase.CLOSE}
 
 
 class Stream:
@@ -45,7 +58,8 @@ class Stream:
         """The last sequence number that was received."""
         self._repeated: Payload = {}
         """The fields that each event of the Realtime API repeats."""
-        self.shaping = Shaping(policy, self.calls, self.client, repairer.reporter, context)
+        shaped = ShapedCalls(_KNOWN, self._is_sendable, self._identity, self.client.renumber)
+        self.shaping = Shaping(policy, shaped, repairer.reporter)
 
     def report(
         self,
@@ -104,31 +118,58 @@ class Stream:
         if self._repeated:
             payload = {"event_id": self.context.ids.make("event_"), **payload}
             payload |= {} if "response" in payload else self._repeated
-        self._shape(Outgoing(None, payload, self.number, call, str(payload["type"])))
+        self._shape(None, payload, call)
 
     def send(self, frame: Frame, payload: Payload | None, call: OpenCall | None = None) -> None:
         """Send `payload` in place of the event that came as `frame`; `None`: the frame itself."""
         if self.shapes_nothing:
             self._rewrite(frame, payload)
         else:
-            self._shape(Outgoing(frame, payload, self.number, call))
+            self._shape(frame, payload, call)
 
     def send_for(self, received: CallEvent, payload: Payload) -> None:
         """Send `payload` in place of an event of a call."""
-        if self.shapes_nothing:
-            self._rewrite(received.frame, payload)
-        else:
-            self._shape(Outgoing(received.frame, payload, self.number, received.intended.call))
+        self.send(received.frame, payload, received.intended.call)
 
     def end_turn(self, *, over: bool) -> None:
         """Send the events that wait for complete calls; `over`: the response ended by itself."""
         for one in self.shaping.at_end(over=over):
             self._write(one)
 
-    def _shape(self, one: Outgoing) -> None:
+    def _shape(self, frame: Frame | None, payload: Payload | None, call: OpenCall | None) -> None:
         """Send an event as the policy needs it."""
-        for each in self.shaping.sent(one):
-            self._write(each)
+        kind = str(json_access.get(payload, "type"))
+        phase = _PHASES.get(kind, Phase.MORE if kind.endswith(".delta") else Phase.ARGUMENTS)
+        status = status_of(json_access.get(payload, "item"))
+        if self.policy.names_calls is False and kind == DELTA and payload is not None:
+            payload = self._bare(payload, call)
+        for one in self.shaping.sent(Outgoing(frame, payload, self.number, call, kind, phase, _PATHS, status)):
+            self._write(one)
+
+    def _bare(self, payload: Payload, call: OpenCall | None) -> Payload:
+        """A delta without what names its call."""
+        if not {"call_id", "name"} & payload.keys():
+            return payload
+        bare = {key: value for key, value in payload.items() if key not in {"call_id", "name"}}
+        if "item_id" not in bare and call is not None and call.item_id:
+            bare["item_id"] = call.item_id
+        self._repairer.reporter.shape(BARE_DELTAS.names)
+        return bare
+
+    def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
+        intended = self.calls.by_key.get(id(call))
+        if intended is None or intended.has is None:
+            return is_complete(call, self.context, over=over)
+        if intended.has.is_custom:
+            return over
+        if intended.queued and not over:
+            return False
+        return is_sendable(intended.reading(over=True), call, self.context, self.on, over=over)
+
+    def _identity(self, call: OpenCall) -> Payload:
+        intended = self.calls.by_key.get(id(call))
+        has = intended and intended.has
+        return {"call_id": (has and has.call_id) or call.id, "name": (has and has.name) or call.name}
 
     def _write(self, one: Outgoing) -> None:
         if one.frame is not None:
@@ -152,3 +193,15 @@ class Stream:
             frame.name and isinstance(kind, str) and not (isinstance(received, dict) and received.get("type") == kind)
         )
         self.frames.append(self.context.writer.rewrite(frame, payload, kind if renamed else None))
+
+
+def turn_over(content: EventContent) -> bool:
+    """Whether an event ends the turn normally, so that none of its calls is truncated."""
+    reasons = [finish.reason for finish in content.finishes]
+    return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))
+
+
+def status_of(item: Json) -> str:
+    """The status of an item: `completed`, `incomplete`, or empty."""
+    status = item.get("status") if isinstance(item, dict) else None
+    return status if isinstance(status, str) else ""
