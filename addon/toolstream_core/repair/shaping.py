@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.calls.resolver import is_cut
 from toolstream_core.model import Kind, Phase
 from toolstream_core.repair.fields import TOP, Paths, put
 from toolstream_core.repair.shapes import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Json
+    from toolstream_core.model import EventContent, Json
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.repair.reporter import Reporter
     from toolstream_core.wire.frame import Frame
@@ -40,8 +41,10 @@ PADDING: Final = "obfuscation"
 class Outgoing(NamedTuple):
     """An event that is sent to the client, now or later."""
 
+    received: Frame | None
+    """The received event that it is sent for; `None` for a new one."""
     frame: Frame | None
-    """The event that it replaces; `None` for a new one."""
+    """The frame that has the payload, or had it before it was changed; `None` for a new one."""
     payload: Payload | None
     """`None`: the frame is forwarded unchanged."""
     number: int
@@ -120,7 +123,7 @@ class Shaping:
         """The waiting events as they were received."""
         later = [] if self._turns is None else self._turns.waiting
         earlier = [] if self._complete is None else self._complete.waiting
-        return [one.frame for one in (*earlier, *later) if one.frame is not None]
+        return [one.received for one in (*earlier, *later) if one.received is not None]
 
     def sent(self, one: Outgoing) -> Iterator[Outgoing]:
         """The events to send with this one."""
@@ -158,9 +161,9 @@ class Shaping:
                 self._because(_names(self._policy, TINY_FRAGMENTS))
             yield one._replace(payload=one.with_text(text)) if rest else one
             name = one.name if one.frame is None else one.frame.name
-            for piece in rest:
-                payload = known_only(one.with_text(piece), self._calls.known)
-                yield one._replace(frame=None, payload=payload, name=name)
+            for fragment in rest:
+                payload = known_only(one.with_text(fragment), self._calls.known)
+                yield one._replace(received=None, frame=None, payload=payload, name=name)
 
 
 def _names(policy: Policy, *parts: Policy) -> tuple[str, ...]:
@@ -352,3 +355,9 @@ class CompleteCalls:
             return one
         self.note_change()
         return one._replace(payload=put(one.payload, one.paths[INDEX], place - lower))
+
+
+def turn_over(content: EventContent) -> bool:
+    """Whether an event ends the turn normally, so that none of its calls is truncated."""
+    reasons = [finish.reason for finish in content.finishes]
+    return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))

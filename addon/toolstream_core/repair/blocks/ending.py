@@ -25,9 +25,9 @@ from toolstream_core.repair.blocks.protocol import REASON, USAGE
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.events import BlockEvents
-    from toolstream_core.repair.blocks.message import BlockStream
     from toolstream_core.repair.blocks.order import BlockOrder
     from toolstream_core.repair.blocks.protocol import BlockEvent
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class MessageEnd:
@@ -50,8 +50,9 @@ class MessageEnd:
         if reason or protocol.repeated_finish is not None:
             self.message.over = True
             message.finish = message.finish or reason
-            self._order.settle(over=bool(reason) and not message.cut)
+            self._order.settle()
             self._close_all(over=bool(reason) or protocol.repeated_finish is not None)
+            self._end_calls(over=bool(reason) and not message.cut)
             message.finished_with = len(message.calls)
         self._stream.pass_on(event.frame, parsed, self._reason(reason) | self.usage(parsed))
 
@@ -95,8 +96,9 @@ class MessageEnd:
                 self._stream.pass_on(event.frame, parsed)
             return
         self.message.over = True
-        self._order.settle(over=not message.cut)
+        self._order.settle()
         self._close_all(over=True)
+        self._end_calls(over=not message.cut)
         if message.finish is None:
             self._put_finish(f"{parsed.kind} comes without a finish reason")
         message.done = message.done or parsed.what is What.END
@@ -111,6 +113,7 @@ class MessageEnd:
         self._close_all(over=True)
         if not self._stream.report(MISSING_FINISH, self._stream.number, why):
             return False
+        self._end_calls(over=True)
         message.finish = protocol.words.called
         self._stream.make(What.FINISH, protocol.filled(What.FINISH, **{REASON: protocol.words.called}))
         return True
@@ -136,6 +139,7 @@ class MessageEnd:
             return
         else:
             self._close_all(over=True)
+            self._end_calls(over=True)
         if What.END in protocol.new:
             self._stream.make(What.END, protocol.new[What.END])
 
@@ -149,6 +153,10 @@ class MessageEnd:
                     self._client.close(block)
             else:
                 self._client.put_delta(block, block.call, over=True)
+
+    def _end_calls(self, *, over: bool) -> None:
+        """Send what still waits for the end of a call; `over`: the message ended by itself."""
+        self._stream.end_turn(over=over)
         self._client.pass_foreign(None)
 
     @property
@@ -162,7 +170,7 @@ class MessageEnd:
 
     def _can_run(self, block: Block) -> bool:
         call = block.call
-        if call is None or not call.name or block.text.diverged or block.withheld:
+        if call is None or not call.name or block.text.diverged or self._stream.shaping.leaves_out(call):
             return False
         if not self._client.is_complete(block, call, over=True):
             return False
@@ -177,9 +185,8 @@ class MessageEnd:
                 block.waiting.pop()
                 self.message.waiting -= 1
 
-    def flush(self, *, clean: bool) -> None:
-        """Send what waits at the end of the body, except the stop of an incomplete call."""
-        del clean
+    def flush(self, *, over: bool = False) -> None:
+        """Send what waits at the end of the body; `over`: the message ended by itself."""
         for block in self.message.blocks:
             if block.call is not None and block.sent is Sent.OPEN and not self.message.done:
                 self._client.put_delta(block, block.call, over=True)
@@ -192,4 +199,4 @@ class MessageEnd:
                     )
             self.message.waiting -= len(block.waiting)
             block.waiting.clear()
-        self._client.pass_foreign(None)
+        self._end_calls(over=over)

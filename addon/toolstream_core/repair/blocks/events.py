@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import meaning
-from toolstream_core.calls.json_text import has_nothing, is_object
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -39,13 +39,12 @@ from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
-from toolstream_core.repair.shapes import is_complete
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
-    from toolstream_core.repair.blocks.message import BlockStream
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class BlockEvents:
@@ -70,7 +69,7 @@ class BlockEvents:
             self._stream.report(
                 OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(received).__name__}", call
             )
-            self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
+            self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, call=call)
             return
         self._note_kind(block, call, one, received)
         free = block.text.diverged
@@ -91,7 +90,7 @@ class BlockEvents:
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
-        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, shaped=True)
+        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, call=call)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> Json:
         """The arguments that the client lacks at this event; `received` if the client has other ones."""
@@ -164,7 +163,7 @@ class BlockEvents:
             self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
         if text is not None:
             self.pass_foreign(block)
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
 
     def of_no_block(self, one: Waiting) -> None:
         """An event of a block that was never started: it gets an index that no block has."""
@@ -250,7 +249,7 @@ class BlockEvents:
             block.sent = Sent.STOPPED
             gone = made or self._stream.report(REPEATED_STOP, self._stream.number, "the block stops twice", call)
             if not (gone and one.parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+                self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=call)
             return
         if call is not None:
             wanted |= self._arguments_of_stop(block, call, one)
@@ -259,7 +258,7 @@ class BlockEvents:
                 wanted["whole"] = self.protocol.rest_of_call(one.parsed)
             self._complete(block, call, upto=one.size)
         block.sent = Sent.STOPPED
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=call)
         self._foreign_text(block)
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
@@ -294,7 +293,7 @@ class BlockEvents:
         if block.call is not None:
             self._complete(block, block.call)
         block.sent = Sent.ENDED
-        self._stream.make(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}))
+        self._stream.make(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}), block.call)
         self._foreign_text(block)
 
     def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
@@ -313,18 +312,20 @@ class BlockEvents:
         fields: dict[str, Json] = {INDEX: block.place, ARGUMENTS: more}
         if DELTA_TYPE in self.protocol.paths[What.DELTA] and block.kind is not ...:
             fields[DELTA_TYPE] = block.kind
-        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), shaped=True)
+        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), call)
 
     def send_again(self, block: Block, one: Waiting) -> None:
         """Send the start of a block again; clients drop the arguments that they have."""
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
         if block.call is not None and block.id != block.call.id:
             wanted[ID] = block.id
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
 
     def pass_foreign(self, block: Block | None) -> None:
         """Send text that came inside other calls, which are still open."""
         for other in self.message.blocks[-2:]:
+            if self._stream.shaping.leaves_out(other.call):
+                self._foreign_text(other)
             foreign, other.foreign = (other.foreign, []) if other is not block else ([], other.foreign)
             for one in foreign:
                 self._stream.pass_on(
@@ -363,20 +364,11 @@ class BlockEvents:
     def has_all_arguments(self, block: Block, call: OpenCall) -> bool:
         return truth.is_complete(block, call, may_be_empty=self.context.may_be_empty(call.name))
 
-    def is_sendable(self, block: Block, call: OpenCall, *, over: bool) -> bool:
-        """Whether the client gets a complete call. `over`: the provider ended it, and did not truncate it."""
-        if truth.has_none(call):
-            return over and self.is_complete(block, call, over=True)
-        read = truth.intended(block, call, over=True, fix_escapes=self._stream.on(INVALID_ARGUMENTS))
-        repaired = read.defect is None or (self._stream.on(read.defect) and not read.stands)
-        return (repaired and is_object(read.text)) or is_complete(call, self.context, over=over)
-
     def is_complete(self, block: Block, call: OpenCall, *, over: bool) -> bool:
         """Whether a call only lacks its stop. For a call without arguments, something has to show it."""
         if not truth.has_none(call):
             return self.has_all_arguments(block, call)
-        known = over and (call.closed or call.name in self.context.parameterless or bool(self.message.finish))
-        return known and self.has_all_arguments(block, call)
+        return over and self._stream.proves_empty(call) and self.has_all_arguments(block, call)
 
 
 class BlockStarts:
@@ -406,7 +398,7 @@ class BlockStarts:
         self.message.note_id(block)
         if block.call is not None and block.call.name in self.context.parameterless:
             block.decided = True
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
         if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:
             self._rest_of_start(block, block.call, one)
 
@@ -458,7 +450,7 @@ class BlockStarts:
             valid = is_number and given not in message.places
             number = block.number
             free = number is not None and number >= 0 and number not in message.places
-            place = given - sum(gap < given for gap in message.gaps) if valid else number if free else message.top + 1
+            place = given if valid else number if free else message.top + 1
         repair = True
         if not valid:
             if given is ABSENT or given is None:

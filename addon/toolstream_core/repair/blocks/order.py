@@ -10,10 +10,8 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
-from toolstream_core.repair.shapes import MAX_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-    from toolstream_core.repair.blocks.message import BlockStream
     from toolstream_core.repair.blocks.protocol import BlockEvent
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 _SPACE: Final = re.compile(r"\s+")
 PATIENCE: Final = 8
@@ -34,7 +32,6 @@ class BlockOrder:
 
     def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
         self._stream, self._client, self._starts = stream, client, starts
-        self._whole = stream.policy.leaves_out
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
     def of_blocks(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
@@ -64,7 +61,6 @@ class BlockOrder:
             block.note(one.call)
         if (
             self.message.waits
-            and not self._withholds
             and block is not message.blocks[-1]
             and _has_text(one)
             and (block is None or block.order < 0 or self._text_waits())
@@ -133,8 +129,6 @@ class BlockOrder:
             block = Block(None, self.protocol.get(one.parsed, INDEX), -1)
             block.sent = Sent.OPEN
             message.by_index[index] = block
-            if self._whole:
-                self._release_stopped()
             self._starts.find_place(block)
         return block
 
@@ -142,8 +136,6 @@ class BlockOrder:
         """More of a call that looked like a duplicate: if it is another call, all of it is sent."""
         if self._client.text_of(one) is not None:
             self._client.text_of_left_out(block, one)
-            return
-        if block.withheld:
             return
         block.left_out.append(one)
         if one.parsed.what is What.DELTA and not self._starts.is_double(block):
@@ -161,7 +153,6 @@ class BlockOrder:
             behind_stop = last is not None and last.what is What.STOP
             owed = behind_stop and one.parsed.what is What.DELTA and self._report_late(block)
             block.waiting.insert(len(block.waiting) - int(owed), one)
-            self.message.held = len(one.event.frame.raw) + (self.message.held if self.message.waiting else 0)
         self.message.waiting += len(events)
 
     def _report_late(self, block: Block) -> bool:
@@ -181,8 +172,6 @@ class BlockOrder:
         message = self.message
         while (block := self._in_turn()) is not None:
             self._flow(block)
-            if self._whole and self._is_withheld(block):
-                break
             if not block.finished:
                 later = message.turn + 1 < len(message.blocks)
                 if later and self._may_close(block):
@@ -215,10 +204,6 @@ class BlockOrder:
         """Send the events of one block that are decided."""
         number = self._stream.number
         block.note_taken_back()
-        if self._whole and block.sent is Sent.NOTHING:
-            self._stream.joins = block.call is not None
-            if block.withheld:
-                self._withhold(block)
         while block.waiting and not self._undecided(block, block.waiting[0]):
             one = block.waiting.popleft()
             self.message.gone.append(one.event.frame)
@@ -238,57 +223,11 @@ class BlockOrder:
                     self.put_aside(one.event, one.parsed)
             if block.sent is Sent.LEFT_OUT:
                 self._leave_out(block, one)
-        if self._whole:
-            self._stream.send_joined()
         self._stream.number = number
 
-    def _withhold(self, block: Block) -> None:
-        """The policy withholds a call. For the client, later blocks move up."""
-        message, block.sent = self.message, Sent.LEFT_OUT
-        message.started += 1
-        message.numbers.add(block.number)
-        message.gaps += [] if block.number is None else [block.number]
-        message.moved = True
-        self._stream.withheld()
-        self._leave_out(block)
-
-    @property
-    def _withholds(self) -> bool:
-        """Whether the policy withholds the block whose turn it is."""
-        block = self._in_turn() if self._whole else None
-        return block is not None and self._is_withheld(block)
-
-    def _release_stopped(self) -> None:
-        """Another block begins, so the call whose stop has come is not truncated."""
-        block = self._in_turn()
-        if block is not None and block.call is not None and block.stopped and self._is_withheld(block):
-            block.released = self._client.has_all_arguments(block, block.call)
-            self._advance()
-
-    def _is_withheld(self, block: Block) -> bool:
-        """Whether the policy withholds a call because it may still be incomplete."""
-        call = block.call
-        if call is None or block.sent is not Sent.NOTHING or block.withheld:
-            return False
-        block.released = block.released or self._is_complete(block, call)
-        return not block.released
-
-    def _is_complete(self, block: Block, call: OpenCall) -> bool:
-        """Whether a call is complete before the provider ends all calls."""
-        later = block.order + 1 < len(self.message.blocks)
-        if call.arguments.truncated or self.message.held > MAX_HELD:
-            return True
-        if not call.sure:
-            return False
-        if truth.has_none(call):
-            return block.stopped and later and self._client.has_all_arguments(block, call)
-        if not block.stopped and (not later or call.arguments.unclosed or block.may_stand_for_more):
-            return False
-        return self._client.is_sendable(block, call, over=True)
-
-    def _leave_out(self, block: Block, *first: Waiting) -> None:
+    def _leave_out(self, block: Block, first: Waiting) -> None:
         """The client does not get a call: only events that are not part of it are sent."""
-        rest = [*first, *block.waiting]
+        rest = [first, *block.waiting]
         self.message.waiting -= len(block.waiting)
         block.waiting.clear()
         for each in rest:
@@ -302,8 +241,6 @@ class BlockOrder:
     def _undecided(self, block: Block, one: Waiting) -> bool:
         """Whether a later event may change what to send for this one."""
         call = block.call
-        if self._whole and self._is_withheld(block):
-            return True
         if call is None or one.parsed is UNREAD:
             return False
         if one.parsed.what is What.STOP and block.sent is Sent.OPEN and call.incomplete and len(block.waiting) == 1:
@@ -349,15 +286,8 @@ class BlockOrder:
             block.decided = True
             self._advance()
 
-    def settle(self, *, over: bool | None = None) -> None:
-        """Send all waiting events: nothing that comes can change them.
-
-        `over`: no more of the calls comes; whether they are complete, and not truncated. `None`: more may come.
-        """
-        if over is not None and self._whole:
-            self._end_calls(over=over)
-        if self._withholds:
-            return
+    def settle(self) -> None:
+        """Send all waiting events: nothing that comes can change them."""
         for block in self.message.blocks:
             if block.waiting or block.order >= self.message.turn:
                 block.settled = block.decided = True
@@ -366,13 +296,6 @@ class BlockOrder:
         for block in self.message.blocks:
             if block.waiting:
                 self._flow(block)
-
-    def _end_calls(self, *, over: bool) -> None:
-        """The policy withholds the calls that are incomplete now."""
-        for block in self.message.blocks[self.message.turn :]:
-            if block.call is not None and self._is_withheld(block):
-                block.released = self._client.is_sendable(block, block.call, over=over)
-                block.withheld = not block.released
 
     def aside(self, event: Event, parsed: BlockEvent) -> None:
         """An event of no block waits after a first `{}`, but not for long."""

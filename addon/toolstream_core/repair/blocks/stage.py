@@ -6,7 +6,6 @@ rewritten. Events of a block wait for the end of the block before, and while it 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.causes.what import What
@@ -16,49 +15,25 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.arguments import MESSAGES
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-from toolstream_core.repair.blocks.message import BlockStream, Sent
+from toolstream_core.repair.blocks.message import Sent
 from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, number_of
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD
+from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
 from toolstream_core.repair.shapes import NO_SHAPE
-from toolstream_core.stages.context import nobody
+from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, Json, SkippedRun
+    from toolstream_core.model import Event, Fragment, SkippedRun
     from toolstream_core.repair.blocks.message import Block
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
-
-
-class EarlierPlaces:
-    """Where the client has what the first message started."""
-
-    def __init__(self, moved: Mapping[int | None, Json], apart: int) -> None:
-        """`moved`: by index, the places of moved blocks; from `apart` on the client has none."""
-        self._moved = moved
-        self._apart = apart
-        self._taken = set(moved.values())
-        self._started: set[Json] = set()
-        """Where something has started in the second message."""
-
-    def place(self, index: int | None, *, starts: bool) -> Json | None:
-        """The index under which an event of `index` is sent; `None` if it does not change.
-
-        A block that was started at another place keeps that place, unless a new block is there: then the event is
-        foreign. So is an event without a start under the index of a moved block.
-        """
-        if starts:
-            self._started.add(index)
-        if index in self._started or (index not in self._moved and index not in self._taken):
-            return None
-        place = self._moved.get(index)
-        return self._apart + (index or 0) if place is None or place in self._started else place
 
 
 MAX_WAITING: Final = 4096
@@ -76,10 +51,8 @@ class BlockDifference(Repairer):
         client = BlockEvents(stream)
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
-        self._second: EarlierPlaces | None = None
-        """Set at a second message, which is not repaired."""
-        self._again: BlockDifference | None = None
-        """The same for its calls if the client needs more than the protocol; it repairs nothing."""
+        self._restarted = False
+        """Whether a second message began, which is not repaired."""
         self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, without its blank line."""
 
@@ -87,7 +60,7 @@ class BlockDifference(Repairer):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, self._stream.out, self._stream.number = event.frame, [], event.frame.number
         self._stream.now = self._stream.number
-        if frame.trailing and frame.raw.strip() and self._second is None:
+        if frame.trailing and frame.raw.strip() and not self._restarted:
             self._tail = event, resolved
             return ()
         self._take(event, resolved)
@@ -104,16 +77,17 @@ class BlockDifference(Repairer):
         if tail is not None and cut is None:
             self._take(*tail)
         self._tail, message.truncated = None, message.truncated or cut is not None
-        if self._again is not None:
-            self._pass_again(self._again.end(clean=clean))
-        if self._second is None:
+        if self._restarted:
+            self._stream.end_turn(over=False)
+        else:
             if clean and not self.message.over:
                 self._ending.withhold_stops()
             self.message.over = True
-            self._order.settle(over=clean and self.on(UNCLOSED_CALL) and not (message.truncated or message.failed))
-            if clean and not message.done and not (message.truncated or message.failed):
+            self._order.settle()
+            is_whole = clean and not (message.truncated or message.failed)
+            if is_whole and not message.done:
                 self._ending.put_end()
-            self._ending.flush(clean=clean)
+            self._ending.flush(over=is_whole and self.on(UNCLOSED_CALL))
         self._stream.out += [] if cut is None else [cut]
         self.forwarded(None if tail is None else tail[0].frame, self._stream.out)
         return self._stream.out
@@ -122,13 +96,13 @@ class BlockDifference(Repairer):
     def release(self) -> Iterable[Frame]:
         waiting = [one.event.frame for block in self.message.blocks for one in (*block.waiting, *block.foreign)]
         last = [] if self._tail is None else [self._tail[0].frame]
-        again = [] if self._again is None else self._again.release()
-        frames = {id(one): one for one in [*self.message.gone, *waiting, *again, *last]}
+        shaped = self._stream.shaping.frames
+        frames = {id(one): one for one in [*self.message.gone, *shaped, *waiting, *last]}
         return sorted(frames.values(), key=lambda frame: frame.number)
 
     @property
     def _waits(self) -> bool:
-        return self.message.waits or (self._again is not None and self._again.message.waits)
+        return self.message.waits or self._stream.shaping.waits
 
     holding = True
     """A delta of text needs an open block of its type; one like the delta before it has that too (`needs_text`)."""
@@ -137,7 +111,10 @@ class BlockDifference(Repairer):
     @override
     def needs_text(self) -> bool:
         return (
-            self.message.moved or self._waits or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
+            self.message.moved
+            or self._stream.shaping.moves
+            or self._waits
+            or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
         )
 
     @override
@@ -145,7 +122,7 @@ class BlockDifference(Repairer):
         block = self.message.by_call.get(id(call))
         if not self._stream.policy.shapes_nothing:
             return True
-        if block is None or self._second is not None or self.message.waits or block is not self.message.blocks[-1]:
+        if block is None or self._restarted or self.message.waits or block is not self.message.blocks[-1]:
             return True
         return not (block.in_step or (block.sent is Sent.OPEN and is_withheld(block.meaning, block.text)))
 
@@ -154,7 +131,7 @@ class BlockDifference(Repairer):
         message, block = self.message, self.message.by_call.get(id(call))
         if block is None or block.call is not call or block is not message.blocks[-1] or block.sent is not Sent.OPEN:
             return False
-        if self._second is not None or message.waits or message.moved or not self._context.judging:
+        if self._restarted or message.waits or message.moved or not self._context.judging:
             return False
         return block.text.diverged or block.meaning.decided
 
@@ -173,20 +150,20 @@ class BlockDifference(Repairer):
     def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         message, frame = self.message, event.frame
         parsed = self.protocol.read(frame) if frame.data is not None else None
-        if self._second is not None:
-            self._pass_again([frame] if self._again is None else self._again.take(event, resolved))
+        if self._restarted:
+            self._pass(event, resolved)
             return
         if self._stream.keyed is None and parsed is not None and parsed.what is not What.OTHER:
             self._stream.keyed = self.protocol.keyed(frame)
         if len(resolved) == 1 and parsed is not None:
             block = self._stays_in_step(parsed, *resolved[0])
             if block is not None:
-                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None, shaped=True)
+                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None, call=block.call)
                 return
         if frame.data is not None and event.content.error:
             message.failed = message.cut = message.over = True
-            self._order.settle(over=False)
-            self._ending.flush(clean=False)
+            self._order.settle()
+            self._ending.flush()
             self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
         if parsed is not None and message.done and self.protocol.after_end is not None:
             if not self.report(self.protocol.after_end, self._stream.number, "an event follows the end"):
@@ -202,8 +179,8 @@ class BlockDifference(Repairer):
         frame = event.frame
         last = self.protocol.last
         if parsed is None and frame.data is not None and last and frame.name == last:
-            self._order.settle(over=False)  # clients that match on the event line stop here
-            self._ending.flush(clean=False)
+            self._order.settle()  # clients that match on the event line stop here
+            self._ending.flush()
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
             self.message.truncated = self.message.over = True
@@ -265,26 +242,15 @@ class BlockDifference(Repairer):
                 return
             self.report(RESTARTED_STREAM, self._stream.number, "a second message starts within the stream")
             self.message.over = True
-            self._order.settle(over=True)
-            self._ending.flush(clean=False)
-            places = {block.number: block.place for block in message.blocks if block.moved}
-            self._second = EarlierPlaces(places, self.protocol.unused_index)
-            if not self._stream.policy.shapes_nothing:
-                shaped = lambda change: self.reporter.shape(change.names)  # noqa: E731
-                context = replace(self._context, repairs=frozenset(), found=nobody, changed=shaped)
-                self._again = BlockDifference(context, self.protocol, self._stream.policy)
+            self._order.settle()
+            self._ending.flush(over=True)
+            self._restarted = True
         message.head = bare
         self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
-    def _pass_again(self, frames: Iterable[Frame]) -> None:
-        """Forwards events of the second message, at the indexes that the client has."""
-        for frame in frames:
-            parsed, place = self.protocol.read(frame) if frame.data is not None else None, None
-            if parsed is not None and parsed.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
-                index = number_of(self.protocol.get(parsed, INDEX))
-                place = self._second.place(index, starts=parsed.what is What.START)
-            if parsed is None or place is None:
-                self._stream.out.append(frame)
-            else:
-                body = self.protocol.laid(parsed, {INDEX: place})
-                self._stream.out.append(self.protocol.rewrite(self._context.writer, frame, parsed, body))
+    def _pass(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
+        """Forward an event of the second message."""
+        content = event.content
+        if content.finishes or content.end or content.error:
+            self._stream.end_turn(over=turn_over(content))
+        self._stream.put(event.frame, resolved[0].call if len(resolved) == 1 else None)

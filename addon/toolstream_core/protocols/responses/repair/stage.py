@@ -38,11 +38,12 @@ from toolstream_core.protocols.responses.repair.events import (
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
-from toolstream_core.protocols.responses.repair.stream import Stream, turn_over
+from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.protocols.responses.repair.writer import MESSAGES
 from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
+from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.resolver import is_cut
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.model import Phase
 from toolstream_core.protocols.responses.repair.client import Client
@@ -17,7 +16,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import EventContent, Json, Severity
+    from toolstream_core.model import Json, Severity
     from toolstream_core.protocols.responses.repair.events import EventForm
     from toolstream_core.protocols.responses.repair.intended import CallEvent
     from toolstream_core.repair.fields import Paths, Payload
@@ -143,7 +142,7 @@ class Stream:
         status = status_of(json_access.get(payload, "item"))
         if self.policy.names_calls is False and kind == DELTA and payload is not None:
             payload = self._bare(payload, call)
-        for one in self.shaping.sent(Outgoing(frame, payload, self.number, call, kind, phase, _PATHS, status)):
+        for one in self.shaping.sent(Outgoing(frame, frame, payload, self.number, call, kind, phase, _PATHS, status)):
             self._write(one)
 
     def _bare(self, payload: Payload, call: OpenCall | None) -> Payload:
@@ -193,12 +192,6 @@ class Stream:
             frame.name and isinstance(kind, str) and not (isinstance(received, dict) and received.get("type") == kind)
         )
         self.frames.append(self.context.writer.rewrite(frame, payload, kind if renamed else None))
-
-
-def turn_over(content: EventContent) -> bool:
-    """Whether an event ends the turn normally, so that none of its calls is truncated."""
-    reasons = [finish.reason for finish in content.finishes]
-    return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))
 
 
 def status_of(item: Json) -> str:
