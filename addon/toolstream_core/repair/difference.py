@@ -51,3 +51,8 @@ def lack(one: ClientCall, fragment: str, *, upto: int | None = None, over: bool 
         text = received if text.startswith(received) else text
     more = text[len(has) :]
     return Lack(more, defect, stands, as_received=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))
+
+
+def has_all(one: ClientCall) -> bool:
+    """Whether a client has all arguments of a complete call."""
+    return (one.intended.is_complete_object or one.intended.silent) and not lack(one, "").text

@@ -6,16 +6,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.json_text import is_json, is_object
-from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.model import Kind
-from toolstream_core.repair.difference import lack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.repair.client_call import ClientCall, Turn
     from toolstream_core.repair.reading import Reading
     from toolstream_core.stages.context import Context
 
@@ -54,94 +51,48 @@ def is_sendable(
     return (repaired and is_object(reading.text)) or is_complete(call, context, over=over)
 
 
-def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-    """Everything that is certain may be sent."""
-    del turn, one, context, over
-    return True
+class Position(NamedTuple):
+    """Where in its call a part of the arguments stands."""
+
+    opens: bool = False
+    """Whether the call begins with it."""
+    ends: bool = False
+    """Whether the arguments are complete with it."""
 
 
-def _is_sent(one: ClientCall) -> bool:
-    """Whether the client has all of a complete call, or gets none of it."""
-    return one.intended.nothing or one.defect is DOUBLED_CALL or (not one.intended.silent and _has_all(one))
-
-
-def _has_all(one: ClientCall) -> bool:
-    """Whether the client has all arguments of a complete call."""
-    return (one.intended.is_complete_object or one.intended.silent) and not lack(one, "").text
-
-
-def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-    """A call may be sent once all earlier calls are complete."""
-    del context
-    return over or all(map(_is_sent, turn.calls[: one.order]))
-
-
-def _has_come(one: ClientCall) -> bool:
-    """Whether no event with more of its arguments waits."""
-    return one.received >= one.intended.meaning.received.size
-
-
-def _may_become_complete(turn: Turn, one: ClientCall, context: Context) -> bool:
-    """Whether a call that the client lacks is complete, or may yet be."""
-    return not (turn.finished and _has_come(one)) or is_complete(one.intended.call, context, over=turn.complete)
-
-
-def complete(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-    """A complete call may be sent after all earlier ones, once more of it is unlikely; incomplete ones are left out."""
-    if one.is_open or not (_has_come(one) and is_complete(one.intended.call, context, over=turn.complete)):
-        return one.is_open
-    if over:
-        return True
-    if not lack(one, "", upto=one.received).text:
-        return False
-    is_followed = turn.finished or one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
-    before = [earlier for earlier in turn.calls[: one.order] if not earlier.is_open]
-    return is_followed and not any(_may_become_complete(turn, earlier, context) for earlier in before)
-
-
-def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-    """A call may be sent once some of its arguments have come."""
-    del turn, context
-    return over or one.is_open or one.text.diverged or bool(lack(one, "", upto=one.received).text)
-
-
-def at_once(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def at_once(text: str, at: Position) -> Sequence[str]:
     """In one fragment."""
-    del one, opens
+    del at
     return (text,)
 
 
-def header_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def header_apart(text: str, at: Position) -> Sequence[str]:
     """The fragment with id and name carries no arguments."""
-    del one
-    return ("", text) if opens and text else (text,)
+    return ("", text) if at.opens and text else (text,)
 
 
-def empty_after_header(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def empty_after_header(text: str, at: Position) -> Sequence[str]:
     """After id and name without arguments, one empty fragment follows."""
-    del one
-    return ("", "") if opens and not text else (text,)
+    return ("", "") if at.opens and not text else (text,)
 
 
-def tiny_fragments(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def tiny_fragments(text: str, at: Position) -> Sequence[str]:
     """A few characters at a time; no surrogate pair is split."""
-    del one, opens
+    del at
     parts: list[str] = []
-    at = 0
-    while at < len(text):
-        end = at + _TINY
+    begin = 0
+    while begin < len(text):
+        end = begin + _TINY
         if end < len(text) and ord(text[end - 1]) in _HIGH:
             end += 1
-        parts.append(text[at:end])
-        at = end
+        parts.append(text[begin:end])
+        begin = end
     return parts or (text,)
 
 
-def last_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def last_apart(text: str, at: Position) -> Sequence[str]:
     """The last character of complete arguments is sent alone."""
-    del opens
-    ends = one is not None and len(text) > 1 and text.endswith("}") and _has_all(one)
-    return (text[:-1], text[-1]) if ends else (text,)
+    return (text[:-1], text[-1]) if at.ends and len(text) > 1 and text.endswith("}") else (text,)
 
 
 class Policy(NamedTuple):
@@ -149,19 +100,21 @@ class Policy(NamedTuple):
 
     names: tuple[str, ...] = ()
     """The shapes that serve it."""
-    may_send: Callable[[Turn, ClientCall, Context, bool], bool] = always
-    """Whether anything of a call may be sent now; `over`: the provider sends no more of it. Responses does not ask."""
-    cut: Callable[[ClientCall | None, bool, str], Sequence[str]] = at_once
-    """The fragments in which arguments are sent; the first is sent with the call's header, if it opens."""
+    in_turn: bool = False
+    """Whether a call waits until the calls before it are complete."""
     leaves_out: bool = False
     """Whether a call is sent only when it is complete; an incomplete one is left out, and later indexes are lowered."""
+    with_text: bool = False
+    """Whether a call begins with some of its arguments."""
+    cut: Callable[[str, Position], Sequence[str]] = at_once
+    """The fragments in which arguments are sent; the first is sent with the call's header, if it opens."""
     even_ids: bool = False
     """Whether no id may be shorter than an earlier one."""
     alone: bool = False
     """Whether an event speaks of one call alone."""
     names_calls: bool | None = None
     """Whether deltas have the id and the name of their call (Responses); `None`: as the provider sends them."""
-    parts: tuple[Policy, ...] = ()
+    combined: tuple[Policy, ...] = ()
     """The single policies, if several are combined."""
 
     @property
@@ -172,45 +125,43 @@ class Policy(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether something may have to wait for it."""
-        return self.may_send is not always
+        return self.in_turn or self.leaves_out or self.with_text
 
-    def withholding(self, turn: Turn, one: ClientCall, context: Context, *, over: bool) -> tuple[str, ...]:
-        """The shapes for which nothing of a call may be sent now."""
-        parts = self.parts or (self,)
-        return tuple(name for part in parts if not part.may_send(turn, one, context, over) for name in part.names)
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The single policies."""
+        return self.combined or (self,)
 
-    def cutting(self, one: ClientCall, text: str, *, opens: bool) -> tuple[str, ...]:
+    def cutting(self, text: str, at: Position) -> tuple[str, ...]:
         """The shapes for which arguments are sent in several fragments."""
-        return tuple(
-            name for part in self.parts or (self,) if len(part.cut(one, opens, text)) > 1 for name in part.names
-        )
+        return tuple(name for part in self.parts if len(part.cut(text, at)) > 1 for name in part.names)
 
     def then(self, other: Policy) -> Policy:
         """The needs of a client that needs both. Arguments are cut for this one first."""
         first, second = self.cut, other.cut
 
-        def cut(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
-            parts = enumerate(first(one, opens, text))
-            return [fragment for at, part in parts for fragment in second(one, opens and at == 0, part)]
-
-        def may_send(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-            return self.may_send(turn, one, context, over) and other.may_send(turn, one, context, over)
+        def cut(text: str, at: Position) -> Sequence[str]:
+            parts = first(text, at)
+            last = len(parts) - 1
+            within = [Position(at.opens and number == 0, at.ends and number == last) for number in range(len(parts))]
+            return [fragment for part, its in zip(parts, within, strict=True) for fragment in second(part, its)]
 
         return Policy(
-            (*self.names, *other.names),
-            may_send if self.holds and other.holds else other.may_send if other.holds else self.may_send,
-            second if first is at_once or other.leaves_out else first if second is at_once else cut,
-            self.leaves_out or other.leaves_out,
-            self.even_ids or other.even_ids,
-            self.alone or other.alone,
-            self.names_calls if other.names_calls is None else other.names_calls,
-            (*(self.parts or (self,)), *(other.parts or (other,))),
+            names=(*self.names, *other.names),
+            in_turn=self.in_turn or other.in_turn,
+            leaves_out=self.leaves_out or other.leaves_out,
+            with_text=self.with_text or other.with_text,
+            cut=second if first is at_once or other.leaves_out else first if second is at_once else cut,
+            even_ids=self.even_ids or other.even_ids,
+            alone=self.alone or other.alone,
+            names_calls=self.names_calls if other.names_calls is None else other.names_calls,
+            combined=(*self.parts, *other.parts),
         )
 
 
 NO_SHAPE: Final = Policy()
-WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True)
-SEQUENTIAL: Final = Policy(("sequential",), may_send=in_turn)
+WHOLE_CALLS: Final = Policy(("whole-calls",), leaves_out=True)
+SEQUENTIAL: Final = Policy(("sequential",), in_turn=True)
 EVEN_IDS: Final = Policy(("even-ids",), even_ids=True)
 ONE_CALL_PER_EVENT: Final = Policy(("one-call-per-event",), alone=True)
 TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_fragments)
@@ -227,7 +178,7 @@ POLICIES: Final = {
     for one in (
         WHOLE_CALLS,
         SEQUENTIAL,
-        Policy(("header-with-first-fragment",), may_send=with_text),
+        Policy(("header-with-first-fragment",), with_text=True),
         ONE_CALL_PER_EVENT,
         Policy(("split-header",), cut=header_apart),
         TINY_FRAGMENTS,

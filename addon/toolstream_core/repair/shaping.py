@@ -18,6 +18,7 @@ from toolstream_core.repair.shapes import (
     TINY_FRAGMENTS,
     WHOLE_CALLS,
     Policy,
+    Position,
 )
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import known_only, merged
@@ -105,7 +106,7 @@ class Shaping:
 
     def __init__(self, policy: Policy, calls: ShapedCalls, reporter: Reporter) -> None:
         self._policy, self._calls, self._because = policy, calls, reporter.shape
-        self._turns = Turns(calls, reporter) if _names(policy, SEQUENTIAL) else None
+        self._turns = Turns(calls, reporter) if policy.in_turn else None
         self._complete = CompleteCalls(policy, calls, reporter) if policy.leaves_out else None
 
     @property
@@ -156,7 +157,7 @@ class Shaping:
             if one.call is None or one.call.kind is not Kind.FUNCTION or one.phase is not Phase.MORE:
                 yield one
                 continue
-            text, *rest = self._policy.cut(None, False, one.text)  # noqa: FBT003
+            text, *rest = self._policy.cut(one.text, Position())
             if rest:
                 self._because(_names(self._policy, TINY_FRAGMENTS))
             yield one._replace(payload=one.with_text(text)) if rest else one

@@ -25,8 +25,8 @@ from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, read_en
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
 from toolstream_core.protocols.chat.repair.stream import Stream
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
-from toolstream_core.repair.difference import lack
-from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, at_once
+from toolstream_core.repair.difference import has_all, lack
+from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, Position, at_once
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ def _pieces(entry: Json, client: Client, turn: Turn) -> list[Json]:
     one = next((one for one in turn.calls if one.place == index), None)
     if not isinstance(text, str) or one is None:
         return [entry]
-    opens = nonblank(entry.get("id", ABSENT)) != ""
-    first, *more = client.policy.cut(one, opens, text)
+    at = Position(nonblank(entry.get("id", ABSENT)) != "", text.endswith("}") and has_all(one))
+    first, *more = client.policy.cut(text, at)
     if not more:
         return [entry]
-    client.reporter.shape(client.policy.cutting(one, text, opens=opens))
+    client.reporter.shape(client.policy.cutting(text, at))
     head = {**entry, "function": {**entry["function"], "arguments": first}}
     return [head, *(continuation(one.place, delta) for delta in more)]
 
