@@ -249,8 +249,12 @@ class BlockDifference(Repairer):
         self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
     def _pass(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
-        """Forward an event of the second message."""
-        content = event.content
+        """Forward an event after the start of a second message. A call that began before keeps its place."""
+        content, call = event.content, resolved[0].call if len(resolved) == 1 else None
         if content.finishes or content.end or content.error:
             self._stream.end_turn(over=turn_over(content))
-        self._stream.put(event.frame, resolved[0].call if len(resolved) == 1 else None)
+        block, parsed = self.message.by_call.get(id(call)), self.protocol.read(event.frame)
+        if block is not None and block.moved and parsed is not None:
+            self._stream.pass_on(event.frame, parsed, {INDEX: block.place}, call=call)
+        else:
+            self._stream.put(event.frame, call)
