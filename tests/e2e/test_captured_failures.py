@@ -73,6 +73,10 @@ REPORTS: Final = (
     Report("S5", "", agents.PI, agents.PI_FIXED),
 )
 KEYS: Final = [report.key for report in REPORTS]
+ONE_IS_ENOUGH: Final = {"S1", "S2", "S3", "S4"}
+"""Reports that a single response reproduces."""
+SHRUNK: Final = {"S1", "S2", "S4"}
+"""A loop, a crash in another protocol, and a crash with the ids of S3."""
 
 
 def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
@@ -164,7 +168,7 @@ def toolstream(folder: Path, *words: str, **environment: str) -> tuple[int, str]
 def captured(folder: Path, model: tuple[Model, str]) -> Path:
     """A project with the broken client, whose failure was captured and extracted as README says."""
     report, url = model[0].report, model[1]
-    home = project(folder, agent=report.broken, test_agent=TEST)
+    home = project(folder, agent=report.broken)
     code, said = toolstream(
         home, "run", "--capture", "captures", "--", sys.executable, "agent.py", PROMPT, OPENAI_BASE_URL=url
     )
@@ -175,48 +179,52 @@ def captured(folder: Path, model: tuple[Model, str]) -> Path:
     return home
 
 
-def passes(home: Path, client: str) -> bool:
-    """Whether README's test passes with a client."""
-    (home / "agent.py").write_text(client)
-    said = run(home, "--toolstream-block-network", "test_agent.py")
-    assert said.endswith(("exit code 0", "exit code 1")), said
-    return said.endswith("exit code 0")
+def outcomes(home: Path, report: Report, *flows: str, test: str = TEST) -> dict[str, bool]:
+    """Whether README's test passes, by flow and client; all of them in one run of pytest."""
+    for client, text in (("broken", report.broken), ("fixed", report.fixed)):
+        (home / f"{client}.py").write_text(text)
+        for flow in flows:
+            named_test = test.replace("from agent", f"from {client}").replace("flows/broken.flow", f"flows/{flow}.flow")
+            (home / f"test_{flow}_with_{client}.py").write_text(named_test)
+    shown = run(home, "--toolstream-block-network", "-rA", *(path.name for path in home.glob("test_*_with_*.py")))
+    return {
+        name: state == "PASSED" for state, name in re.findall(r"^(PASSED|FAILED) test_(\w+)\.py", shown, re.MULTILINE)
+    }
+
+
+def only_fixed(*flows: str) -> dict[str, bool]:
+    """Red with the client that was captured, green with the fixed one."""
+    return {f"{flow}_with_{client}": client == "fixed" for flow in flows for client in ("broken", "fixed")}
 
 
 @pytest.mark.parametrize("model", REPORTS, ids=KEYS, indirect=True)
 def test_a_captured_failure_becomes_a_test(model: tuple[Model, str], tmp_path: Path) -> None:
-    """Red with the client that was captured, green with the fixed one."""
-    home = captured(tmp_path, model)
-    assert not passes(home, model[0].report.broken)
-    assert passes(home, model[0].report.fixed)
-
-
-@pytest.mark.parametrize("model", REPORTS[:4], ids=KEYS[:4], indirect=True)
-def test_one_response_of_it_does_too(model: tuple[Model, str], tmp_path: Path) -> None:
-    """Whichever of the loop's responses was extracted."""
-    home = captured(tmp_path, model)
-    single = max((home / "captures").glob("*.flow"))
-    toolstream(home, "extract", str(single), "-o", "flows", "--name", "broken", "--force")
-    assert len(load(home / "flows" / "broken.flow")) == 1
-    assert not passes(home, model[0].report.broken)
-    assert passes(home, model[0].report.fixed)
-
-
-@pytest.mark.parametrize("model", REPORTS[:4], ids=KEYS[:4], indirect=True)
-def test_the_shrunk_failure_does_too(model: tuple[Model, str], tmp_path: Path) -> None:
-    """The smallest reproduction keeps the verdict and the call's arguments: the fixed client's tool can be run."""
-    home = captured(tmp_path, model)
+    """The conversation, one of its responses, and the smallest reproduction: each is a test that the fix passes."""
     report = model[0].report
+    home = captured(tmp_path, model)
+    flows = ["conversation"]
+    (home / "flows" / "broken.flow").rename(home / "flows" / "conversation.flow")
+    if report.key in ONE_IS_ENOUGH:
+        single = max((home / "captures").glob("*.flow"))
+        toolstream(home, "extract", str(single), "-o", "flows", "--name", "single")
+        assert len(load(home / "flows" / "single.flow")) == 1
+        flows.append("single")
+    if report.key in SHRUNK:
+        shrink(home)
+        flows.append("small")
+    assert outcomes(home, report, *flows) == only_fixed(*flows)
+
+
+def shrink(home: Path) -> None:
+    """The smallest reproduction keeps the verdict and the call's arguments: the fixed client's tool can be run."""
     command = ("--", sys.executable, "agent.py", PROMPT)
-    code, said = toolstream(home, "shrink", "--quiet", "flows/broken.flow", "-o", "small.flow", *command)
+    source, target = "flows/conversation.flow", "flows/small.flow"
+    code, said = toolstream(home, "shrink", "--quiet", source, "-o", target, *command)
     assert code == 0, said
-    [small] = load(home / "small.flow")
+    [small] = load(home / target)
     [call] = small.record.calls
     assert (call.name, json.loads(call.arguments)) == (NAME, json.loads(ARGUMENTS))
-    assert small.record.events < load(home / "flows" / "broken.flow")[0].record.events
-    (home / "small.flow").replace(home / "flows" / "broken.flow")
-    assert not passes(home, report.broken)
-    assert passes(home, report.fixed)
+    assert small.record.events < load(home / source)[0].record.events
 
 
 @pytest.mark.parametrize("model", REPORTS[:1], ids=KEYS[:1], indirect=True)
@@ -238,6 +246,5 @@ def test_a_response_without_a_stream_is_served_where_it_was_captured(model: tupl
     """Then the fixed client runs the call whose deltas never came."""
     report = model[0].report
     home = captured(tmp_path, (Model(report._replace(broken=report.fixed)), model[1]))
-    (home / "test_agent.py").write_text(f"{TEST}    [call] = toolstream.calls\n")
-    assert not passes(home, report.broken)
-    assert passes(home, report.fixed)
+    test = f"{TEST}    [call] = toolstream.calls\n"
+    assert outcomes(home, report, "broken", test=test) == only_fixed("broken")
