@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchlib.streams import Kind, Load
+from tests.browser.chromium import program
 from toolstream_core.model import StreamFacts
 from toolstream_core.proxy.ui.call_text import response_lines
 from toolstream_core.proxy.ui.event_text import event_lines
@@ -86,7 +87,7 @@ def _command(body: Path, out: Path) -> None:
 
 def _in_browser(folder: Path, out: Path, events: int, rounds: int) -> list[Viewed]:
     """Opening and stepping, in milliseconds of the browser's own clock; nothing where there is no browser."""
-    node, chromium = shutil.which("node"), os.environ.get("TOOLSTREAM_CHROMIUM") or shutil.which("chromium")
+    node, chromium = shutil.which("node"), program()
     if node is None or chromium is None or not (PACKAGES / "node_modules").is_dir():
         return []
     idle = folder / "idle.html"

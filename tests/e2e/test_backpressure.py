@@ -68,7 +68,7 @@ class Generous:
         self._thread.join()
 
 
-@pytest.mark.parametrize("fault", ["stall:ms=3000,at=event:2", "drip:ms=2"])
+@pytest.mark.parametrize("fault", ["stall:ms=1000,at=event:2", "drip:ms=2"])
 def test_upstream_waits_and_nothing_is_lost(proxies: Proxies, fault: str) -> None:
     """Over HTTP/1.1: far less is taken than is offered, and all of it arrives in the end."""
     sample, upstream = openai_chat("call_1", "Bern"), Generous()
@@ -111,7 +111,7 @@ class Counted(list[str]):
             yield message
 
 
-@pytest.mark.parametrize("fault", ["stall:ms=3000,at=event:2", "drip:ms=4"])
+@pytest.mark.parametrize("fault", ["stall:ms=1000,at=event:2", "drip:ms=4"])
 def test_upstream_waits_on_a_socket(proxies: Proxies, pem: Path, fault: str) -> None:
     """Far less is taken than is offered, and every message arrives, in order."""
     delta = json.dumps({"type": "response.output_text.delta", "output_index": 0, "delta": "word " * (MIB // 80)})
