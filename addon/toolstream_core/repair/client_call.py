@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.repair.client_text import ClientText, skip
+from toolstream_core.repair.client_text import ClientText
 
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, SkippedRun
+    from toolstream_core.model import Json
     from toolstream_core.repair.intended import IntendedCall
 
 
@@ -89,10 +89,6 @@ class ClientCall:
         """More of its arguments was sent; `as_received`: the client now has exactly the received text so far."""
         if not self.text.diverged:
             self.text.add(text, self.intended.arguments, as_received=as_received)
-
-    def skipped(self, passed: SkippedRun) -> None:
-        """Plain fragments were forwarded unseen."""
-        skip(self.intended.meaning, self.text, passed.text, passed.last)
 
 
 class Turn:

@@ -10,6 +10,7 @@ from toolstream_core.repair.reading import HIGH
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
+    from toolstream_core.model import SkippedRun
     from toolstream_core.repair.meaning import Meaning
 
 
@@ -80,16 +81,20 @@ def is_withheld(meaning: Meaning, text: ClientText) -> bool:
     return meaning.read(over=False).defect is DOUBLE_ENCODED_ARGUMENTS
 
 
-def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
-    """Plain fragments were forwarded unseen, and are in the received text already; `last` is the last of them."""
-    source = meaning.source
-    in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.received else 0))
-    meaning.skip(passed, last)
-    if in_step:
-        text.grow(len(passed))
+def skip(meaning: Meaning, text: ClientText, passed: SkippedRun) -> list[tuple[int, Defect]]:
+    """Fragments were forwarded unseen: the defects of those that are not what the client needs, with event numbers."""
+    judged = [_judge(meaning, text, fragment) for fragment in passed.fragments]
+    found = [(number, defect) for number, defect in enumerate(judged, passed.first) if defect is not None]
+    if passed.text:  # plain fragments, which the received text has already
+        source = meaning.source
+        in_step = text.is_in_step(source, source.size - (len(passed.text) if source is meaning.received else 0))
+        meaning.skip(passed.text, passed.last)
+        if in_step:
+            text.grow(len(passed.text))
+    return found
 
 
-def judge_unseen(meaning: Meaning, text: ClientText, fragment: str) -> Defect | None:
+def _judge(meaning: Meaning, text: ClientText, fragment: str) -> Defect | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
     meaning.add(fragment, meaning.received)
     reading = meaning.read(over=False)

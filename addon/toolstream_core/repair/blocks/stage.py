@@ -19,7 +19,7 @@ from toolstream_core.repair.blocks.message import Sent
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD
 from toolstream_core.repair.blocks.stream import BlockStream
-from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
+from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
@@ -140,11 +140,8 @@ class BlockDifference(Repairer):
         block = self.message.by_call.get(id(call))
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
-            for number, fragment in enumerate(passed.fragments, passed.first):
-                defect = judge_unseen(block.meaning, block.text, fragment)
-                if defect is not None:
-                    self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)
-            skip(block.meaning, block.text, passed.text, passed.last)
+            for number, defect in skip(block.meaning, block.text, passed):
+                self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)
             block.seen = call.arguments.size
 
     def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:

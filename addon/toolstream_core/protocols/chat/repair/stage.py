@@ -9,7 +9,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
 from toolstream_core.repair.client import Client
-from toolstream_core.repair.client_text import is_in_step, is_withheld, judge_unseen
+from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.stages.repair.repairer import Repairer
@@ -121,11 +121,8 @@ class ChatRepair(Repairer):
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         one = self.client.find(call)
         if one is not None:
-            for number, fragment in enumerate(passed.fragments, passed.first):
-                defect = judge_unseen(one.intended.meaning, one.text, fragment)
-                if defect is not None:
-                    self.report(defect, number, defect.meaning, call)
-            one.skipped(passed)
+            for number, defect in skip(one.intended.meaning, one.text, passed):
+                self.report(defect, number, defect.meaning, call)
             self.client.turn_of(one).skipped(one)
         self._events.skipped(passed.first + passed.events - 1)
 

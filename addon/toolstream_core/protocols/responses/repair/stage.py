@@ -40,7 +40,7 @@ from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.protocols.responses.repair.writer import MESSAGES
-from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
+from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, SkippedRun
-    from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.protocols.responses.repair.intended import IntendedCall
     from toolstream_core.repair.fields import Payload
     from toolstream_core.repair.shapes import Policy
@@ -400,14 +399,7 @@ class ResponsesRepair(Repairer):
         if passed.counter is not None:
             self._stream.skipped_to(passed.counter)
         intended = self._stream.calls.by_key.get(id(call))
-        if intended is not None and intended.has is not None:
-            self._skip(intended, intended.has, passed)
-
-    def _skip(self, intended: IntendedCall, has: ClientItem, passed: SkippedRun) -> None:
-        for number, fragment in enumerate(passed.fragments, passed.first):
-            self._stream.number = self._stream.now = number
-            defect = judge_unseen(intended.meaning, has.text, fragment)
-            if defect is not None:
-                self._stream.report(defect, MESSAGES[defect.name], intended.call)
-        if passed.text:
-            skip(intended.meaning, has.text, passed.text, passed.last)
+        if intended is None or intended.has is None:
+            return
+        for number, defect in skip(intended.meaning, intended.has.text, passed):
+            self.report(defect, number, MESSAGES[defect.name], call)
