@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,14 @@ from tests.e2e.harness.repaired import READERS, Ends, Reading, RecordBuilder, Sd
 from tests.e2e.harness.script import Answer, Send
 from tests.laws import strict
 from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
-from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector
+from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector, run
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.packaged import addon_script
+from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -173,13 +175,31 @@ def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Re
     assert not any(record["mended"] for record in through.records())
 
 
+@cache
+def changed_by(dialect: str, *shapes: str) -> list[Healthy]:
+    """The streams of a protocol that shapes change; all of them where they change none."""
+    wanted = settings(Words(shape=shapes))
+    return [one for one in HEALTHY[dialect] if run(one.body, one, wanted)[0] != one.body] or HEALTHY[dialect]
+
+
+def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:
+    """Streams of one protocol: that of two calls, and another one for each case; tests/laws has all of them."""
+    known = list(known)
+    others = [healthy for healthy in known if healthy != TWO[healthy.dialect]]
+    if ALL_PAIRS or not others:
+        return known
+    drawn = others[crc32(case.encode()) % len(others)]
+    return [healthy for healthy in known if healthy in {TWO[healthy.dialect], drawn}]
+
+
 @pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
 def test_shapes(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, shape: str) -> None:
     """Other ways to say the same calls."""
     unread = UNREAD.get((reader.name, shape), ())
-    for healthy in HEALTHY[reader.dialect]:
+    shapes = (*BEFORE.get(shape, ()), shape)
+    for healthy in selected(changed_by(reader.dialect, *shapes), f"{reader} {shape}"):
         with subtests.test(stream=str(healthy)), pytest.raises(unread) if unread else contextlib.nullcontext():
-            reading = through.read(reader, healthy, shape=[*BEFORE.get(shape, ()), shape])
+            reading = through.read(reader, healthy, shape=shapes)
             assert is_meant(reading, reader, healthy)
             assert reading.ids == own_ids(healthy)
     assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in NOTHING)
@@ -193,11 +213,7 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Rec
         for healthy in HEALTHY[reader.dialect]
         if (changed := injector(healthy, name).changes) and comparable(healthy, name)
     }
-    if not ALL_PAIRS and len(changes) > 1:
-        two = TWO[reader.dialect]
-        others = [healthy for healthy in changes if healthy != two]
-        drawn = others[crc32(f"{reader} {name}".encode()) % len(others)]
-        changes = {healthy: changed for healthy, changed in changes.items() if healthy in {two, drawn}}
+    changes = {healthy: changes[healthy] for healthy in selected(changes, f"{reader} {name}")}
     for healthy in changes:
         with subtests.test(stream=str(healthy)):
             assert is_meant(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
@@ -220,7 +236,7 @@ def test_what_single_clients_need(
     through: Through, subtests: pytest.Subtests, reader: RecordBuilder, client: str
 ) -> None:
     """An official one reads it too."""
-    for healthy in HEALTHY[reader.dialect]:
+    for healthy in selected(HEALTHY[reader.dialect], f"{reader} {client}"):
         with subtests.test(stream=str(healthy)):
             assert is_meant(through.read(reader, healthy, shape=[f"for:{client}"]), reader, healthy)
 
