@@ -52,11 +52,6 @@ class Queue[T]:
         self._bytes = self._comments = 0
 
     @property
-    def frames(self) -> list[Frame]:
-        """The waiting events, unchanged."""
-        return [self._frame_of(one) for one in self._queue]
-
-    @property
     def unsent(self) -> list[Frame]:
         """Events for which nothing was sent yet: after an internal error they are forwarded unchanged."""
         return [self._frame_of(one) for one in (*self._going, *self._queue)]

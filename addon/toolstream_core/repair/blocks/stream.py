@@ -11,7 +11,7 @@ from toolstream_core.model import Phase
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Message
 from toolstream_core.repair.blocks.protocol import ARGUMENTS
-from toolstream_core.repair.fields import TOP, always, laid_over
+from toolstream_core.repair.fields import TOP
 from toolstream_core.repair.shapes import is_complete, is_sendable
 from toolstream_core.repair.shaping import Outgoing, ShapedCalls, Shaping
 
@@ -59,7 +59,7 @@ class BlockStream:
         """Send an event with these fields; the same frame if it has them. `call`: the call that it is of."""
         protocol, body = self.protocol, parsed.body
         if wanted:
-            body = laid_over(body, wanted, always, protocol.paths.get(parsed.what, TOP))
+            body = protocol.laid(parsed, wanted)
         if not first:
             self.make(parsed.what, {"type": parsed.kind, **body}, call)
             return
