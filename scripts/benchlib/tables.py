@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchlib.turns import Delays, Endured, Timed
     from benchlib.viewing import Viewed
 
-type Defect = Sequence[str]
+type Row = Sequence[str]
 
 TIMES: Final = (
     (Kind.CONTENT, "c", "a", 1.1),
@@ -141,19 +141,19 @@ def report(results: Results) -> Iterator[str]:
     yield _table("target | where | measured | met?", _targets(results))
 
 
-def _table(head: str, rows: Iterator[Defect]) -> str:
-    lines: list[Defect] = [head.split(" | "), *rows]
+def _table(head: str, rows: Iterator[Row]) -> str:
+    lines: list[Row] = [head.split(" | "), *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join((padded[0], rule, *padded[1:], ""))
 
 
-def _shown(form: str, *values: float) -> Defect:
+def _shown(form: str, *values: float) -> Row:
     return [format(value, form) for value in values]
 
 
-def _throughput(results: Results) -> Iterator[Defect]:
+def _throughput(results: Results) -> Iterator[Row]:
     for one in results.throughput:
         middle, base = statistics.median(one.seconds), results.beside(one, "a")
         yield (
@@ -168,7 +168,7 @@ def _throughput(results: Results) -> Iterator[Defect]:
         )
 
 
-def _paced(results: Results) -> Iterator[Defect]:
+def _paced(results: Results) -> Iterator[Row]:
     ratios = results.paced_ratios()
     for one in results.paced:
         cost = statistics.median(one.processor) * 1e6 / one.scene.events
@@ -176,7 +176,7 @@ def _paced(results: Results) -> Iterator[Defect]:
         yield one.scene.name, CONTENDERS[one.letter].name, f"{cost:.1f}", f"{times:.2f}" if times else "-"
 
 
-def _captured(results: Results) -> Iterator[Defect]:
+def _captured(results: Results) -> Iterator[Row]:
     ratios = results.captured_ratios()
     for one in results.captured:
         costs = (measure(one.processor) for measure in (min, lesser_half, statistics.median, max))
@@ -185,41 +185,41 @@ def _captured(results: Results) -> Iterator[Defect]:
         yield one.scene.name, CONTENDERS[one.letter].name, *shown, times
 
 
-def _latency(results: Results) -> Iterator[Defect]:
+def _latency(results: Results) -> Iterator[Row]:
     for one in results.latency:
         added = (results.added(one.kind, one.letter, percent) for percent in (50, 99))
         shown = _shown(".3f", one.percentile(50), one.percentile(99), *added)
         yield one.kind, CONTENDERS[one.letter].name, *shown
 
 
-def _odd(results: Results) -> Iterator[Defect]:
+def _odd(results: Results) -> Iterator[Row]:
     plain = results.odd[0]
     for one in results.odd:
         pairs = ((one.reading, plain.reading), (one.repairing, plain.repairing))
         yield one.name, str(one.events), *_shown(".1f", *chain(*((cost, cost / other) for cost, other in pairs)))
 
 
-def _memory(results: Results) -> Iterator[Defect]:
+def _memory(results: Results) -> Iterator[Row]:
     for one in results.memory:
         shown = (one.growth.start, one.growth.grown, one.growth.peak, one.seconds * 1e6 / one.load.events)
         scene = f"{one.load.kind}, {one.load.events} events"
         yield scene, CONTENDERS[one.letter].name, *_shown(".1f", *shown)
 
 
-def _core(results: Results) -> Iterator[Defect]:
+def _core(results: Results) -> Iterator[Row]:
     for one in results.core:
         ours, sdk, events = statistics.median(one.ours), statistics.median(one.sdk), one.load.events
         times, cost = f"{ratio(one.sdk, one.ours):.1f}", f"{ours * 1e6 / events:.2f}"
         yield f"{one.protocol} {one.load.kind}", f"{events}", *_shown(",.0f", events / ours, events / sdk), times, cost
 
 
-def _provided(results: Results) -> Iterator[Defect]:
+def _provided(results: Results) -> Iterator[Row]:
     for one in results.provided:
         late = (one.percentile(50), one.percentile(99), max(one.milliseconds))
         yield f"{one.streams}", f"{one.events}", *_shown(".1f", *late)
 
 
-def _sockets(results: Results) -> Iterator[Defect]:
+def _sockets(results: Results) -> Iterator[Row]:
     times = {(one.kind, one.way): times for one, times in results.socket_ratios()}
     for one in results.sockets:
         each = statistics.median(one.processor) / one.messages * 1e6
@@ -227,14 +227,14 @@ def _sockets(results: Results) -> Iterator[Defect]:
         yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
 
 
-def _view(results: Results) -> Iterator[Defect]:
+def _view(results: Results) -> Iterator[Row]:
     for one in results.view:
         seconds, beside = statistics.median(one.seconds), statistics.median(one.beside)
         row = (one.what, f"{one.events}", f"{one.size / 1e6:.2f}", f"{seconds:.3f}", one.baseline)
         yield (*row, f"{seconds / beside:.1f}")
 
 
-_SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Defect]]]]] = (
+_SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]]]]] = (
     ("throughput", "Upstream to client, wall time",
      "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB", _throughput),
     ("latency", "One event at a time, idle proxy",
@@ -258,7 +258,7 @@ _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Defe
 """The results, the title, the head and the rows of each table."""
 
 
-def _targets(results: Results) -> Iterator[Defect]:
+def _targets(results: Results) -> Iterator[Row]:
     """Every target whose section ran: the target, the scene, the measured value, and whether it is met."""
     for kind, letter, other, most in TIMES:
         for one in results.throughput:
@@ -277,7 +277,7 @@ def _targets(results: Results) -> Iterator[Defect]:
     yield from _other_targets(results)
 
 
-def _other_targets(results: Results) -> Iterator[Defect]:
+def _other_targets(results: Results) -> Iterator[Row]:
     """Those that are no ratio of two contenders."""
     for kind, letter in product(HEALTHY, ("c", "d")) if results.latency else ():
         added, scene = results.added(kind, letter), f"{kind}, one event at a time"
@@ -292,9 +292,9 @@ def _other_targets(results: Results) -> Iterator[Defect]:
             yield _met(f"reader >= {TIMES_SDK} x openai SDK", scene, f"{times:.1f} x", met=times >= TIMES_SDK)
 
 
-def _at_most(target: str, scene: str, times: float, most: float) -> Defect:
+def _at_most(target: str, scene: str, times: float, most: float) -> Row:
     return _met(target, scene, f"{times:.3f} x", met=times <= most)
 
 
-def _met(target: str, scene: str, measured: str, *, met: bool) -> Defect:
+def _met(target: str, scene: str, measured: str, *, met: bool) -> Row:
     return target, scene, measured, "yes" if met else "NO"
