@@ -14,6 +14,7 @@ from tests.fuzz.blocks import Block, Cut, cut, parsed
 from tests.fuzz.drive import Outcome
 from tests.fuzz.evidence import NOTHING, Evidence, canonical
 from tests.fuzz.messages import MESSAGES, messages
+from tests.tables import REPAIRED_ONLY
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Kind
@@ -39,8 +40,6 @@ REPAIRED = frozenset(row.name for row in DEFECTS if row.repair == "safe" and row
 """Rows that a safe repair answers offline."""
 _FIELD = re.compile(rb"[\r\n]*(?:(?:data|event|id|retry)[:\r\n]|:)")
 """How an event stream begins, whatever it is said to be."""
-MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
-"""Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
@@ -299,7 +298,7 @@ def _complete(plain: Plain) -> set[str]:
 
 def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of the mended bytes is what is read of the raw ones."""
-    if not seen.safe or not seen.on.repairs_at_end or seen.on.names & MEANT_BY_REPAIR:
+    if not seen.safe or not seen.on.repairs_at_end or seen.on.names & REPAIRED_ONLY:
         return
     if "data-after-end" in {name for repair in seen.on.repairs_at_end for name in repair.names}:
         return  # what no client reads is dropped
@@ -329,7 +328,7 @@ def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if _said_last(seen):
         return
     dropped = "data-after-end" in {name for repair in seen.on.repairs_at_end for name in repair.names}
-    intended = MEANT_BY_REPAIR - {"trailing-garbage"}
+    intended = REPAIRED_ONLY - {"trailing-garbage"}
     if before != after and not dropped and not seen.on.names & intended:
         yield f"half calls {before} became {after}"
 

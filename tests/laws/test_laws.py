@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.laws import strict
 from tests.laws.grouped import Case, grouped
 from tests.laws.healthy import Healthy, everywhere
-from tests.tables import INJECTORS, SHAPES
+from tests.tables import INJECTORS, REPAIRED_ONLY, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session, read_body
@@ -61,10 +61,6 @@ CHANGES_CALLS = {
     "invalid-arguments": "the fault puts a line feed into a value",
     "lost-arguments": "the arguments are gone",
 }
-
-
-REPAIRED_ONLY = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
-"""The broken stream is read as it is; only the repair restores the intended calls."""
 
 
 class Injected(NamedTuple):
