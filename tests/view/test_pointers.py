@@ -34,9 +34,8 @@ NOT_RECORDED: Final[dict[str, set[str]]] = {
         "/serverContent/generationComplete",
         "/error",
     },
-    "ollama": {"/message/thinking", "/response", "/error"},
+    "ollama": {"/message/thinking", "/response"},
     "cohere-v2": {"/tool_calls"},
-    "bedrock": {"/delta/reasoningContent"},
 }
 """Pointers that no stream at hand has: errors, reasoning, and what comes with audio."""
 

@@ -14,6 +14,7 @@ from toolstream_core.model import Fragment, Phase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.calls.resolver import ResolvedFragment
     from toolstream_core.model import EventContent, Seen
 
 MAX_UNSURE = 1024
@@ -40,10 +41,17 @@ class StartedCalls(Calls):
         """By index that is not its own, the call that got what came there since the last start."""
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not ended, by their position."""
+        self._others: set[Seen[int]] = set()
+        """The indexes at which the newest block is no call."""
         self._unsure: OpenCall | None = None
         """The call whose arguments are guessed to be its own."""
         self._ended_last: OpenCall | None = None
         """The last call that ended, if nothing else ended after it."""
+
+    @override
+    def resolve(self, content: EventContent, event: int) -> list[ResolvedFragment]:
+        self._others.update(content.begins)
+        return super().resolve(content, event)
 
     @override
     def conclude(self, content: EventContent) -> None:
@@ -76,6 +84,7 @@ class StartedCalls(Calls):
         if unsure is not None and (not unsure.closed or fragment.index in self._given):
             self._take_back(unsure)
         self._given.clear()
+        self._others.discard(fragment.index)
         call = self._started_again(fragment) or self._open_at(fragment)
         if not (call.closed or self.overflowed):
             self._still_open[call.position] = call
@@ -88,14 +97,23 @@ class StartedCalls(Calls):
         return call
 
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One call started twice: same index, id and name as far as it has one, not ended in between (ccx#183)."""
-        last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not nonblank(fragment.id) or nonblank(fragment.name) not in {"", last.name}:
-            return None
-        return last if (last.index, last.id) == (fragment.index, fragment.id) else None
+        """One call started twice, not ended in between: same index, id and name (ccx#183).
 
-    def _continued(self, fragment: Fragment, event: int) -> OpenCall:
-        """The call that a delta continues."""
+        Without a name, the id or the index alone is enough, as no call starts without a name (OmniRoute#682).
+        """
+        last = self._opened[-1] if self._opened else None
+        if last is None or last.closed:
+            return None
+        given, name, same = nonblank(fragment.id), nonblank(fragment.name), last.index == fragment.index
+        if name:
+            return last if same and given == last.id != "" and name == last.name else None
+        if given != last.id if given else not same:
+            return None
+        self._newest[fragment.index] = last
+        return last
+
+    def _continued(self, fragment: Fragment, event: int) -> OpenCall | None:
+        """The call that a delta continues; `None` if its block is no call."""
         index, has_arguments = fragment.index, bool(fragment.arguments)
         own = self._newest.get(index)
         if own is not None and has_arguments and not own.sure:
@@ -103,6 +121,8 @@ class StartedCalls(Calls):
         if own is not None and not self._is_past(own):
             return self._open_at(fragment) if has_arguments and _is_foreign(own, fragment) else own
         call = self._given.get(index) or self._elsewhere(fragment)
+        if call is None and index in self._others:
+            return None
         if call is None:
             return self._open_at(fragment) if own is None or _is_foreign(own, fragment) else own
         self._given[index] = call

@@ -67,7 +67,7 @@ REPLAYED_ARGUMENTS: Final = Defect(
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Defect(
     "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
-    "{} or null is sent before the real arguments",
+    "{}, null or other text is sent before the real arguments",
     _AS_MEANT,
     also=("repeated-index",),
     may_refuse=True,

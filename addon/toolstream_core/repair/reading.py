@@ -71,7 +71,8 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
     if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
     if not received.viable and received.whole_again is not None:
-        return Reading(received.whole_again, CUMULATIVE_ARGUMENTS)
+        repeats = raw.lstrip(WHITE)[0] == "{"
+        return Reading(received.whole_again, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
     return _characters(raw, over=over)
 
 

@@ -113,8 +113,8 @@ PROTOCOL: Final = BlockProtocol(
         missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK
     ),
     other_deltas={
-        "text": ("thinking_delta", "signature_delta"),
-        "thinking": ("text_delta", "citations_delta"),
+        "text": ("thinking_delta", "signature_delta", "input_json_delta"),
+        "thinking": ("text_delta", "citations_delta", "input_json_delta"),
         "tool_use": ("thinking_delta",),
     },
     event_lines=frozenset({*KINDS, "ping", "error"}),

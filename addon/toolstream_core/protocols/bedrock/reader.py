@@ -58,8 +58,14 @@ def read(frame: Frame) -> EventContent:
         case "contentBlockStop":
             return EventContent((Fragment(index=_place(event), phase=Phase.CLOSE),))
         case "messageStop":
-            return EventContent(finishes=finishes(event.body.get("stopReason")), end=True)
+            reason = event.body.get("stopReason")
+            return EventContent(finishes=finishes(reason), error=_failure(reason), end=True)
     return NOTHING
+
+
+def _failure(reason: Json) -> str | None:
+    """The stop reason if it is an error: `malformed_tool_use`, `malformed_model_output`."""
+    return reason if isinstance(reason, str) and reason.startswith("malformed_") else None
 
 
 def _error(frame: Frame) -> str | None:
@@ -118,13 +124,13 @@ def read_response(payload: Json) -> EventContent:
             fragments.append(_call(tool, place, Phase.WHOLE))
         elif isinstance(text, str):
             texts.append(text)
-    error = json_access.get(payload, "message")
+    error, reason = json_access.get(payload, "message"), json_access.get(payload, "stopReason")
     failed = isinstance(error, str) and not blocks
     return EventContent(
         tuple(fragments),
-        finishes(json_access.get(payload, "stopReason")),
+        finishes(reason),
         "".join(texts),
-        error=str(error)[:MAX_ERROR] if failed else None,
+        error=str(error)[:MAX_ERROR] if failed else _failure(reason),
         end=True,
     )
 

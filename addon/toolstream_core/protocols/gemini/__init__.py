@@ -19,7 +19,10 @@ GEMINI: Final = WireProtocol(
     read_response=read_response,
     quiet=quiet,
     call_form=CallForm.WHOLE,
-    pointers=("/candidates/*/content/parts", "/candidates/*/finishReason", "/promptFeedback", "/error"),
+    pointers=(
+        *("/candidates/*/content/parts", "/candidates/*/finishReason", "/promptFeedback", "/error"),
+        *("/response/candidates/*/content/parts", "/response/candidates/*/finishReason"),
+    ),
     requests=GeminiRequests(),
     ends_with_finish=True,
     reads_comments=False,

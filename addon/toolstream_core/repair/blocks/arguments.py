@@ -35,7 +35,7 @@ MESSAGES: Final = {
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
     SNAPSHOT_ARGUMENTS.name: "a delta is a complete object: a newer state of the arguments, or another call",
-    PLACEHOLDER_ARGUMENTS.name: "{} or null is sent before the real arguments",
+    PLACEHOLDER_ARGUMENTS.name: "{}, null or other text is sent before the real arguments",
     REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 

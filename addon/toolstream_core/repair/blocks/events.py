@@ -160,7 +160,11 @@ class BlockEvents:
         elif block.finished:
             self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.others)
         elif (kind := self.protocol.get(one.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
-            self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
+            gone = self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
+            if gone and self.protocol.get(one.parsed, ARGUMENTS) == "":
+                return
+        if block.call is None and block.others is None and self.arguments_of(one):
+            self.message.lost = True
         if text is not None:
             self.pass_foreign(block)
         self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
@@ -204,6 +208,10 @@ class BlockEvents:
         received, wanted = protocol.get(parsed, INDEX), {}
         if received == block.index and type(received) is type(block.index):
             if block.moved:
+                wanted[INDEX] = block.place
+        elif received in block.also:
+            if self._stream.on(REPEATED_START):
+                self._stream.because(REPEATED_START)
                 wanted[INDEX] = block.place
         else:
             defect, why = self._index_defect(received)
@@ -337,14 +345,16 @@ class BlockEvents:
         text, block.foreign = "".join([self.text_of(one) or "" for one in block.foreign]), []
         if not text.strip():
             return
+        for what, body in self.protocol.text_block(self.new_place(), text):
+            self._stream.make(what, body)
+
+    def new_place(self) -> int:
+        """The index of a block that is added for the client."""
         message = self.message
         place = len(message.places) if self.protocol.counted else message.top + 1
-        made = list(self.protocol.text_block(place, text))
-        if made:
-            message.note_place(place)
-            self.message.moved = True
-        for what, body in made:
-            self._stream.make(what, body)
+        message.note_place(place)
+        message.moved = True
+        return place
 
     def text_of_left_out(self, block: Block, one: Waiting) -> None:
         """Text inside a call that was left out."""
@@ -402,6 +412,26 @@ class BlockStarts:
         if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:
             self._rest_of_start(block, block.call, one)
 
+    def of_text(self, one: Waiting) -> Block | None:
+        """The block of text that no event started; it is started here. `None` while another block is open."""
+        message, index = self.message, self.protocol.get(one.parsed, INDEX)
+        starts = self._stream.report(UNKNOWN_BLOCK, one.event.frame.number, f"no block {index!r} was started")
+        if any(block.sent is Sent.OPEN for block in message.blocks):
+            return None
+        block = Block(None, index, len(message.blocks), "text")
+        block.sent = Sent.OPEN
+        message.blocks.append(block)
+        message.by_index[block.number] = block
+        counts = index == message.started
+        message.started += counts
+        if starts:
+            block.place = self._client.new_place()
+            what, body = next(iter(self.protocol.text_block(block.place, "")))
+            self._stream.make(what, body)
+        elif counts:
+            message.note_place(index)
+        return block
+
     def is_double(self, block: Block) -> bool:
         """Whether the client has the same call."""
         call = block.call
@@ -418,7 +448,10 @@ class BlockStarts:
 
     def _start_again(self, block: Block, one: Waiting) -> None:
         """A repeated start. It is left out if no arguments came after the first one."""
-        call = block.call
+        call, index = block.call, self.protocol.get(one.parsed, INDEX)
+        if number_of(index) != block.number:
+            block.also.append(index)
+            self.message.started += 1
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
         received = self.protocol.get(one.parsed, ARGUMENTS)
         adds = self._client.arguments_of(one) and not (self.protocol.late_identity or received == block.started_with)

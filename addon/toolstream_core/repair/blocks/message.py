@@ -95,6 +95,8 @@ class Block:
     """Whether a first `{}` is known to be the arguments, or not."""
     again: Waiting | None = None
     """Its repeated start, which was not sent."""
+    also: list[Json] = field(default_factory=list)
+    """The other indexes at which it was started again."""
     started_with: Json = None
     """The arguments in its start."""
     id: str = ""

@@ -130,6 +130,8 @@ class BlockOrder:
             block.sent = Sent.OPEN
             message.by_index[index] = block
             self._starts.find_place(block)
+        elif block is None and one.event.content.text and message.head is not None:
+            block = self._starts.of_text(one)
         return block
 
     def _again_left_out(self, block: Block, one: Waiting) -> None:

@@ -90,9 +90,13 @@ def call_id(was: Json, should: Json, at: EntryContext) -> Named | None:
             return Named(MISSING_ID, "the call opens without an id", NOTE if was == "" else None)
         if should != given:
             return Named(DUPLICATE_ID, f"id {given} is that of another call")
+        if type(was) is int:
+            return Named(MISSING_ID, f"the id is the number {was}")
         return Named(LATE_ID, "the id comes after the call's first fragment")
     if was is None:
         return Named(NULL_IDENTITY, "a continuation has id null")
+    if type(was) is int:
+        return Named(REPEATED_ID if str(was) == given else CHANGING_ID, f"a continuation has id {was}")
     if not nonblank(was):
         return Named(EMPTY_ID, f'a continuation has id "{was}"')
     if was != given:
