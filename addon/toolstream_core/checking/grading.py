@@ -60,18 +60,18 @@ def without_earlier_calls(exchanges: Sequence[ProxiedExchange]) -> list[ProxiedE
 
 
 def _without(
-    one: ProxiedExchange, earlier: Sequence[ProxiedExchange], later: Sequence[ProxiedExchange]
+    exchange: ProxiedExchange, earlier: Sequence[ProxiedExchange], later: Sequence[ProxiedExchange]
 ) -> ProxiedExchange:
-    verdict, after = one.verdict, following(one, later)
+    verdict, after = exchange.verdict, following(exchange, later)
     if verdict is None or after is None or verdict.understood:
-        return one
+        return exchange
     sent = {call.id for other in earlier for call in other.calls if call.id}
-    more = {copy.id for copy in one.added_by(after.request).calls} - {call.id for call in one.calls}
+    more = {copy.id for copy in exchange.added_by(after.request).calls} - {call.id for call in exchange.calls}
     if not more or not more <= sent:
-        return one
+        return exchange
     problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_MORE)
     outcome = problems[0].verdict if problems else Outcome.OK
-    return replace(one, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
+    return replace(exchange, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
 
 
 def effects(exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
@@ -89,23 +89,23 @@ def effects(exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) 
 
 
 def _incomplete(
-    one: ProxiedExchange, place: int, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
+    exchange: ProxiedExchange, place: int, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
 ) -> Iterator[Effect]:
     """The clearest sign in any later request with the call's id; the verdict covers the next request alone."""
-    call = one.calls[place]
-    verdicts = [Outcome(each.verdict) for each in one.problems if each.call == place]
+    call = exchange.calls[place]
+    verdicts = [Outcome(each.verdict) for each in exchange.problems if each.call == place]
     signs = {_SIGNS[outcome]: "" for outcome in verdicts if outcome in _SIGNS}
     if call.id and any(call.id in _ids(other) for other in later):
         signs[Sign.UNKNOWN] = ""
     if not signs:
         return
-    found = [evidence(result, _of(one, call, known)) for result in _results(one, call, later)]
+    found = [evidence(result, _of(exchange, call, known)) for result in _results(exchange, call, later)]
     signs.update({each.sign: each.why for each in found})
     sign = next(each for each in _ORDER if each in signs)
     ran = {Sign.ACCEPTED: "ran it", Sign.REJECTED: "rejected it", Sign.UNKNOWN: "returned it"}[sign]
     why = f" ({signs[sign]})" if signs[sign] else ""
     outcome = Outcome.RAN_INCOMPLETE_CALL if sign is Sign.ACCEPTED else Outcome.RETURNED_INCOMPLETE_CALL
-    yield Effect(sign, outcome, f"{_lack(one, call)}; the client {ran}{why}")
+    yield Effect(sign, outcome, f"{_lack(exchange, call)}; the client {ran}{why}")
 
 
 def _ids(later: ProxiedExchange) -> set[str | None]:
@@ -114,10 +114,10 @@ def _ids(later: ProxiedExchange) -> set[str | None]:
 
 
 def rejected(
-    one: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
+    exchange: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
 ) -> Iterator[Effect]:
     """A call whose results are all rejections."""
-    found = [evidence(result, _of(one, call, known)) for result in _results(one, call, later)]
+    found = [evidence(result, _of(exchange, call, known)) for result in _results(exchange, call, later)]
     if found and all(each.sign is Sign.REJECTED for each in found):
         yield Effect(
             Sign.REJECTED,
@@ -126,16 +126,18 @@ def rejected(
         )
 
 
-def _repeated(one: ProxiedExchange, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
+def _repeated(
+    exchange: ProxiedExchange, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
+) -> Iterator[Effect]:
     """Calls that were returned again under other ids, or with several results."""
-    for each in one.problems:
-        if each.verdict == Outcome.CALL_REJECTED and (each.call is None or one.calls[each.call].complete):
+    for each in exchange.problems:
+        if each.verdict == Outcome.CALL_REJECTED and (each.call is None or exchange.calls[each.call].complete):
             yield Effect(Sign.REJECTED, Outcome.DUPLICATE_CALL, each.message)
-    after = following(one, later)
-    for each in one.problems:
+    after = following(exchange, later)
+    for each in exchange.problems:
         if each.verdict == Outcome.DUPLICATE_CALL:
-            calls = one.calls if each.call is None else (one.calls[each.call],)
-            of_calls = [_signs(one, call, after, known) for call in calls] if after is not None else []
+            calls = exchange.calls if each.call is None else (exchange.calls[each.call],)
+            of_calls = [_signs(exchange, call, after, known) for call in calls] if after is not None else []
             signs = {_sign_of_copies(some) for some in of_calls if len(some) > 1}
             sign = next((sign for sign in (Sign.ACCEPTED, Sign.UNKNOWN, Sign.REJECTED) if sign in signs), Sign.UNKNOWN)
             yield Effect(sign, Outcome.DUPLICATE_CALL, each.message)
@@ -148,17 +150,19 @@ def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
     return Sign.REJECTED if signs.count(Sign.REJECTED) >= max(1, len(signs) - 1) else Sign.UNKNOWN
 
 
-def following(one: ProxiedExchange, later: Iterable[ProxiedExchange]) -> ProxiedExchange | None:
+def following(exchange: ProxiedExchange, later: Iterable[ProxiedExchange]) -> ProxiedExchange | None:
     """The exchange whose request the verdict on a response judges."""
-    number = None if one.verdict is None else one.verdict.request
+    number = None if exchange.verdict is None else exchange.verdict.request
     return next((other for other in later if other.request.number == number), None)
 
 
-def _signs(one: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: Sequence[KnownResult]) -> list[Sign]:
+def _signs(
+    exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: Sequence[KnownResult]
+) -> list[Sign]:
     """What each result of a call and of its copies shows; a copy without a result shows nothing."""
     copies = [
         copy
-        for copy in one.added_by(after.request).calls
+        for copy in exchange.added_by(after.request).calls
         if copy.name == call.name and same(copy.arguments, call.arguments)
     ]
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
@@ -168,21 +172,21 @@ def _signs(one: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: 
     return found + [Sign.UNKNOWN] * (len(copies) - len(found))
 
 
-def _results(one: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> list[ToolResult]:
+def _results(exchange: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> list[ToolResult]:
     """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
     if call.id and any(result.id == call.id for other in later for result in other.request.shown.results):
         return [result for other in later for result in other.request.shown.results if result.id == call.id]
-    after = following(one, later)
+    after = following(exchange, later)
     if after is None:
         return []
-    new = one.added_by(after.request).results
-    alone = len(one.calls) == 1 and len(new) == 1
+    new = exchange.added_by(after.request).results
+    alone = len(exchange.calls) == 1 and len(new) == 1
     return [result for result in new if alone or (not result.id and result.name == call.name)]
 
 
-def _of(one: ProxiedExchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
+def _of(exchange: ProxiedExchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
     """The known results of a call's tool; of a tool that is not on offer, those of all tools."""
-    offered = one.request.tools
+    offered = exchange.request.tools
     if offered and call.name not in offered:
         return known
     return [each for each in known if each.name == call.name]

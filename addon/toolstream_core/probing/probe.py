@@ -269,12 +269,12 @@ def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> Resolve
     return resolved(asker.ask(target.url(streamed=streamed), request))
 
 
-def _described(one: ResolvedFragment) -> str:
-    if one.failure:
-        return one.failure
-    calls = len(one.record.calls) if one.record is not None else 0
-    took = one.response.times[-1] if one.response.times else 0
-    return f"HTTP {one.response.facts.status}, {counted(calls, 'call')}, {took} ms"
+def _described(resolved_fragment: ResolvedFragment) -> str:
+    if resolved_fragment.failure:
+        return resolved_fragment.failure
+    calls = len(resolved_fragment.record.calls) if resolved_fragment.record is not None else 0
+    took = resolved_fragment.response.times[-1] if resolved_fragment.response.times else 0
+    return f"HTTP {resolved_fragment.response.facts.status}, {counted(calls, 'call')}, {took} ms"
 
 
 def _any_heard(responses: Sequence[ResolvedFragment]) -> bool:
@@ -346,18 +346,18 @@ def _markdown(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
     yield f"{_result(probe).capitalize()}."
 
 
-def _sum(one: Verdict) -> str:
-    compared = sum(resolved.failure is None for resolved in one.streamed)
-    right = compared - len({diff.streamed for diff in one.differences})
-    if not compared or all(resolved.failure for resolved in one.unstreamed):
+def _sum(reported: Verdict) -> str:
+    compared = sum(resolved.failure is None for resolved in reported.streamed)
+    right = compared - len({diff.streamed for diff in reported.differences})
+    if not compared or all(resolved.failure for resolved in reported.unstreamed):
         return "nothing to compare"
     summary = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
-    return f"{summary}; the unstreamed ones differ from each other" if one.varying else summary
+    return f"{summary}; the unstreamed ones differ from each other" if reported.varying else summary
 
 
-def _defect(seen: Seen, one: Verdict, hide: Callable[[str], str]) -> str:
+def _defect(seen: Seen, reported: Verdict, hide: Callable[[str], str]) -> str:
     finding = seen.finding
-    where = f"in {seen.responses} of {len(one.streamed)} streamed responses"
+    where = f"in {seen.responses} of {len(reported.streamed)} streamed responses"
     return f"{finding.severity} {finding.code} {finding.name} {where}: {hide(finding.message)}"
 
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from toolstream_core.saved.flow import Fixture
 
 
-def reported_response(one: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
+def reported_response(fixture: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
     """Of a response, with the verdict on its client."""
-    caused, got = one.caused, as_client_got(one)
+    caused, got = fixture.caused, as_client_got(fixture)
     turn = turn_of(0, got)
     return ReportedResponse(
         record=got.record,
@@ -25,9 +25,9 @@ def reported_response(one: Fixture, verdict: ReportedVerdict | None) -> Reported
         path=got.path,
         request=got.request,
         status=got.status,
-        recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
+        recorded=datetime.fromtimestamp(fixture.flow.request.timestamp_start, UTC).date().isoformat(),
         caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in one.record.findings)) if got is not one else None,
+        provider=list(dict.fromkeys(found.name for found in fixture.record.findings)) if got is not fixture else None,
         left=caused.findings if caused.specs else None,
         client="" if verdict is None else verdict.short_text.text.removeprefix("verdict "),
         understood=verdict is None or verdict.verdict.understood,

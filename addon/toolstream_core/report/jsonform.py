@@ -161,8 +161,8 @@ class JsonLines(Sink):
     def _time(self) -> str:
         return f',"ms":{self._elapsed()}' if self._elapsed is not None else ""
 
-    def _fragment(self, one: ResolvedFragment) -> str:
-        fragment, call = one
+    def _fragment(self, resolved: ResolvedFragment) -> str:
+        fragment, call = resolved
         choice, index, id_, item, name, arguments, type_, phase, _, well_formed, *_ = fragment
         shown = self._hide(arguments) if isinstance(arguments, str) else arguments
         parts = "".join(

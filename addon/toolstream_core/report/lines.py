@@ -329,12 +329,12 @@ class Lines(Sink):
         for line in marked.lines(begin, self._label.tag, self._paint):
             self._write(line)
 
-    def _fragment(self, one: ResolvedFragment) -> str:
-        fragment, call = one
+    def _fragment(self, resolved: ResolvedFragment) -> str:
+        fragment, call = resolved
         arguments = fragment.arguments
         alike = (*fragment[:5], fragment.phase, arguments is ABSENT, call.position)
         if alike != self._alike:
-            self._alike, self._head = alike, self._beginning(one)
+            self._alike, self._head = alike, self._beginning(resolved)
         if not self._head.endswith("args="):
             return self._head
         return self._head + (self._arguments(arguments) if isinstance(arguments, str) else seen(arguments))
@@ -342,9 +342,9 @@ class Lines(Sink):
     def _arguments(self, text: str) -> str:
         return shortened(self._hide(text), WIDTH - MARGIN - EVENT - len(self._head), count=True)
 
-    def _beginning(self, one: ResolvedFragment) -> str:
+    def _beginning(self, resolved: ResolvedFragment) -> str:
         """The line up to the arguments; all of it where it has none."""
-        fragment, call = one
+        fragment, call = resolved
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
         where = self._aligned(_PLACE, f"{choice}call {call.position}{phase}")

@@ -122,23 +122,23 @@ class Search:
         shows = self._tried.get(key)
         return self._ask(candidate, key) if shows is None else shows
 
-    def _run_pass(self, one: Pass, best: Candidate) -> Candidate:
+    def _run_pass(self, reduction: Pass, best: Candidate) -> Candidate:
         """Take proposals of a pass until none of them shows the bug."""
-        proposals = one.proposals(best, ())
+        proposals = reduction.proposals(best, ())
         while True:
             self._visited.add(digest(best))
-            self._progress(Progress(one.name, events(best), size(best), self.tries))
-            taken = self._first(proposal for proposal in proposals if self._is_allowed(one, proposal, best))
+            self._progress(Progress(reduction.name, events(best), size(best), self.tries))
+            taken = self._first(proposal for proposal in proposals if self._is_allowed(reduction, proposal, best))
             if taken is None:
                 return best
             best = taken.candidate
-            proposals = one.proposals(best, taken.resume)
+            proposals = reduction.proposals(best, taken.resume)
 
-    def _is_allowed(self, one: Pass, proposal: Proposal, best: Candidate) -> bool:
+    def _is_allowed(self, reduction: Pass, proposal: Proposal, best: Candidate) -> bool:
         """Whether a proposal is new to the search, and allowed."""
         if digest(proposal.candidate) in self._visited:
             return False
-        return self._law.allows(proposal.candidate, like=best if one.careful else None)
+        return self._law.allows(proposal.candidate, like=best if reduction.careful else None)
 
     def _first(self, proposals: Iterable[Proposal]) -> Proposal | None:
         """The first proposal that shows the bug."""

@@ -530,14 +530,14 @@ def _type_of(schema: Schema) -> str:
     return "object" if "properties" in schema else "array" if "items" in schema else "string"
 
 
-def _merged(one: Schema, other: Schema) -> Schema:
+def _merged(schema: Schema, other: Schema) -> Schema:
     """Both schemas' demands."""
-    merged = {**one, **other}
+    merged = {**schema, **other}
     for key in ("properties", "required"):
-        if isinstance(one.get(key), dict) and isinstance(other.get(key), dict):
-            merged[key] = {**one[key], **other[key]}
-        elif isinstance(one.get(key), list) and isinstance(other.get(key), list):
-            merged[key] = [*dict.fromkeys([*one[key], *other[key]])]
+        if isinstance(schema.get(key), dict) and isinstance(other.get(key), dict):
+            merged[key] = {**schema[key], **other[key]}
+        elif isinstance(schema.get(key), list) and isinstance(other.get(key), list):
+            merged[key] = [*dict.fromkeys([*schema[key], *other[key]])]
     return merged
 
 

@@ -97,8 +97,8 @@ class ViewBuilder:
             },
         }
 
-    def _judged(self, one: ReportedVerdict) -> None:
-        self._verdicts[one.source] = replace(one, hide=str) if self._raw else one
+    def _judged(self, verdict: ReportedVerdict) -> None:
+        self._verdicts[verdict.source] = replace(verdict, hide=str) if self._raw else verdict
 
     def object_of(self, response: ReadResponse, judged: ReportedVerdict | None) -> dict[str, Any]:
         """A response as the document has it; `judged` is the verdict on it, where there is one."""

@@ -108,8 +108,8 @@ class Events(Sink):
                 self._texts_used.add(lane)
                 yield {"lane": lane, "text": self._hide(text)}
 
-    def _fragment(self, one: ResolvedFragment) -> dict[str, Any]:
-        fragment, call = one
+    def _fragment(self, resolved: ResolvedFragment) -> dict[str, Any]:
+        fragment, call = resolved
         made: dict[str, Any] = {"lane": self.lane_of(call)}
         if fragment.phase is not Phase.MORE:
             made["phase"] = str(fragment.phase)

@@ -197,11 +197,11 @@ def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientMod
     yield from dict.fromkeys([*client, *measured, *single])
 
 
-def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
-    if one in (Key.ITEM, Key.FIRST_OPENED, Id.ITEM) or isinstance(one, Source):
+def _applies(deviation: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
+    if deviation in (Key.ITEM, Key.FIRST_OPENED, Id.ITEM) or isinstance(deviation, Source):
         return form is CallForm.ANNOUNCED
-    if isinstance(one, NoIndex):
+    if isinstance(deviation, NoIndex):
         return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
-    if one is Adding.CONTINUED:
+    if deviation is Adding.CONTINUED:
         return continues(form, entries)
-    return one not in (Id.OWN, Id.UNIQUE)
+    return deviation not in (Id.OWN, Id.UNIQUE)

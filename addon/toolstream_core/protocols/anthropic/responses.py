@@ -83,22 +83,22 @@ def _block(block: Payload, cut: Cut) -> tuple[Payload, list[Payload]]:
     return block, []
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
-    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     delta = payload["delta"]
     changed = {**delta, "stop_reason": "tool_use"} if delta.get("stop_reason") == "end_turn" else delta
-    return [*call_frames(one), one.finished({**payload, "delta": changed})]
+    return [*call_frames(promotion), promotion.finished({**payload, "delta": changed})]
 
 
-def call_frames(one: Promotion) -> list[Frame]:
+def call_frames(promotion: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(one.calls):
-        place = {"index": one.place + at}
+    for at, (identity, wanted) in enumerate(promotion.calls):
+        place = {"index": promotion.place + at}
         block = {"type": "tool_use", "id": identity, "name": wanted.name, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": wanted.arguments}
-        out += one.made(
+        out += promotion.made(
             {"type": "content_block_start", **place, "content_block": block},
             {"type": "content_block_delta", **place, "delta": delta},
             {"type": "content_block_stop", **place},

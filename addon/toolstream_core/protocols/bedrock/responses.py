@@ -114,21 +114,21 @@ def _message(kind: str, body: Json) -> bytes:
     return fresh(encoded(body), kind).encode()
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
-    event = event_of(one.event.frame)
+    event = event_of(promotion.event.frame)
     if event is None:
-        return [one.event.frame]
+        return [promotion.event.frame]
     ends = event.body.get("stopReason") == "end_turn"
     last = event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload
-    return [*call_frames(one), one.finished(last)]
+    return [*call_frames(promotion), promotion.finished(last)]
 
 
-def call_frames(one: Promotion) -> list[Frame]:
+def call_frames(promotion: Promotion) -> list[Frame]:
     """The frames with only the calls."""
-    event = event_of(one.event.frame)
+    event = event_of(promotion.event.frame)
     out: list[Frame] = []
-    for place, (identity, wanted) in enumerate(one.calls, one.place):
+    for place, (identity, wanted) in enumerate(promotion.calls, promotion.place):
         start = {INDEX: place, "start": {"toolUse": {"toolUseId": identity, "name": wanted.name}}}
         bodies = (
             (BLOCK_START, start),
@@ -136,7 +136,7 @@ def call_frames(one: Promotion) -> list[Frame]:
             (BLOCK_STOP, {INDEX: place}),
         )
         keyed = event is not None and event.keyed
-        out += [made(one.writer, kind, body, one.event.frame.number, keyed=keyed) for kind, body in bodies]
+        out += [made(promotion.writer, kind, body, promotion.event.frame.number, keyed=keyed) for kind, body in bodies]
     return out
 
 

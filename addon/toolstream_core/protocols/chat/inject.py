@@ -160,10 +160,10 @@ def _last_of_each(entries: list[Part]) -> list[Part]:
     return entries[at:]
 
 
-def _meet(one: Part, other: Part) -> bool:
+def _meet(part: Part, other: Part) -> bool:
     """Whether two entries belong to one call, or a new entry has the index of the other."""
-    both_kinds = one.kind and other.kind
-    return one.call is other.call or not (both_kinds or one.body.get("index") != other.body.get("index"))
+    both_kinds = part.kind and other.kind
+    return part.call is other.call or not (both_kinds or part.body.get("index") != other.body.get("index"))
 
 
 def _changed(made: Sequence[Replaced]) -> bool:

@@ -133,19 +133,19 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     }
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
-    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     choices = [
         {**each, "finish_reason": "tool_calls"} if json_access.get(each, "finish_reason") == "stop" else each
         for each in json_access.items(payload.get("choices"))
     ]
     out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(one.calls):
+    for at, (identity, wanted) in enumerate(promotion.calls):
         function = {"name": wanted.name, "arguments": wanted.arguments}
-        call = {"index": one.place + at, "id": identity, "type": "function", "function": function}
-        out.append(one.writer.make(entry_chunk(payload, one.choice, call), one.event.frame.number))
-    return [*out, one.finished({**payload, "choices": choices})]
+        call = {"index": promotion.place + at, "id": identity, "type": "function", "function": function}
+        out.append(promotion.writer.make(entry_chunk(payload, promotion.choice, call), promotion.event.frame.number))
+    return [*out, promotion.finished({**payload, "choices": choices})]
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:

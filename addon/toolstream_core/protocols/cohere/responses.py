@@ -136,20 +136,20 @@ def _document(call: Call) -> Payload:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
-    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     delta = payload["delta"]
     changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
-    return [*call_frames(one), one.finished({**payload, "delta": changed})]
+    return [*call_frames(promotion), promotion.finished({**payload, "delta": changed})]
 
 
-def call_frames(one: Promotion) -> list[Frame]:
+def call_frames(promotion: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
-    for index, (identity, wanted) in enumerate(one.calls, one.before):
+    for index, (identity, wanted) in enumerate(promotion.calls, promotion.before):
         start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
-        out += one.made(start, delta, call_end(index))
+        out += promotion.made(start, delta, call_end(index))
     return out
 
 

@@ -104,17 +104,22 @@ def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) 
     }
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """The event of the finish, with the calls as further parts of its first candidate."""
-    payload = one.event.frame.json
+    payload = promotion.event.frame.json
     calls = [
-        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}} for _, leaked in one.calls
+        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}}
+        for _, leaked in promotion.calls
     ]
     prefix, inner = unwrapped(payload)
     content = json_access.get(inner, "candidates", 0, "content")
     content = content if isinstance(content, dict) else {"role": "model"}
     content = {**content, "parts": [*json_access.items_at(content, "parts"), *calls]}
-    return [one.writer.rewrite(one.event.frame, changed(payload, {(*prefix, "candidates", 0, "content"): content}))]
+    return [
+        promotion.writer.rewrite(
+            promotion.event.frame, changed(payload, {(*prefix, "candidates", 0, "content"): content})
+        )
+    ]
 
 
 def error_body(kind: ErrorKind, status: int) -> Json:

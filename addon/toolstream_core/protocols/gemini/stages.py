@@ -170,8 +170,8 @@ class PlaceholderArguments(Injector):
         return _frames(event, one_candidate.split([group for group in groups if group]), writer)
 
 
-def _is_complete(one: Entry) -> bool:
-    return not one.is_partial and not has_nothing(one.fragment.arguments)
+def _is_complete(entry: Entry) -> bool:
+    return not entry.is_partial and not has_nothing(entry.fragment.arguments)
 
 
 def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:

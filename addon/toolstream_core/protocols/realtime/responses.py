@@ -47,21 +47,21 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     return realtime_response(responses.healthy_unstreamed(response))
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
-    *added, last = responses.promoted(one)
-    return [*_of_response(one, added), last]
+    *added, last = responses.promoted(promotion)
+    return [*_of_response(promotion, added), last]
 
 
-def _of_response(one: Promotion, frames: list[Frame]) -> list[Frame]:
+def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
     """Events with an id of their own and that of the response that they are of."""
-    payload = one.event.frame.json
+    payload = promotion.event.frame.json
     event = json_access.get(payload, "event_id")
     given = json_access.get(payload, "response_id")
     response = given if isinstance(given, str) else json_access.get(payload, "response", "id")
     whose = {"response_id": response} if isinstance(response, str) else {}
     return [
-        one.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})
+        promotion.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})
         for at, frame in enumerate(frames)
         if isinstance(frame.json, dict)
     ]

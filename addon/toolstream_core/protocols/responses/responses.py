@@ -162,31 +162,31 @@ def _message(response: HealthyResponse) -> dict[str, Any]:
     }
 
 
-def promoted(one: Promotion) -> list[Frame]:
+def promoted(promotion: Promotion) -> list[Frame]:
     """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
-    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     response = payload.get("response")
     if not isinstance(response, dict):
-        return [*_promoted(one), one.event.frame]
-    items = [_promoted_item(identity, wanted, wanted.arguments, "completed") for identity, wanted in one.calls]
+        return [*_promoted(promotion), promotion.event.frame]
+    items = [_promoted_item(identity, wanted, wanted.arguments, "completed") for identity, wanted in promotion.calls]
     output = [*json_access.items(response.get("output")), *items]
     return [
-        *_promoted(one),
-        one.writer.rewrite(one.event.frame, {**payload, "response": {**response, "output": output}}),
+        *_promoted(promotion),
+        promotion.writer.rewrite(promotion.event.frame, {**payload, "response": {**response, "output": output}}),
     ]
 
 
-def _promoted(one: Promotion) -> list[Frame]:
+def _promoted(promotion: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(one.calls):
-        whose, place = {"item_id": f"fc_{identity}"}, {"output_index": one.place + at}
+    for at, (identity, wanted) in enumerate(promotion.calls):
+        whose, place = {"item_id": f"fc_{identity}"}, {"output_index": promotion.place + at}
         kind = "response.function_call_arguments"
         opened, complete = (
             _promoted_item(identity, wanted, "", "in_progress"),
             _promoted_item(identity, wanted, wanted.arguments, "completed"),
         )
-        out += one.made(
+        out += promotion.made(
             {"type": "response.output_item.added", **place, "item": opened},
             {"type": f"{kind}.delta", **whose, **place, "delta": wanted.arguments},
             {"type": f"{kind}.done", **whose, **place, "arguments": wanted.arguments},

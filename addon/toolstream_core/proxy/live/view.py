@@ -176,28 +176,28 @@ class LiveView:
             elif one.stale:
                 self._complete(one)
 
-    def _read(self, flow: str, one: Shown) -> None:
-        over = one.recording.over
-        one.grow()
+    def _read(self, flow: str, shown: Shown) -> None:
+        over = shown.recording.over
+        shown.grow()
         if over:
-            one.finish()
-            assert one.complete is not None
-            self._builder.requests[flow] = one.complete.saved.facts.request
-            if one.complete.record is None:
-                one.object = None
+            shown.finish()
+            assert shown.complete is not None
+            self._builder.requests[flow] = shown.complete.saved.facts.request
+            if shown.complete.record is None:
+                shown.object = None
                 del self._shown[flow]
                 return
-            self._complete(one)
-        if one.object is not None and not one.version:
-            one.version = next(self._versions)
-            self._placed.append(one)
+            self._complete(shown)
+        if shown.object is not None and not shown.version:
+            shown.version = next(self._versions)
+            self._placed.append(shown)
 
-    def _complete(self, one: Shown) -> None:
-        assert one.complete is not None
-        one.stale = False
-        one.object = self._builder.object_of(one.complete, one.verdict)
-        if one.version:
-            one.version = next(self._versions)
+    def _complete(self, shown: Shown) -> None:
+        assert shown.complete is not None
+        shown.stale = False
+        shown.object = self._builder.object_of(shown.complete, shown.verdict)
+        if shown.version:
+            shown.version = next(self._versions)
 
     def _keep(self, size: int) -> bool:
         """Whether so many more bytes are kept: the oldest responses that are over make room. Wakes the viewers."""
@@ -242,17 +242,17 @@ class LiveCursor:
         self._new.clear()
         return await asyncio.to_thread(self._view.patches, self)
 
-    def seen(self, place: int, one: Shown) -> dict[str, Any] | None:
+    def seen(self, place: int, shown: Shown) -> dict[str, Any] | None:
         """The patch of a response, which counts as seen then."""
-        assert one.object is not None
+        assert shown.object is not None
         version, count = self._seen.get(place, (0, 0))
-        events = one.object["events"]
-        self._seen[place] = one.version, len(events)
-        if version != one.version:
-            return {"response": place, "begin": {**one.object, "events": [*events]}}
+        events = shown.object["events"]
+        self._seen[place] = shown.version, len(events)
+        if version != shown.version:
+            return {"response": place, "begin": {**shown.object, "events": [*events]}}
         if len(events) <= count:
             return None
-        changing = {key: one.object[key] for key in ("bytes", "lanes", "calls")}
+        changing = {key: shown.object[key] for key in ("bytes", "lanes", "calls")}
         return {"response": place, "events": events[count:], **changing}
 
     def close(self) -> None:

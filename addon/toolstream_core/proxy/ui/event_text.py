@@ -105,8 +105,8 @@ def _parts(facts: Facts, event: ResolvedEvent | None) -> Iterator[str]:
         yield "end"
 
 
-def _fragment(place: int | None, one: ResolvedFragment) -> str:
-    fragment = one.fragment
+def _fragment(place: int | None, resolved: ResolvedFragment) -> str:
+    fragment = resolved.fragment
     lane = "call" if place is None else f"call {place}"
     fields = [f"{key}={seen(value)}" for key in _IDENTITY if (value := getattr(fragment, key)) is not ABSENT]
     arguments = fragment.arguments

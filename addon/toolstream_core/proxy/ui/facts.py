@@ -42,9 +42,9 @@ class Facts:
     received: Record | None
     """The response as the client got it, where it got another one."""
 
-    def place_of(self, one: ResolvedFragment) -> int | None:
+    def place_of(self, resolved: ResolvedFragment) -> int | None:
         """The place of a fragment's call among the calls of the record."""
-        return self.places.get(id(one.call))
+        return self.places.get(id(resolved.call))
 
 
 def facts_of(saved: Exchange) -> Facts | None:
