@@ -16,6 +16,8 @@ from tests.e2e.harness.script import PATIENCE, response
 from tests.laws.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
@@ -88,22 +90,26 @@ def test_python_without_it(proxies: Proxies, secure: Upstream, name: str) -> Non
         python(proxies.get(toolstream_repair="safe"), secure, READ[name])
 
 
-def javascript(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told | str:
+@pytest.fixture(scope="module")
+def node(proxies: Proxies, secure: Upstream) -> Iterator[Program]:
+    """The JavaScript clients, started once: importing them takes a second."""
+    with Program(JAVASCRIPT, proxies.get(f"reverse:{secure.url}", toolstream_shape="for:openai-stream").ca) as program:
+        yield program
+
+
+def javascript(program: Program, proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told | str:
     """The calls that `chat.completions.stream` tells as done, or how it fails."""
     plan = upstream.plan(response(stream.frames))
     tools = [one["function"] for one in request("openai-chat")["tools"]]
-    with Program(JAVASCRIPT, proxy.ca) as program:
-        told = program.ask(
-            "openai chat.stream events", f"https://127.0.0.1:{proxy.port}", "m", dict(plan.headers), tools
-        )
+    told = program.ask("openai chat.stream events", f"https://127.0.0.1:{proxy.port}", "m", dict(plan.headers), tools)
     return sorted((name, json.loads(said)) for name, said, _ in told["calls"]) if "calls" in told else told["error"]
 
 
 @pytest.mark.skipif(JAVASCRIPT.lack is not None, reason=JAVASCRIPT.lack or "")
 @pytest.mark.parametrize("name", READ)
-def test_javascript(proxies: Proxies, secure: Upstream, name: str) -> None:
+def test_javascript(node: Program, proxies: Proxies, secure: Upstream, name: str) -> None:
     """Each call, whole, once; without the set those that are badly read are not."""
     mode = f"reverse:{secure.url}"
-    assert javascript(proxies.get(mode, toolstream_shape="for:openai-stream"), secure, READ[name]) == MEANT
+    assert javascript(node, proxies.get(mode, toolstream_shape="for:openai-stream"), secure, READ[name]) == MEANT
     if name in BADLY_READ:
-        assert javascript(proxies.get(mode, toolstream_repair="safe"), secure, READ[name]) != MEANT
+        assert javascript(node, proxies.get(mode, toolstream_repair="safe"), secure, READ[name]) != MEANT
