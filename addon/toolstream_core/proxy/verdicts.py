@@ -201,7 +201,7 @@ def _described(judged: Judged[ForwardedResponse], hide: Callable[[str], str]) ->
 def _is_to_be_explained(live_verdict: LiveVerdict) -> bool:
     body, verdict = live_verdict.response.body, live_verdict.reported.verdict
     kept = body is not None and len(body) <= EXPLAINED_BYTES
-    return kept and not verdict.understood and bool(verdict.sent)
+    return kept and verdict.may_be_explained
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -163,7 +163,7 @@ class Judging:
         response, received = judged.response, self._received.pop(judged.token, None)
         hide = partial(redacted, secrets=(*response.secrets, *self._secrets))
         explained = UNEXPLAINED
-        if received is not None and judged.verdict.sent and not judged.verdict.understood:
+        if received is not None and judged.verdict.may_be_explained:
             explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
         self._report(
             ReportedVerdict(

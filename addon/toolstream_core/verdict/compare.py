@@ -75,6 +75,38 @@ def is_same(call: IntendedCall, one: EchoedCall) -> bool:
     return call.name == one.name and same(call.arguments, one.arguments)
 
 
+def are_as_sent(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> bool:
+    """Whether all calls were returned as intended, with their ids, and no others."""
+    return len(calls) == len(echoed) and all(
+        any(is_same(call, one) and (one.id or call.id) == call.id for one in echoed) for call in calls
+    )
+
+
+_NAMESPACE_ENDS: Final = re.compile(r"(?:__|[./:])$")
+
+
+def is_name_of(sent: str, again: str) -> bool:
+    """Whether a returned name is the one that was sent, with or without the namespace that clients give to tools."""
+    longer, shorter = (sent, again) if len(sent) > len(again) else (again, sent)
+    if not shorter or not longer.endswith(shorter):
+        return False
+    return longer == shorter or bool(_NAMESPACE_ENDS.search(longer.removesuffix(shorter)))
+
+
+def is_completed(call: IntendedCall, one: EchoedCall, others: Sequence[IntendedCall]) -> bool:
+    """Whether arguments were returned with what a schema adds or removes: defaults, and members that are `null`.
+
+    A member whose values are those of another call was not added by a schema.
+    """
+    sent, again = value_of(call.arguments), value_of(one.arguments)
+    if not sent or not isinstance(sent, dict) or not isinstance(again, dict):
+        return False
+    if any(key not in again or not equal(value, again[key]) for key, value in sent.items() if value is not None):
+        return False
+    foreign = {leaf for other in others for leaf in leaves(value_of(other.arguments))}
+    return not any(leaf in foreign for key, value in again.items() if key not in sent for leaf in leaves(value))
+
+
 def count_returned(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> int:
     """How many calls were returned as intended, with any ids."""
     left = list(echoed)

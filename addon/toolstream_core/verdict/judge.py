@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.calls.json_equality import INVALID, same, value_of
 from toolstream_core.printable import has_parts
-from toolstream_core.verdict.compare import is_in_text, is_merged, is_part, is_partly_in_text, leaves, paired
+from toolstream_core.verdict.compare import (
+    are_as_sent,
+    is_completed,
+    is_in_text,
+    is_merged,
+    is_name_of,
+    is_part,
+    is_partly_in_text,
+    leaves,
+    paired,
+)
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
 
 if TYPE_CHECKING:
@@ -315,11 +325,13 @@ def judge(
     """
     if new is None:
         return without_request(Outcome.SILENT, calls, dropped)
-    choices = {call.choice for call in to_run(calls)} or {0}
+    wanted = to_run(calls)
+    choices = {call.choice for call in wanted} or {0}
     verdicts = [_judge_choice(choice, calls, new, ids_kept=ids_kept, dropped=dropped) for choice in sorted(choices)]
     # A client goes on with one of several alternatives.
     best = min(verdicts, key=lambda one: len(one.problems))
-    return replace(best, sent=new.calls, results=new.results)
+    returned = any(are_as_sent([call for call in wanted if call.choice == one], new.calls) for one in choices)
+    return replace(best, sent=new.calls, results=new.results, returned=returned)
 
 
 def without_request(outcome: Outcome, calls: Sequence[IntendedCall], dropped: Collection[int] = ()) -> Verdict:
@@ -385,7 +397,8 @@ def _judge_calls(
     matched = {pair.place for pair in pairs}
     for place, one in pairs:
         if intended[place].complete:
-            yield from _judge_call(place, intended[place], one)
+            others = [call for call in intended if call is not intended[place]]
+            yield from _judge_call(place, intended[place], one, others)
         else:
             yield judge_incomplete(place, _results_of(one, new))
     for place, call in enumerate(intended):
@@ -405,10 +418,10 @@ def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
     return [one for one in new.results if alone and not one.id and one.name in ("", call.name)]
 
 
-def _judge_call(place: int, call: IntendedCall, one: EchoedCall) -> Iterator[Problem]:
-    if one.name != call.name:
+def _judge_call(place: int, call: IntendedCall, one: EchoedCall, others: Sequence[IntendedCall]) -> Iterator[Problem]:
+    if not is_name_of(call.name, one.name):
         yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {one.name!r}")
-    if same(call.arguments, one.arguments):
+    if same(call.arguments, one.arguments) or is_completed(call, one, others):
         return
     if value_of(one.arguments) == {}:
         yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "returned without its arguments")

@@ -86,11 +86,18 @@ class Verdict:
     """The results that came with them."""
     count: int = 0
     """How often the request was repeated."""
+    returned: bool = False
+    """Whether the client returned the calls as they were sent: then only their results deviate."""
 
     @property
     def understood(self) -> bool:
         """Whether the client did what was intended; it may drop or reject a call that must not run."""
         return all(one.outcome is Outcome.CALL_REJECTED for one in self.problems)
+
+    @property
+    def may_be_explained(self) -> bool:
+        """Whether the calls that the client returned show how it read the stream."""
+        return bool(self.sent) and not self.understood and not self.returned
 
     @property
     def call(self) -> int | None:
