@@ -132,7 +132,7 @@ def of_missing(intended: IntendedCall) -> Defect:
 MESSAGES: Final = {
     "missing-index": "an event of the item has no output_index",
     "reused-index": "another item has this output_index",
-    "rotating-item-id": "the event has another item id",
+    "rotating-item-id": "the event has another item id, or none",
     "missing-id": "the item has no call_id",
     "duplicate-id": "another call has this call_id",
     "changing-call-id": "the call_id differs from the one before",
