@@ -161,7 +161,6 @@ REFUSED = {
     "opencode": ('{"messages":[{"parts":[{"type":"tool","callID":"c","tool":"read","state":{}}]}]}', CLIENT),
     "gemini-cli": ('{"type":"tool_use","tool_name":"f","tool_id":"r1","parameters":{}}', CLIENT),
     "ai-sdk": ('f:{"messageId":"m"}\n9:{"toolCallId":"c","toolName":"f","args":{}}', CLIENT),
-    "history": ('[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f"}]}]', CLIENT),
     "langchain": ("AIMessageChunk(content='', id='run--1', tool_call_chunks=[{'name': 'f', 'args': ''}])", "framework"),
     "spring-ai": ("ChatResponse [metadata={ id: c }, generations=[Generation[assistantMessage=x]]]", "framework"),
     "print-r": ("Array\n(\n    [id] => chatcmpl-1\n    [object] => chat.completion.chunk\n)", PRINTED),

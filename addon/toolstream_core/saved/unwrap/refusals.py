@@ -58,10 +58,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "holds buffers of which only the first bytes were printed: print chunk.toString()",
     ),
     (
-        re.compile(
-            r'"type"\s*:\s*"thread\.started"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'
-            r'|"role"\s*:\s*"assistant"[^}]*"(?:tool_calls|content)"\s*:\s*\['
-        ),
+        re.compile(r'"type"\s*:\s*"thread\.started"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'),
         f"holds the messages or events of a client, not the provider's stream. {_RECORD}",
     ),
     (
