@@ -5,8 +5,9 @@ const LEGEND = [["error", "error: no client can get the calls right"], ["warning
 function drawAbout() {
   const { generated: { files }, conversations, responses } = app.doc, misread = responses.filter((one) => one.verdict.understood === false).length;
   const from = files.length === 1 ? files[0] : files.length ? counted(files.length, "file") : "";
-  fill($("about"), [from, counted(conversations.length, "conversation"), counted(responses.length, "response")].filter(Boolean).join(" · "),
-    ...(misread ? [" · ", el("button", { type: "button", class: "link", "aria-keyshortcuts": "w", title: "Go to the next misread response (w)", onclick: () => app.goMisread() }, `${misread} misread`)] : []));
+  const counts = [from, counted(conversations.length, "conversation"), counted(responses.length, "response")].filter(Boolean).join(" · ");
+  // The button comes first: a long path is cut off at the right.
+  fill($("about"), ...(misread ? [el("button", { type: "button", class: "link", "aria-keyshortcuts": "w", title: "Go to the next misread response (w)", onclick: () => app.goMisread() }, `${misread} misread`), " · "] : []), counts);
 }
 
 /** Shows a document: the response and event of the address, else the first misread response. */
