@@ -290,8 +290,10 @@ def _bare(entry: Entry) -> bool:
     return alone and isinstance(text, str) and bool(text) and not text.rstrip().endswith("}")
 
 
-def _alike(one: Entry, other: Entry) -> bool:
-    return one.finished == other.finished and one.fragment == other.fragment._replace(arguments=one.fragment.arguments)
+def _alike(entry: Entry, other: Entry) -> bool:
+    return entry.finished == other.finished and entry.fragment == other.fragment._replace(
+        arguments=entry.fragment.arguments
+    )
 
 
 def _joined(run: Sequence[Entry]) -> Sequence[Entry]:

@@ -83,21 +83,26 @@ def read(response: Path, source: str) -> Exchange:
     )
 
 
-def files_of(one: Exchange) -> dict[str, bytes]:
+def files_of(exchange: Exchange) -> dict[str, bytes]:
     """The files of the folder that keeps an exchange, by name."""
-    chunks: Json = [[when, len(data)] for when, data in one.timed_chunks]
-    kind = one.facts.content_type.partition(";")[0].strip().lower()
+    chunks: Json = [[when, len(data)] for when, data in exchange.timed_chunks]
+    kind = exchange.facts.content_type.partition(";")[0].strip().lower()
     name = next((name for name, content_type in RESPONSES.items() if content_type == kind), None)
-    manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.facts.status}
-    manifest |= {"reason": one.reason} if one.reason else {}
-    manifest |= {"started": one.began} if one.began else {}
-    manifest |= {"broken": one.broken} if one.broken is not None else {}
+    manifest: dict[str, Json] = {
+        "version": VERSION,
+        "method": exchange.method,
+        "url": exchange.url,
+        "status": exchange.facts.status,
+    }
+    manifest |= {"reason": exchange.reason} if exchange.reason else {}
+    manifest |= {"started": exchange.began} if exchange.began else {}
+    manifest |= {"broken": exchange.broken} if exchange.broken is not None else {}
     manifest |= {"chunks": chunks} if chunks else {}
     return {
-        REQUEST: one.request_body,
-        name or ("response.ndjson" if "ndjson" in kind or "jsonl" in kind else "response.json"): one.body,
-        _REQUEST_HEADERS: _written(one.request_headers),
-        _RESPONSE_HEADERS: _written(one.response_headers),
+        REQUEST: exchange.request_body,
+        name or ("response.ndjson" if "ndjson" in kind or "jsonl" in kind else "response.json"): exchange.body,
+        _REQUEST_HEADERS: _written(exchange.request_headers),
+        _RESPONSE_HEADERS: _written(exchange.response_headers),
         MANIFEST: encoded(manifest) + b"\n",
     }
 

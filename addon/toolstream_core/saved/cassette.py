@@ -164,18 +164,18 @@ def cassette(exchanges: Iterable[Exchange]) -> bytes:
     return out.getvalue()
 
 
-def _entry(one: Exchange) -> dict[str, Any]:
+def _entry(exchange: Exchange) -> dict[str, Any]:
     return {
         "request": {
-            "body": _written(one.request_body),
-            "headers": _listed(one.request_headers),
-            "method": DoubleQuotedScalarString(one.method),
-            "uri": DoubleQuotedScalarString(one.url),
+            "body": _written(exchange.request_body),
+            "headers": _listed(exchange.request_headers),
+            "method": DoubleQuotedScalarString(exchange.method),
+            "uri": DoubleQuotedScalarString(exchange.url),
         },
         "response": {
-            "body": {"string": _written(one.body)},
-            "headers": _listed(one.response_headers),
-            "status": {"code": one.facts.status, "message": DoubleQuotedScalarString(one.reason)},
+            "body": {"string": _written(exchange.body)},
+            "headers": _listed(exchange.response_headers),
+            "status": {"code": exchange.facts.status, "message": DoubleQuotedScalarString(exchange.reason)},
         },
     }
 

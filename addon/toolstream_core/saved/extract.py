@@ -105,10 +105,10 @@ class _Group:
         return digests[-1:] != self.last and bool(self._seen.intersection(digests[-1:]))
 
 
-def _digests(one: Fixture) -> Iterator[bytes]:
+def _digests(fixture: Fixture) -> Iterator[bytes]:
     """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
-    digest = hashlib.sha256(f"{one.host} {one.request_key.dialect}".encode())
-    for entry in _entries(one.request):
+    digest = hashlib.sha256(f"{fixture.host} {fixture.request_key.dialect}".encode())
+    for entry in _entries(fixture.request):
         digest.update(json.dumps(_still(entry), sort_keys=True).encode())
         yield digest.digest()
 
@@ -131,9 +131,9 @@ def _still(value: Json) -> Json:
     return value
 
 
-def _response_ids(one: Fixture) -> Iterator[str]:
+def _response_ids(fixture: Fixture) -> Iterator[str]:
     """The ids by which a later request may name this response."""
-    for payload in one.payloads:
+    for payload in fixture.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
         if isinstance(name, str) and name.startswith("resp"):
             yield name

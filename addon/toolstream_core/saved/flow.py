@@ -219,53 +219,53 @@ def _fault(told: object) -> Injected | None:
 _PORTS = {"http": 80, "https": 443}
 
 
-def flow_of(one: Exchange) -> http.HTTPFlow:
+def flow_of(exchange: Exchange) -> http.HTTPFlow:
     """The flow of an exchange, with its times and cuts where they are known."""
-    scheme, host, port = _address(one.url)
-    client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=one.began)
-    server = connection.Server(address=(host, port), timestamp_start=one.began)
+    scheme, host, port = _address(exchange.url)
+    client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=exchange.began)
+    server = connection.Server(address=(host, port), timestamp_start=exchange.began)
     flow = http.HTTPFlow(client, server)
     # The same each time for the same exchange.
-    flow.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.source} {one.url}"))
-    flow.timestamp_created = one.began
+    flow.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{exchange.source} {exchange.url}"))
+    flow.timestamp_created = exchange.began
     flow.request = http.Request(
         host,
         port,
-        one.method.encode(errors="replace"),
+        exchange.method.encode(errors="replace"),
         scheme.encode(),
         b"",
-        (one.facts.path or "/").encode(errors="replace"),
+        (exchange.facts.path or "/").encode(errors="replace"),
         b"HTTP/1.1",
-        _fields(one.request_headers, one.request_body),
-        one.request_body,
+        _fields(exchange.request_headers, exchange.request_body),
+        exchange.request_body,
         None,
-        one.began,
-        one.began,
+        exchange.began,
+        exchange.began,
     )
     flow.response = http.Response(
         b"HTTP/1.1",
-        one.facts.status,
-        one.reason.encode("latin-1", "replace"),
-        _fields(one.response_headers, one.body),
-        one.body,
+        exchange.facts.status,
+        exchange.reason.encode("latin-1", "replace"),
+        _fields(exchange.response_headers, exchange.body),
+        exchange.body,
         None,
-        one.began,
-        one.began + (one.times[-1] / 1000 if one.times else 0),
+        exchange.began,
+        exchange.began + (exchange.times[-1] / 1000 if exchange.times else 0),
     )
-    _note(flow, one)
+    _note(flow, exchange)
     return flow
 
 
-def _note(flow: http.HTTPFlow, one: Exchange) -> None:
+def _note(flow: http.HTTPFlow, exchange: Exchange) -> None:
     """The table of chunks, and the break."""
-    chunks = one.timed_chunks or ([Chunk(0, one.body)] if one.body else [])
-    if one.times or one.broken is not None:
+    chunks = exchange.timed_chunks or ([Chunk(0, exchange.body)] if exchange.body else [])
+    if exchange.times or exchange.broken is not None:
         flow.metadata["toolstream"] = table_of(chunks)
-    if ends := LineEnds(one.line_ends):
+    if ends := LineEnds(exchange.line_ends):
         flow.metadata["toolstream"][LINE_ENDS] = ends.places
-    if one.broken is not None:
-        flow.error = Error(one.broken, timestamp=one.began)
-        flow.metadata["toolstream"]["broken"] = one.broken
+    if exchange.broken is not None:
+        flow.error = Error(exchange.broken, timestamp=exchange.began)
+        flow.metadata["toolstream"]["broken"] = exchange.broken
 
 
 def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exchange:

@@ -251,70 +251,70 @@ def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBo
 
 
 def _put_messages(
-    one: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
+    http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
 ) -> None:
     """Give a socket the messages of its changed responses, each with the time of the original message."""
-    assert one.websocket is not None
+    assert http_flow.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (response, saved_flow) in enumerate(responses, 1):
         new_chunks = change(saved_response(saved_flow, f"{source}.{number}", response.lane)).chunks
         places = [message.place for message in response.messages]
         became.update(zip(places, response.become(new_chunks), strict=True))
-    messages = one.websocket.messages
+    messages = http_flow.websocket.messages
     if all(made == [messages[place].content] for place, made in became.items()):
         return
-    one.websocket.messages = []
+    http_flow.websocket.messages = []
     for place, message in enumerate(messages):
         if place in became:
-            one.websocket.messages += [
+            http_flow.websocket.messages += [
                 WebSocketMessage(message.type, from_client=False, content=data, timestamp=message.timestamp)
                 for data in became[place]
             ]
         elif message.from_client or not message.injected:
-            one.websocket.messages.append(message)
+            http_flow.websocket.messages.append(message)
 
 
-def _put(one: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBody]) -> None:
+def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBody]) -> None:
     """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
-    assert one.response is not None
+    assert http_flow.response is not None
     new = change(saved)
-    if new.broken is not None and one.error is None:
-        one.error = flow.Error(new.broken, one.response.timestamp_end or one.request.timestamp_start)
-    if new.body in {one.response.raw_content, one.response.get_content(strict=False)}:
+    if new.broken is not None and http_flow.error is None:
+        http_flow.error = flow.Error(new.broken, http_flow.response.timestamp_end or http_flow.request.timestamp_start)
+    if new.body in {http_flow.response.raw_content, http_flow.response.get_content(strict=False)}:
         return
-    unlabel(one.response)
-    one.response.raw_content = new.body
-    one.response.headers["content-length"] = str(len(new.body))
-    one.metadata.pop("toolstream", None)
+    unlabel(http_flow.response)
+    http_flow.response.raw_content = new.body
+    http_flow.response.headers["content-length"] = str(len(new.body))
+    http_flow.metadata.pop("toolstream", None)
 
 
-def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Exchange:
+def saved_response(http_flow: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Exchange:
     """The response of a flow; `socket` is its place on a WebSocket, if it has one."""
-    assert one.response is not None
-    facts = facts_of(one, request_json(one.request), source)
-    body = one.response.raw_content
-    chunks, times = _chunks(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
+    assert http_flow.response is not None
+    facts = facts_of(http_flow, request_json(http_flow.request), source)
+    body = http_flow.response.raw_content
+    chunks, times = _chunks(body or b"", json_access.get(http_flow.metadata, "toolstream", "chunks"))
     return Exchange(
         facts=facts,
         chunks=chunks,
         times=times,
-        broken=one.error.msg if one.error else None,
-        secrets=secrets_of(one.request),
-        sent=sent_in(one),
-        faults=caused_in(one).faults,
-        began=one.request.timestamp_start,
-        ended=one.response.timestamp_end or 0.0,
+        broken=http_flow.error.msg if http_flow.error else None,
+        secrets=secrets_of(http_flow.request),
+        sent=sent_in(http_flow),
+        faults=caused_in(http_flow).faults,
+        began=http_flow.request.timestamp_start,
+        ended=http_flow.response.timestamp_end or 0.0,
         response=response_id([body or b""], facts),
         socket=socket,
-        missing=None if body or socket or not was_llm(facts, one.request.method) else _why(one),
+        missing=None if body or socket or not was_llm(facts, http_flow.request.method) else _why(http_flow),
     )
 
 
-def _why(one: http.HTTPFlow) -> str:
-    assert one.response is not None
-    if one.response.raw_content is not None:
+def _why(http_flow: http.HTTPFlow) -> str:
+    assert http_flow.response is not None
+    if http_flow.response.raw_content is not None:
         return _EMPTY
-    return _BROKEN.format(one.error.msg) if one.error else _UNSAVED
+    return _BROKEN.format(http_flow.error.msg) if http_flow.error else _UNSAVED
 
 
 class Cut:

@@ -88,25 +88,25 @@ def responses(
         yield bare()
 
 
-def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Exchange:
-    message = one.message
-    one.removed[:0] = removed
+def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Exchange:
+    message = unwrapped_.message
+    unwrapped_.removed[:0] = removed
     facts = StreamFacts(
         source=source,
         host=message.host,
         path=message.path,
-        content_type=message.headers.get("content-type") or one.content_type,
+        content_type=message.headers.get("content-type") or unwrapped_.content_type,
         status=message.status or 200,
-        request=request if request is not ABSENT else one.request,
+        request=request if request is not ABSENT else unwrapped_.request,
     )
     why = "the blank line before an event is missing, or two events share a data line"
     return Exchange(
         facts=facts,
-        chunks=one.chunks,
+        chunks=unwrapped_.chunks,
         secrets=request_secrets(message.request_headers.items(), message.path),
-        unwrapped=one.removed,
-        lost=_OF_OBJECTS if one.objects else _NOTHING,
-        findings=() if one.joined is None else (JOINED_EVENTS.found(one.joined, why),),
+        unwrapped=unwrapped_.removed,
+        lost=_OF_OBJECTS if unwrapped_.objects else _NOTHING,
+        findings=() if unwrapped_.joined is None else (JOINED_EVENTS.found(unwrapped_.joined, why),),
     )
 
 

@@ -125,20 +125,20 @@ def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
                     yield _found_in(exchange_with(body, record, facts.source, facts.request))
 
 
-def _found_in(one: Exchange) -> Fixture | LeftOut:
-    found = _found(flow_of(one), one.source)
-    return LeftOut(one.source, one.missing) if one.missing and isinstance(found, LeftOut) else found
+def _found_in(exchange: Exchange) -> Fixture | LeftOut:
+    found = _found(flow_of(exchange), exchange.source)
+    return LeftOut(exchange.source, exchange.missing) if exchange.missing and isinstance(found, LeftOut) else found
 
 
-def _addressed(one: Exchange) -> Exchange:
+def _addressed(exchange: Exchange) -> Exchange:
     """One whose address was not saved gets that of the protocol it speaks."""
-    if one.url:
-        return one
-    record = read_body(one.chunks, raw.response([], one.source).facts)
+    if exchange.url:
+        return exchange
+    record = read_body(exchange.chunks, raw.response([], exchange.source).facts)
     if record is None:
-        return one
-    made = exchange_with(one.body, record, one.source, ABSENT)
-    return replace(one, url=made.url, facts=replace(one.facts, host=made.facts.host, path=made.facts.path))
+        return exchange
+    made = exchange_with(exchange.body, record, exchange.source, ABSENT)
+    return replace(exchange, url=made.url, facts=replace(exchange.facts, host=made.facts.host, path=made.facts.path))
 
 
 def _flows(stream: BinaryIO, source: str) -> Iterator[tuple[str, http.HTTPFlow | None]]:
@@ -182,11 +182,11 @@ def read_responses(path: Path) -> list[Fixture]:
     return responses
 
 
-def as_client_got(one: Fixture) -> Fixture:
+def as_client_got(fixture: Fixture) -> Fixture:
     """The response as its client got it: the same object unless a fault changed it in flight."""
-    if not one.caused.specs or sent_in(one.flow) is None:
-        return one
-    return read_flow(as_sent(one.flow), one.source) or one
+    if not fixture.caused.specs or sent_in(fixture.flow) is None:
+        return fixture
+    return read_flow(as_sent(fixture.flow), fixture.source) or fixture
 
 
 def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:

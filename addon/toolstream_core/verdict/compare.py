@@ -56,12 +56,12 @@ def paired(intended: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> li
 _UNRELATED = 7
 
 
-def _unlikeness(call: IntendedCall, value: Json, one: EchoedCall, other: Json) -> int:
+def _unlikeness(call: IntendedCall, value: Json, echoed: EchoedCall, other: Json) -> int:
     """0 for the same call, 7 for one that shares nothing with it; `value` and `other` are their arguments."""
-    same_id = bool(call.id) and call.id == one.id
-    same_arguments = call.arguments == one.arguments or (value is not INVALID and equal(value, other))
-    unlike = _UNRELATED - 4 * same_id - 2 * (call.name == one.name) - same_arguments
-    return min(unlike, _UNRELATED - 1) if _is_repeated(call.name, one.name) else unlike
+    same_id = bool(call.id) and call.id == echoed.id
+    same_arguments = call.arguments == echoed.arguments or (value is not INVALID and equal(value, other))
+    unlike = _UNRELATED - 4 * same_id - 2 * (call.name == echoed.name) - same_arguments
+    return min(unlike, _UNRELATED - 1) if _is_repeated(call.name, echoed.name) else unlike
 
 
 def _is_repeated(sent: str, again: str) -> bool:
@@ -70,9 +70,9 @@ def _is_repeated(sent: str, again: str) -> bool:
     return times > 1 and again == sent * times
 
 
-def is_same(call: IntendedCall, one: EchoedCall) -> bool:
+def is_same(call: IntendedCall, echoed: EchoedCall) -> bool:
     """Whether a call was returned as intended, with any id."""
-    return call.name == one.name and same(call.arguments, one.arguments)
+    return call.name == echoed.name and same(call.arguments, echoed.arguments)
 
 
 def are_as_sent(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> bool:
@@ -93,12 +93,12 @@ def is_name_of(sent: str, again: str) -> bool:
     return longer == shorter or bool(_NAMESPACE_ENDS.search(longer.removesuffix(shorter)))
 
 
-def is_completed(call: IntendedCall, one: EchoedCall, others: Sequence[IntendedCall]) -> bool:
+def is_completed(call: IntendedCall, echoed: EchoedCall, others: Sequence[IntendedCall]) -> bool:
     """Whether arguments were returned with what a schema adds or removes: defaults, and members that are `null`.
 
     A member whose values are those of another call was not added by a schema.
     """
-    sent, again = value_of(call.arguments), value_of(one.arguments)
+    sent, again = value_of(call.arguments), value_of(echoed.arguments)
     if not sent or not isinstance(sent, dict) or not isinstance(again, dict):
         return False
     if any(key not in again or not equal(value, again[key]) for key, value in sent.items() if value is not None):
@@ -117,41 +117,41 @@ def count_returned(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) 
     return len(echoed) - len(left)
 
 
-def is_part(call: IntendedCall, pair: Pair, one: EchoedCall) -> bool:
+def is_part(call: IntendedCall, pair: Pair, echoed: EchoedCall) -> bool:
     """Whether a further returned call is part of a call that `pair` returned only in part."""
-    if is_same(call, pair.echoed) or is_same(call, one):
+    if is_same(call, pair.echoed) or is_same(call, echoed):
         return False
-    return _has_part(call, pair.echoed) and _has_part(call, one)
+    return _has_part(call, pair.echoed) and _has_part(call, echoed)
 
 
-def _has_part(call: IntendedCall, one: EchoedCall) -> bool:
+def _has_part(call: IntendedCall, echoed: EchoedCall) -> bool:
     """Whether the name and the arguments that are given are those of the call, or parts of them."""
-    if one.name and one.name not in call.name:
+    if echoed.name and echoed.name not in call.name:
         return False
-    if value_of(one.arguments) == {} or same(call.arguments, one.arguments):
+    if value_of(echoed.arguments) == {} or same(call.arguments, echoed.arguments):
         return True
     dense = _dense(call.arguments)
-    return any(text and text in dense for text in _texts(one))
+    return any(text and text in dense for text in _texts(echoed))
 
 
-def is_merged(call: IntendedCall, other: IntendedCall, one: EchoedCall) -> bool:
+def is_merged(call: IntendedCall, other: IntendedCall, echoed: EchoedCall) -> bool:
     """Whether a returned call merges two: both arguments in one text, both names in one, or something of each."""
-    if one.name in (call.name + other.name, other.name + call.name):
+    if echoed.name in (call.name + other.name, other.name + call.name):
         return True
     if call.name != other.name and not same(call.arguments, other.arguments):
-        named, given = (call, other) if one.name == call.name else (other, call)
-        if one.name == named.name and same(one.arguments, given.arguments):
+        named, given = (call, other) if echoed.name == call.name else (other, call)
+        if echoed.name == named.name and same(echoed.arguments, given.arguments):
             return True
     parts = [_dense(part.arguments) for part in (call, other)]
     if not all(len(part) > len("{}") for part in parts):
         return False
-    return any(all(part in text for part in parts) and text not in parts for text in _texts(one))
+    return any(all(part in text for part in parts) and text not in parts for text in _texts(echoed))
 
 
-def _texts(one: EchoedCall) -> Iterator[str]:
+def _texts(echoed: EchoedCall) -> Iterator[str]:
     """The arguments as text; where they are JSON, also the strings in it: some clients wrap what is not JSON."""
-    yield _dense(one.arguments)
-    value = value_of(one.arguments)
+    yield _dense(echoed.arguments)
+    value = value_of(echoed.arguments)
     if value is not INVALID:
         yield from map(_dense, leaves(value))
 

@@ -114,12 +114,12 @@ def added(before: History, after: Conversation, own: Collection[str] = ()) -> Co
     )
 
 
-def _call(one: EchoedCall) -> Entry:
-    return _entry(one.id, one.name, one.arguments)
+def _call(echoed: EchoedCall) -> Entry:
+    return _entry(echoed.id, echoed.name, echoed.arguments)
 
 
-def _result(one: ToolResult) -> Entry:
-    return _entry(one.id, one.name, one.text)
+def _result(result: ToolResult) -> Entry:
+    return _entry(result.id, result.name, result.text)
 
 
 def _entry(identity: str | None, name: str, text: str) -> Entry:

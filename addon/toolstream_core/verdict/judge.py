@@ -418,14 +418,16 @@ def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
     return [one for one in new.results if alone and not one.id and one.name in ("", call.name)]
 
 
-def _judge_call(place: int, call: IntendedCall, one: EchoedCall, others: Sequence[IntendedCall]) -> Iterator[Problem]:
-    if not is_name_of(call.name, one.name):
-        yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {one.name!r}")
-    if same(call.arguments, one.arguments) or is_completed(call, one, others):
+def _judge_call(
+    place: int, call: IntendedCall, echoed: EchoedCall, others: Sequence[IntendedCall]
+) -> Iterator[Problem]:
+    if not is_name_of(call.name, echoed.name):
+        yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {echoed.name!r}")
+    if same(call.arguments, echoed.arguments) or is_completed(call, echoed, others):
         return
-    if value_of(one.arguments) == {}:
+    if value_of(echoed.arguments) == {}:
         yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "returned without its arguments")
-    elif call.kind != "custom" and not isinstance(value_of(one.arguments), dict):
+    elif call.kind != "custom" and not isinstance(value_of(echoed.arguments), dict):
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments were not returned as a JSON object")
     else:
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "returned with other arguments")
@@ -444,15 +446,15 @@ def _judge_lost(
 
 
 def _judge_extra(
-    intended: Sequence[IntendedCall], pairs: Sequence[Pair], one: EchoedCall, new: Conversation
+    intended: Sequence[IntendedCall], pairs: Sequence[Pair], echoed: EchoedCall, new: Conversation
 ) -> Problem:
     """A call that came back beyond those that were sent."""
-    what = f"{one.name or 'a call without a name'} id={one.id!r}"
+    what = f"{echoed.name or 'a call without a name'} id={echoed.id!r}"
     for pair in pairs:
-        if is_part(intended[pair.place], pair, one):
+        if is_part(intended[pair.place], pair, echoed):
             return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
-    if any(call.name == one.name and same(call.arguments, one.arguments) for call in intended):
-        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(one, new))
+    if any(call.name == echoed.name and same(call.arguments, echoed.arguments) for call in intended):
+        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(echoed, new))
         outcome, how = (Outcome.CALL_REJECTED, ", and rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
         return Problem(outcome, None, f"{what} was returned again{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")

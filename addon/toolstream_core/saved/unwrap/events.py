@@ -390,28 +390,28 @@ def _json(text: str, at: int) -> tuple[Json, int] | None:
         return None
 
 
-def _recognised(one: Found) -> Found:
+def _recognised(found: Found) -> Found:
     """With its protocol and its content there."""
-    payload = one.payload
-    data = encoded(payload) if payload is not ABSENT and not one.data else one.data.encode("utf-8", "replace")
-    frame = Frame(b"", 0, data, one.name)
+    payload = found.payload
+    data = encoded(payload) if payload is not ABSENT and not found.data else found.data.encode("utf-8", "replace")
+    frame = Frame(b"", 0, data, found.name)
     if isinstance(payload, dict):
-        one.dialect = next((each for each in PROTOCOLS if each.recognise(one.name, payload)), None)
-    if one.dialect is not None:
+        found.dialect = next((each for each in PROTOCOLS if each.recognise(found.name, payload)), None)
+    if found.dialect is not None:
         frame.json = payload
-        one.content = one.dialect.read(frame)
-        content, response = one.content, one.dialect.read_response(payload)
+        found.content = found.dialect.read(frame)
+        content, response = found.content, found.dialect.read_response(payload)
         has_message = bool(response.fragments or response.text)
-        one.is_complete = has_message and not (content.fragments or content.text)
-        one.may_be_complete = (
+        found.is_complete = has_message and not (content.fragments or content.text)
+        found.may_be_complete = (
             has_message
             and bool(content.finishes)
-            and one.dialect.call_form is not CallForm.WHOLE
+            and found.dialect.call_form is not CallForm.WHOLE
             and len(content.fragments) == len(response.fragments)
         )
-    elif one.data == _DONE:
-        one.content = EventContent(end=True)
-    return one
+    elif found.data == _DONE:
+        found.content = EventContent(end=True)
+    return found
 
 
 def _request(record: dict[str, Json], outer: Json) -> Json:

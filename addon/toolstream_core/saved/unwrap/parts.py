@@ -34,34 +34,34 @@ class Parts:
         """Events that name no other response since the id changed."""
         self._block = 0
 
-    def __call__(self, one: Found) -> int:
+    def __call__(self, found: Found) -> int:
         """The number of the response that an event belongs to."""
-        content = one.content
-        other = one.dialect is not None and (self._is_other(one) or self._over)
-        if other or one.is_complete or one.stream != self._stream:
+        content = found.content
+        other = found.dialect is not None and (self._is_other(found) or self._over)
+        if other or found.is_complete or found.stream != self._stream:
             self._number += 1
             self._over = self._finished = False
-        self._stream = one.stream
-        self._finished = self._finished or one.ends
+        self._stream = found.stream
+        self._finished = self._finished or found.ends
         self._over = self._over or (content is not None and content.end)
         return self._number
 
-    def _is_other(self, one: Found) -> bool:
+    def _is_other(self, found: Found) -> bool:
         """Whether an event begins another response.
 
         A provider may give each event an id of its own, and that of the usage often differs.
         """
-        name, content = one.response, one.content
+        name, content = found.response, found.content
         if name in (ABSENT, self._id):
             self._seen += 1
             return False
         has_call_or_text = content is not None and bool(content.text or content.fragments)
         other = self._id is not ABSENT and (
-            one.block != self._block
+            found.block != self._block
             or (self._finished and has_call_or_text)
-            or (self._seen >= _SETTLED and not one.ends and one.has_parts)
+            or (self._seen >= _SETTLED and not found.ends and found.has_parts)
         )
-        self._id, self._seen, self._block = name, 1, one.block
+        self._id, self._seen, self._block = name, 1, found.block
         return other
 
 

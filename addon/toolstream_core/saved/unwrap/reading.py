@@ -214,20 +214,20 @@ class _Streams:
         few = len(known) <= _QUOTED and self._scanner.others > _FEW
         return quoted and (few or _is_source(self._lines.head))
 
-    def _keeps(self, one: Found) -> bool:
-        if one.is_unread:
-            kept = _begins(one) in self._leads
+    def _keeps(self, found: Found) -> bool:
+        if found.is_unread:
+            kept = _begins(found) in self._leads
             self._scanner.others += not kept
             return kept
-        if one.may_be_complete and (one.group not in self._streaming or one.response not in self._streamed):
-            one.is_complete = True
-        if one.group in self._rejected or (one.is_complete and self._repeats(one)):
+        if found.may_be_complete and (found.group not in self._streaming or found.response not in self._streamed):
+            found.is_complete = True
+        if found.group in self._rejected or (found.is_complete and self._repeats(found)):
             return False
-        return one.dialect is not None or one.group in self._live
+        return found.dialect is not None or found.group in self._live
 
-    def _repeats(self, one: Found) -> bool:
+    def _repeats(self, found: Found) -> bool:
         """Whether a complete response is the result of a stream beside it."""
-        return bool(self._streaming) and (one.response is ABSENT or one.response in self._streamed)
+        return bool(self._streaming) and (found.response is ABSENT or found.response in self._streamed)
 
     def _decide(self, window: Sequence[Found]) -> None:
         """Which groups of events are the stream. Raises `UnreadableError`."""
@@ -282,12 +282,14 @@ class _Reading:
     text: str = ""
     ends: bool = False
 
-    def add(self, place: int, one: Found) -> None:
+    def add(self, place: int, found: Found) -> None:
         self.places.append(place)
-        self.payloads.add(one.data)
-        self.ends = self.ends or one.ends
-        if one.content is not None:
-            self.text += one.content.text + "".join(f"{each.name}{each.arguments}" for each in one.content.fragments)
+        self.payloads.add(found.data)
+        self.ends = self.ends or found.ends
+        if found.content is not None:
+            self.text += found.content.text + "".join(
+                f"{each.name}{each.arguments}" for each in found.content.fragments
+            )
 
     def beside(self, other: _Reading) -> bool:
         """Whether the events of both stand between each other."""
@@ -298,8 +300,8 @@ class _Reading:
         return self.text.startswith(other.text) or other.text.startswith(self.text)
 
 
-def _begins(one: Found) -> tuple[str, str]:
-    return one.group.prefix, one.lead
+def _begins(found: Found) -> tuple[str, str]:
+    return found.group.prefix, found.lead
 
 
 def _is_source(head: Sequence[str]) -> bool:
@@ -320,10 +322,10 @@ def _form(lead: Found) -> Form:
     return form if form is Form.EVENTS else Form.LINES
 
 
-def _name(one: Found) -> str:
+def _name(found: Found) -> str:
     """The name of an event; an object has the name as its type."""
-    kind = one.payload.get("type") if isinstance(one.payload, dict) else None
-    return one.name or (kind if isinstance(kind, str) and "data" not in one.group.notation else "")
+    kind = found.payload.get("type") if isinstance(found.payload, dict) else None
+    return found.name or (kind if isinstance(kind, str) and "data" not in found.group.notation else "")
 
 
 def _says(first: Sequence[Found]) -> list[Note]:
