@@ -52,16 +52,16 @@ class JoinedText(list[str]):
         return len(tail) > len(text) and tail.endswith(text)
 
 
-def repeated(complete: str, behind: str) -> tuple[str, bool]:
+def repeated(complete: str, after: str) -> tuple[str, bool]:
     """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
 
     The text may repeat the object, in any fragments, be markup, or stand for no arguments.
     """
-    first, again = complete.strip(WHITE), behind.strip(WHITE)
+    first, again = complete.strip(WHITE), after.strip(WHITE)
     rest, intended = without(first, again), unwrapped(first)
     if (rest[:1] not in {"}", "]"} and is_markup(rest)) or (again and has_nothing(again)):
         return intended, True
-    return (complete + behind if rest == again and intended == first else intended + rest), False
+    return (complete + after if rest == again and intended == first else intended + rest), False
 
 
 MAX_MARKUP: Final = 1024
@@ -314,14 +314,14 @@ class ArgumentText:
             return joined, False
         return repeated(joined[: self._end], joined[self._end :])
 
-    def restarted_by(self, piece: Seen[str]) -> bool:
+    def restarted_by(self, fragment: Seen[str]) -> bool:
         """Whether `fragment` starts other arguments: an object that cannot continue the open one."""
-        return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
+        return isinstance(fragment, str) and fragment.lstrip(WHITE).startswith("{") and self._may_restart(fragment)
 
-    def continued_by(self, piece: Seen[str]) -> bool:
+    def continued_by(self, fragment: Seen[str]) -> bool:
         """Whether `fragment` continues the value that is open. White space fits anywhere, so it proves nothing."""
-        blank = isinstance(piece, str) and not piece.strip()
-        return not blank and self.viable and not self.ended and not self.restarted_by(piece)
+        blank = isinstance(fragment, str) and not fragment.strip()
+        return not blank and self.viable and not self.ended and not self.restarted_by(fragment)
 
     def _holds_object(self) -> bool:
         if self._object is None:

@@ -64,15 +64,15 @@ def paired(text: str) -> str:
     return text
 
 
-def without(said: str, again: str) -> str:
+def without(value: str, again: str) -> str:
     """The text after arguments, without repetitions of them."""
     at, means = 0, ""
     while at < len(again):
-        if again.startswith(said, at):
-            end = at + len(said)
+        if again.startswith(value, at):
+            end = at + len(value)
         else:
             end = _value_end(again, at)
-            means = means or meaning(said)
+            means = means or meaning(value)
             if not end or meaning(again[at:end]) != means:
                 break
         at = SPACE.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too

@@ -164,11 +164,11 @@ class JsonScanner:
         self._at = following
         return at + 1
 
-    def _run(self, pattern: re.Pattern[str], text: str, at: int, behind: At) -> int:
+    def _run(self, pattern: re.Pattern[str], text: str, at: int, after: At) -> int:
         """Let what is plain go by in one step."""
         end = pattern.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if end > at:
-            self._at = behind
+            self._at = after
         return end
 
     def _closed(self, character: str) -> At | None:

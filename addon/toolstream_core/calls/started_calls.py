@@ -233,6 +233,6 @@ def _is_foreign(call: OpenCall, fragment: Fragment) -> bool:
     return complete and not same_arguments(text, intended)
 
 
-def _may_begin(piece: Seen[str]) -> bool:
+def _may_begin(fragment: Seen[str]) -> bool:
     """Whether a fragment can start arguments: an object, a placeholder, or a string that contains an object."""
-    return not isinstance(piece, str) or piece.lstrip()[:1] in {"", "{", '"', "n"}
+    return not isinstance(fragment, str) or fragment.lstrip()[:1] in {"", "{", '"', "n"}

@@ -89,9 +89,9 @@ def _cases(prompt: Path | None, tool: Path | None) -> Sequence[Case]:
     return (Case(prompt.stem, text, tuple(_tool(one, tool) for one in json_access.items(tools)) or _no_tool(tool)),)
 
 
-def _tool(said: Json, path: Path) -> Tool:
+def _tool(document: Json, path: Path) -> Tool:
     """A tool as any of the protocols declares it."""
-    inner = said["function"] if isinstance(json_access.get(said, "function"), dict) else said
+    inner = document["function"] if isinstance(json_access.get(document, "function"), dict) else document
     name, described = json_access.get(inner, "name"), json_access.get(inner, "description")
     schemas = (json_access.get(inner, key) for key in ("parameters", "input_schema", "parametersJsonSchema"))
     schema = next((one for one in schemas if isinstance(one, dict)), {"type": "object", "properties": {}})

@@ -170,7 +170,7 @@ class SocketLane(NamedTuple):
         kind: ErrorKind,
         status: int | None = None,
         headers: Mapping[str, str] | None = None,
-        said: Mapping[str, Json] | None = None,
+        given: Mapping[str, Json] | None = None,
     ) -> Json:
         """The error message in place of a response; see `SocketError`."""
-        return self.wire.error(SocketError(kind, status or kind.status, headers or {}, said, self.event))
+        return self.wire.error(SocketError(kind, status or kind.status, headers or {}, given, self.event))

@@ -52,82 +52,82 @@ class CompleteCallClient:
         self._same_id: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments of the calls that were sent, by choice and id."""
 
-    def joined(self, one: Entry, fields: Fields | None) -> Fields | None:
+    def joined(self, entry: Entry, fields: Fields | None) -> Fields | None:
         """The fields of a streamed call as one entry: all in the first entry, which lacks `fields`, if it is over."""
-        if id(one.call) in self._joined:
+        if id(entry.call) in self._joined:
             return None
-        self._joined.add(id(one.call))
-        if not (one.name and one.call.over):
+        self._joined.add(id(entry.call))
+        if not (entry.name and entry.call.over):
             return None
         kept = {key: value for key, value in (fields or {}).items() if key not in PARTIAL}
-        return {**kept, "arguments": numbers.loads(one.call.arguments.text() or "{}")}
+        return {**kept, "arguments": numbers.loads(entry.call.arguments.text() or "{}")}
 
-    def is_joined(self, one: Entry) -> bool:
+    def is_joined(self, entry: Entry) -> bool:
         """Whether an entry is of a call that is streamed, or was joined."""
-        return one.is_partial or id(one.call) in self._joined
+        return entry.is_partial or id(entry.call) in self._joined
 
-    def lack(self, one: Entry, number: int, latest: int) -> Fields | None:
+    def lack(self, entry: Entry, number: int, latest: int) -> Fields | None:
         """The fields that the client lacks of an entry in event `number`; `None` if it has the entire call.
 
         These are the intended fields, except for deviations whose repair is off. `latest`: the number of the last
         event that came.
         """
-        call, fields = one.call, one.fields
+        call, fields = entry.call, entry.fields
         if not call.name:
             self._report(MISSING_NAME, number, "the call has no name", call)
-        identity = nonblank(one.fragment.id)
+        identity = nonblank(entry.fragment.id)
         if identity:
             judge_id(identity, self._earlier_ids, lambda defect, message: self._report(defect, number, message, call))
-        if intended := self._intended(one):
-            fields = laid_over(fields, intended, partial(self._repairs, one, number, latest))
-        if one.is_partial or not self._compares_ids:
+        if intended := self._intended(entry):
+            fields = laid_over(fields, intended, partial(self._repairs, entry, number, latest))
+        if entry.is_partial or not self._compares_ids:
             return fields
-        if not one.name:
-            return None if self._has(one, number) else fields
+        if not entry.name:
+            return None if self._has(entry, number) else fields
         self._has_arguments[id(call)] = bool(fields.get("arguments"))
-        return self._with_own_id(one, identity, fields, latest) if identity else fields
+        return self._with_own_id(entry, identity, fields, latest) if identity else fields
 
-    def _intended(self, one: Entry) -> Fields:
+    def _intended(self, entry: Entry) -> Fields:
         """The fields in which the intended call differs from an entry, as far as it is known now."""
-        name, value, offered = one.name, one.fields.get("arguments"), self._context.schemas
+        name, value, offered = entry.name, entry.fields.get("arguments"), self._context.schemas
         intended: Fields = {}
         if name and name not in offered and (plain := plain_name(name, offered)) != name:
             intended["name"] = plain
         if value and isinstance(value, dict):
             return intended
-        if one.lacks_arguments:
-            if not has_nothing(text := one.call.arguments.text()):
+        if entry.lacks_arguments:
+            if not has_nothing(text := entry.call.arguments.text()):
                 intended["arguments"] = numbers.loads(text) if is_object(text) else text
         elif isinstance(value, str) and is_object(value):
             intended["arguments"] = numbers.loads(value)
         return intended
 
-    def _repairs(self, one: Entry, number: int, latest: int, differs: Deviation) -> bool:
+    def _repairs(self, entry: Entry, number: int, latest: int, differs: Deviation) -> bool:
         """Report a field that differs from the intended call; whether it is to be repaired."""
-        later = differs.field == "arguments" and differs.intended and one.lacks_arguments
+        later = differs.field == "arguments" and differs.intended and entry.lacks_arguments
         defect, message = _LATER if later else _DIFFERENCES[differs.field]
         text = message.format(differs.received, differs.intended)
-        return self._report(defect, latest if later else number, text, one.call)
+        return self._report(defect, latest if later else number, text, entry.call)
 
-    def _has(self, one: Entry, number: int) -> bool:
+    def _has(self, entry: Entry, number: int) -> bool:
         """Whether the client has the arguments of an entry without a name; if it has only the name, report this."""
-        has = self._has_arguments.get(id(one.call))
-        if has is None or has_nothing(one.fragment.arguments):
+        has = self._has_arguments.get(id(entry.call))
+        if has is None or has_nothing(entry.fragment.arguments):
             return False
         defect, message = _LATER
-        return self._report(defect, number, message, one.call) and has
+        return self._report(defect, number, message, entry.call) and has
 
-    def _with_own_id(self, one: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
+    def _with_own_id(self, entry: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
         """The fields of a call under the id of an earlier one: none if it repeats that, else with another id."""
-        name, text = nonblank(one.fragment.name), one.call.arguments.text()
+        name, text = nonblank(entry.fragment.name), entry.call.arguments.text()
         if has_nothing(text):
             return fields
-        earlier = self._same_id.setdefault((one.fragment.choice, identity), [])
+        earlier = self._same_id.setdefault((entry.fragment.choice, identity), [])
         if earlier and any(other == name and same_arguments(arguments, text) for other, arguments in earlier):
-            return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", one.call) else fields
+            return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", entry.call) else fields
         if earlier:
             intended = {"id": self._context.ids.make("call_")}
-            fields = laid_over(fields, intended, partial(self._repairs, one, number, number))
+            fields = laid_over(fields, intended, partial(self._repairs, entry, number, number))
         if len(earlier) < MAX_SAME_ID:
             earlier.append((name, text))
         return fields

@@ -105,19 +105,19 @@ class CompleteCallForm(NamedTuple):
             out.append(Entry(path, fragment, call, fields, text if isinstance(text, str) else "", is_partial))
         return out
 
-    def changes(self, one: Entry, fields: Fields | None) -> dict[Path, Json]:
+    def changes(self, entry: Entry, fields: Fields | None) -> dict[Path, Json]:
         """The changes after which an event has these fields of a call; `None` removes the call."""
         if fields is None:
-            return {self.entry(one.path): ABSENT}
+            return {self.entry(entry.path): ABSENT}
         return {
-            one.path + self.fields[name]: fields.get(name, ABSENT)
-            for name in {**one.fields, **fields}
-            if fields.get(name, ABSENT) is not one.fields.get(name, ABSENT)
+            entry.path + self.fields[name]: fields.get(name, ABSENT)
+            for name in {**entry.fields, **fields}
+            if fields.get(name, ABSENT) is not entry.fields.get(name, ABSENT)
         }
 
-    def other_keys(self, payload: Json, one: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
-        """The keys beside the arguments that `other`, an entry of the same call, has and `one` lacks."""
-        pairs = {one.path: other.path, self.entry(one.path): self.entry(other.path)}
+    def other_keys(self, payload: Json, entry: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
+        """The keys beside the arguments that `other`, an entry of the same call, has and `entry` lacks."""
+        pairs = {entry.path: other.path, self.entry(entry.path): self.entry(other.path)}
         known = {other.path, *(other.path + path for name, path in self.fields.items() if name not in {"id", "name"})}
         return {
             (*mine, key): value

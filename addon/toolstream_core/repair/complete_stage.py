@@ -113,11 +113,11 @@ class CompleteCallStage(Repairer):
         known = self._context.parameterless
         return any(call.name not in known and has_nothing(call.arguments.text()) for call in named) if named else False
 
-    def _may_go_on(self, one: Entry) -> bool:
+    def _may_go_on(self, entry: Entry) -> bool:
         """Whether an entry names a streamed call of which the rest is yet to come."""
-        if not (one.is_partial and one.name) or one.call.over:
+        if not (entry.is_partial and entry.name) or entry.call.over:
             return False
-        return not self._failed and one.fragment.choice not in self._ended
+        return not self._failed and entry.fragment.choice not in self._ended
 
     def _ended_line(self, frame: Frame, frames: list[Frame]) -> list[Frame]:
         """The frames of a body's last line, which lacks its line feed."""
@@ -174,14 +174,14 @@ class CompleteCallStage(Repairer):
             out += [self._context.writer.make(one, frame.number, frame.name) for one in rest]
         return out
 
-    def _other_keys(self, one: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
+    def _other_keys(self, entry: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
         """The other keys of a call's later entries, for its first entry."""
         changes: dict[Path, Json] = {}
         mine = events[0].event.frame.json
         for event, entries in events:
             for other in entries:
-                if other.call is one.call and not other.name:
-                    changes |= self._form.other_keys(mine, one, event.frame.json, other)
+                if other.call is entry.call and not other.name:
+                    changes |= self._form.other_keys(mine, entry, event.frame.json, other)
         return changes
 
     def _judge_failure(self, event: Event) -> None:

@@ -61,7 +61,7 @@ def put(payload: Payload, path: Path, value: Json) -> Payload:
     return {**payload, key: value}
 
 
-def always(one: Deviation) -> bool:
+def always(deviation: Deviation) -> bool:
     """A judge for deviations that were named before."""
-    del one
+    del deviation
     return True

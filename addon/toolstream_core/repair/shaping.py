@@ -126,9 +126,9 @@ class Shaping:
         earlier = [] if self._complete is None else self._complete.waiting
         return [one.received for one in (*earlier, *later) if one.received is not None]
 
-    def sent(self, one: Outgoing) -> Iterator[Outgoing]:
+    def sent(self, outgoing: Outgoing) -> Iterator[Outgoing]:
         """The events to send with this one."""
-        return self._after_turns([one] if self._turns is None else self._turns.sent(one))
+        return self._after_turns([outgoing] if self._turns is None else self._turns.sent(outgoing))
 
     def at_end(self, *, over: bool) -> Iterator[Outgoing]:
         """The waiting events: the turn ends. `over`: by itself, so that none of its calls is truncated."""
@@ -183,19 +183,19 @@ class Turns:
         """The calls that an event closed for the client; by `id(call)`."""
         self.waiting: list[Outgoing] = []
 
-    def sent(self, one: Outgoing) -> list[Outgoing]:
+    def sent(self, outgoing: Outgoing) -> list[Outgoing]:
         """The events to send with this one."""
-        if one.call is not None:
+        if outgoing.call is not None:
             if self._is_free:
-                self._current = one.call
-            if one.call is not self._current:
-                self.waiting.append(one)
+                self._current = outgoing.call
+            if outgoing.call is not self._current:
+                self.waiting.append(outgoing)
                 return []
-            self._note(one)
+            self._note(outgoing)
         if self.waiting:
             self._reporter.shape(SEQUENTIAL.names)
             self._calls.reordered()
-        out = [one]
+        out = [outgoing]
         while self.waiting and self._is_free:
             self._current = self.waiting[0].call
             mine = [each for each in self.waiting if each.call is self._current]
@@ -214,11 +214,11 @@ class Turns:
     def _is_free(self) -> bool:
         return self._current is None or id(self._current) in self._closed
 
-    def _note(self, one: Outgoing) -> None:
-        if one.phase is Phase.CLOSE:
-            self._closed.add(id(one.call))
-        elif one.phase is Phase.OPEN:
-            self._closed.discard(id(one.call))
+    def _note(self, outgoing: Outgoing) -> None:
+        if outgoing.phase is Phase.CLOSE:
+            self._closed.add(id(outgoing.call))
+        elif outgoing.phase is Phase.OPEN:
+            self._closed.discard(id(outgoing.call))
 
 
 class CompleteCalls:
@@ -273,21 +273,21 @@ class CompleteCalls:
         """Note that an event is changed because only complete calls are sent."""
         self._reporter.shape(self._shapes)
 
-    def _judge(self, one: Outgoing, call: OpenCall) -> None:
+    def _judge(self, outgoing: Outgoing, call: OpenCall) -> None:
         """Decide whether the client gets a call, as far as that is known."""
         key, sendable = id(call), self._calls.is_sendable
-        if one.phase is Phase.OPEN:
+        if outgoing.phase is Phase.OPEN:
             self._settled.update(k for k, other in self._open.items() if other is not call and sendable(other, False))  # noqa: FBT003
         if key in self._settled or key in self.left_out:
             return
         self._open[key] = call
-        if one.phase in {Phase.ARGUMENTS, Phase.CLOSE} and sendable(call, False):  # noqa: FBT003
+        if outgoing.phase in {Phase.ARGUMENTS, Phase.CLOSE} and sendable(call, False):  # noqa: FBT003
             self._settled.add(key)
-        elif one.phase is Phase.CLOSE:
-            if one.status == "incomplete":
+        elif outgoing.phase is Phase.CLOSE:
+            if outgoing.status == "incomplete":
                 self._leave_out(call)
             elif sendable(call, True):  # noqa: FBT003
-                self._settled |= {key} if one.status == "completed" else set()
+                self._settled |= {key} if outgoing.status == "completed" else set()
                 self._closed[key] = call
 
     def _leave_out(self, call: OpenCall) -> None:
@@ -348,14 +348,14 @@ class CompleteCalls:
         yield self._moved(first._replace(payload=payload))
         yield from map(self._moved, apart)
 
-    def _moved(self, one: Outgoing) -> Outgoing:
+    def _moved(self, outgoing: Outgoing) -> Outgoing:
         """The event in the place that it has for the client."""
-        place = one.place
+        place = outgoing.place
         lower = 0 if place is None else sum(gap < place for gap in self.gaps)
-        if place is None or not lower or one.payload is None:
-            return one
+        if place is None or not lower or outgoing.payload is None:
+            return outgoing
         self.note_change()
-        return one._replace(payload=put(one.payload, one.paths[INDEX], place - lower))
+        return outgoing._replace(payload=put(outgoing.payload, outgoing.paths[INDEX], place - lower))
 
 
 def turn_over(content: EventContent) -> bool:

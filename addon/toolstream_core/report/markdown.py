@@ -76,10 +76,10 @@ def understanding(responses: Sequence[ReportedResponse]) -> bool | None:
     return True if with_calls and all(one.client for one in with_calls) else None
 
 
-def together[Told: Hashable](told: Mapping[int, Told]) -> dict[Told, list[int]]:
+def together[Told: Hashable](reported: Mapping[int, Told]) -> dict[Told, list[int]]:
     """The responses to which the same text applies, by that text."""
     places: dict[Told, list[int]] = {}
-    for number, one in told.items():
+    for number, one in reported.items():
         places.setdefault(one, []).append(number)
     return places
 

@@ -123,23 +123,23 @@ def _body(message: Json) -> bytes:
     return _bytes(message.get("body")) if parsed is None or message.get("body") else _bytes(parsed)
 
 
-def _bytes(said: Json) -> bytes:
+def _bytes(value: Json) -> bytes:
     """A text, bytes, or an object that holds them: `string`, `base64_string`, or parsed JSON."""
-    if isinstance(said, bytes):
-        return said
-    if isinstance(said, str):
-        return said.encode("utf-8", "surrogateescape")
-    if not isinstance(said, dict):
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if not isinstance(value, dict):
         return b""
-    coded = said.get("base64_string", said.get("string") if said.get("encoding") == "base64" else None)
+    coded = value.get("base64_string", value.get("string") if value.get("encoding") == "base64" else None)
     if isinstance(coded, str | bytes):
         return from_base64(coded)
-    if "string" in said or "encoding" in said:
-        return _bytes(said.get("string"))
-    if isinstance(said.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
-        return _bytes(json_access.get(said, "state", 0))
+    if "string" in value or "encoding" in value:
+        return _bytes(value.get("string"))
+    if isinstance(value.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
+        return _bytes(json_access.get(value, "state", 0))
     try:
-        return encoded(said)
+        return encoded(value)
     except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles
         return b""
 
@@ -148,9 +148,9 @@ def _coding(headers: Headers) -> str:
     return next((value for name, value in headers if name.lower() == "content-encoding"), "")
 
 
-def _time(said: Json) -> float:
+def _time(value: Json) -> float:
     try:
-        return parsedate_to_datetime(said).timestamp() if isinstance(said, str) else 0.0
+        return parsedate_to_datetime(value).timestamp() if isinstance(value, str) else 0.0
     except ValueError:
         return 0.0
 

@@ -208,9 +208,9 @@ def as_sent(flow: http.HTTPFlow) -> http.HTTPFlow:
     return new
 
 
-def _fault(told: object) -> Injected | None:
-    spec = json_access.get(told, "spec")
-    drawn, changes = (json_access.integer(json_access.get(told, name)) for name in ("drawn", "changes"))
+def _fault(recorded: object) -> Injected | None:
+    spec = json_access.get(recorded, "spec")
+    drawn, changes = (json_access.integer(json_access.get(recorded, name)) for name in ("drawn", "changes"))
     if not isinstance(spec, str) or not isinstance(drawn, int) or not isinstance(changes, int):
         return None
     return Injected(spec, drawn, changes)

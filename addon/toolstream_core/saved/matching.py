@@ -159,14 +159,14 @@ class Parting(NamedTuple):
         return f"{self.at}: recorded {self.recorded}, requested {self.asked}"
 
 
-def parting(recorded: Json, asked: Json, unredacted: Json = ABSENT) -> Parting | None:
+def parting(recorded: Json, requested: Json, unredacted: Json = ABSENT) -> Parting | None:
     """Where two requests' bodies part, or `None` if they are equal as values.
 
     The order of keys does not count, nor do `VARYING` keys. A redacted part of the recorded one equals any text.
-    `unredacted` is `asked` as it was sent: a text counts as equal in either form, because a client repeats the texts
-    of redacted responses.
+    `unredacted` is `requested` as it was sent: a text counts as equal in either form, because a client repeats the
+    texts of redacted responses.
     """
-    for path, one, other in _differences(_compared(recorded), _compared(asked), unredacted, ""):
+    for path, one, other in _differences(_compared(recorded), _compared(requested), unredacted, ""):
         shown = _texts(one, other) if isinstance(one, str) and isinstance(other, str) else (_shown(one), _shown(other))
         return Parting(path, *shown)
     return None
@@ -201,12 +201,12 @@ def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _fits(recorded: str, asked: Json) -> bool:
-    """Whether `asked` may be what `recorded` was before something was redacted from it."""
-    if not isinstance(asked, str) or ("*" not in recorded and "[" not in recorded):
+def _fits(recorded: str, requested: Json) -> bool:
+    """Whether `requested` may be what `recorded` was before something was redacted from it."""
+    if not isinstance(requested, str) or ("*" not in recorded and "[" not in recorded):
         return False
     parts = _HIDDEN.split(recorded)
-    return len(parts) > 1 and has_parts(asked, parts)
+    return len(parts) > 1 and has_parts(requested, parts)
 
 
 def _texts(one: str, other: str) -> tuple[str, str]:

@@ -182,8 +182,8 @@ def _groups(turn: Turn) -> Sequence[_Places]:
     def bytes_of(group: _Places) -> int:
         return sum(turn.frames[number].size for number in group)
 
-    whole = sum(part.frame.json is not None and part.counts for part in turn.frames)
-    return sorted((one for one in found.values() if 1 < len(one) < whole), key=bytes_of, reverse=True)
+    counted_frames = sum(part.frame.json is not None and part.counts for part in turn.frames)
+    return sorted((one for one in found.values() if 1 < len(one) < counted_frames), key=bytes_of, reverse=True)
 
 
 def _key(path: Path, value: Json) -> Json:

@@ -200,8 +200,8 @@ def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentRes
     wanted = match_key.read(exchange.path, exchange.request)
     if wanted is None:
         return
-    said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
+    conversation = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", conversation)
     record = records.record(turn)
     if record is None:
         conversations.no_response(token)

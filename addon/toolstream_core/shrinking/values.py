@@ -166,8 +166,8 @@ def _smaller_json(value: Json) -> Iterator[str]:
 
 def _simpler(value: Json) -> Iterator[Json]:
     if isinstance(value, str) and len(value) > 1:
-        half = len(value) // 2
-        yield from ("", value[0], value[:half], value[half:])
+        middle = len(value) // 2
+        yield from ("", value[0], value[:middle], value[middle:])
     elif isinstance(value, dict | list) and value:
         yield type(value)()
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -389,14 +389,14 @@ def _renamed(turn: Turn, old: str, new: str) -> Turn:
     def change(text: str) -> str:
         return new if text == old else text
 
-    asked = turn.exchange.request
+    request = turn.exchange.request
     parts = list(turn.frames)
     for number, part in enumerate(parts):
         payload = part.frame.json
         other = payload if payload is ABSENT else mapped(payload, change)
         if other is not payload:
             parts[number] = turn.framing.rewritten(part, other)
-    exchange = replace(turn.exchange, request=asked if asked is ABSENT else mapped(asked, change))
+    exchange = replace(turn.exchange, request=request if request is ABSENT else mapped(request, change))
     return replace(turn, exchange=exchange, frames=tuple(parts))
 
 

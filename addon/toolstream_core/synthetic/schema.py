@@ -411,7 +411,7 @@ class SchemaValues:
             case "array":
                 return self._array(schema, path, depth)
             case "integer" | "number" as kind:
-                return _number(schema, whole=kind == "integer", varied=self.varied, random=self._random(path))
+                return _number(schema, complete=kind == "integer", varied=self.varied, random=self._random(path))
             case "boolean":
                 return self._switch(path)
             case "null":
@@ -541,7 +541,7 @@ def _merged(schema: Schema, other: Schema) -> Schema:
     return merged
 
 
-def _number(schema: Schema, *, whole: bool, varied: bool, random: random.Random) -> Json:
+def _number(schema: Schema, *, complete: bool, varied: bool, random: random.Random) -> Json:
     """A number between the bounds, and a multiple where one is wanted; an integer if the bounds allow it.
 
     `varied`: if they allow several.
@@ -555,12 +555,12 @@ def _number(schema: Schema, *, whole: bool, varied: bool, random: random.Random)
         low = 1 if high is None or high >= _USUAL_MOST else high - span
     if high is None:
         high = low + span
-    multiples = [step] if step else [1.0] if whole else [1.0, (high - low) / 4 or 1.0]
+    multiples = [step] if step else [1.0] if complete else [1.0, (high - low) / 4 or 1.0]
     ranges = [(one, *_range(one, (low, high), (above, below))) for one in multiples]
     enough = (one for one in ranges if one[1] + varied <= one[2])
     multiple, first, last = next(enough, ranges[-1])
     value = multiple * random.randint(first, max(first, min(last, first + _USUAL_MOST)))
-    return int(value) if whole or float(value).is_integer() else value
+    return int(value) if complete or float(value).is_integer() else value
 
 
 def _range(

@@ -206,16 +206,16 @@ def _path(what: What, name: str) -> Path:
     return PATHS.get(what, {}).get(name) or (name,)
 
 
-def _with_event_id(body: Json, what: What, came: Json, at: int) -> Json:
+def _with_event_id(body: Json, what: What, received: Json, at: int) -> Json:
     """An event in place of one of the Realtime API, which has an id of its own, unless it is the event itself."""
-    if not isinstance(came, dict) or "event_id" not in came or not isinstance(body, dict):
+    if not isinstance(received, dict) or "event_id" not in received or not isinstance(body, dict):
         return body
-    again = what in _OPENINGS and body.get("event_id") != came["event_id"]
+    again = what in _OPENINGS and body.get("event_id") != received["event_id"]
     if "event_id" in body and not again:
         return body
-    response = came.get("response_id", json_access.get(came, "response", "id"))
+    response = received.get("response_id", json_access.get(received, "response", "id"))
     place = {} if "response" in body else {"response_id": response}
-    return {"event_id": "", **place, **body} | {"event_id": f"{came['event_id']}_{at}"}
+    return {"event_id": "", **place, **body} | {"event_id": f"{received['event_id']}_{at}"}
 
 
 def is_custom(at: At) -> bool:

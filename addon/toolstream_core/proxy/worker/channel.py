@@ -40,10 +40,10 @@ class Channel:
         """The next order; `None` where there will be no more."""
         return await self._queue.get()
 
-    def reply(self, said: Json) -> None:
+    def reply(self, message: Json) -> None:
         """Write one reply. Nobody may be there any more to read it."""
         try:
-            self._replies.write(json.dumps(said, separators=(",", ":")).encode() + b"\n")
+            self._replies.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError:
             self._queue.put_nowait(None)
 

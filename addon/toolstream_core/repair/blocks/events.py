@@ -54,13 +54,13 @@ class BlockEvents:
         self._stream = stream
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
-    def delta(self, block: Block, one: Waiting) -> None:
-        call, parsed, received = block.call, one.parsed, self.protocol.get(one.parsed, ARGUMENTS)
-        wanted = self.continued(block, one)
+    def delta(self, block: Block, waiting: Waiting) -> None:
+        call, parsed, received = block.call, waiting.parsed, self.protocol.get(waiting.parsed, ARGUMENTS)
+        wanted = self.continued(block, waiting)
         if call is None or received is ABSENT:
-            self._of_another_kind(block, one, wanted)
+            self._of_another_kind(block, waiting, wanted)
             return
-        if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, one):
+        if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, waiting):
             return
         inside = isinstance(received, dict) and block.text.size > 0 and not call.arguments.is_complete
         block.text.diverged = block.text.diverged or inside
@@ -69,11 +69,11 @@ class BlockEvents:
             self._stream.report(
                 OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(received).__name__}", call
             )
-            self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, call=call)
+            self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
             return
-        self._note_kind(block, call, one, received)
+        self._note_kind(block, call, waiting, received)
         free = block.text.diverged
-        more = self._more(block, call, one, received)
+        more = self._more(block, call, waiting, received)
         if more != received:
             defect, why = truth.defect_of(block, call, received)
             if self._stream.report(
@@ -90,38 +90,38 @@ class BlockEvents:
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
-        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, call=call)
+        self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
 
-    def _more(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> Json:
+    def _more(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> Json:
         """The arguments that the client lacks at this event; `received` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
         fragment = truth.text_of(received)
         source = meaning.source
         plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and fragment[-1:] < "\ud800"
-        if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(fragment)):
+        if plain and waiting.size == arguments.size and had.is_in_step(source, source.size - len(fragment)):
             return received
         if had.diverged:
             return received
         begun = had.text
         goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
-        if one.size < arguments.size:  # waiting events have the rest
+        if waiting.size < arguments.size:  # waiting events have the rest
             known = arguments.text().startswith(goal, meaning.begin)
-            goal = goal[: max(0, one.size - meaning.begin)] if known else begun
+            goal = goal[: max(0, waiting.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
-        if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
+        if begun.startswith(goal) and (goal or not begun or waiting.size < arguments.size):
             return ""
         if block.again is not None and block.meaning.defect is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
             self.send_again(block, block.again)
-            block.begin_anew(one.size - len(fragment))
+            block.begin_anew(waiting.size - len(fragment))
             block.again = None
             return fragment
         had.diverged = True
         return received
 
-    def _note_kind(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> None:
+    def _note_kind(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> None:
         """Clients read arguments from one type of delta: if two are mixed, all are forwarded unchanged."""
-        kind = self.protocol.get(one.parsed, DELTA_TYPE)
+        kind = self.protocol.get(waiting.parsed, DELTA_TYPE)
         if received in (None, "") or block.text.diverged:
             return
         if block.kind is ...:
@@ -129,12 +129,12 @@ class BlockEvents:
         elif block.kind != kind:
             if not block.text.size:
                 block.begin_anew(0)
-            self.put_delta(block, call, upto=one.size - len(truth.text_of(received)), over=True)
+            self.put_delta(block, call, upto=waiting.size - len(truth.text_of(received)), over=True)
             block.text.diverged = self.message.lost = True
 
-    def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
+    def _late(self, block: Block, call: OpenCall, waiting: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
-        has_arguments, number = self.arguments_of(one), self._stream.number
+        has_arguments, number = self.arguments_of(waiting), self._stream.number
         repeats = truth.intended(block, call, over=True).text == block.text.text
         if repeats and block.sent is Sent.ENDED:
             return True
@@ -147,39 +147,39 @@ class BlockEvents:
             block.text.diverged = self.message.lost = True
         return False
 
-    def _of_another_kind(self, block: Block, one: Waiting, wanted: dict[str, Json]) -> None:
+    def _of_another_kind(self, block: Block, waiting: Waiting, wanted: dict[str, Json]) -> None:
         """A delta without arguments: text inside a call is sent after the call."""
-        text = self.text_of(one)
+        text = self.text_of(waiting)
         if block.call is not None and text is not None:
             why = "text comes in a block that is a call"
             if self._stream.report(FOREIGN_DELTA, self._stream.number, why, block.call):
-                block.foreign.append(one)
+                block.foreign.append(waiting)
                 if block.finished:
                     self._foreign_text(block)
                 return
         elif block.finished:
             self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.others)
-        elif (kind := self.protocol.get(one.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
+        elif (kind := self.protocol.get(waiting.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
             gone = self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
-            if gone and self.protocol.get(one.parsed, ARGUMENTS) == "":
+            if gone and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
                 return
-        if block.call is None and block.others is None and self.arguments_of(one):
+        if block.call is None and block.others is None and self.arguments_of(waiting):
             self.message.lost = True
         if text is not None:
             self.pass_foreign(block)
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
+        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
 
-    def of_no_block(self, one: Waiting) -> None:
+    def of_no_block(self, waiting: Waiting) -> None:
         """An event of a block that was never started: it gets an index that no block has."""
-        message, parsed = self.message, one.parsed
+        message, parsed = self.message, waiting.parsed
         index = number_of(self.protocol.get(parsed, INDEX))
-        if parsed.what is What.DELTA and one.call is None:
+        if parsed.what is What.DELTA and waiting.call is None:
             self.pass_foreign(None)
             taken = index in message.places and self._stream.report(
-                UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", one.call
+                UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", waiting.call
             )
             self._stream.pass_on(
-                one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
+                waiting.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
             )
             return
         known = message.by_index.get(index)
@@ -191,20 +191,20 @@ class BlockEvents:
         defect = UNKNOWN_BLOCK
         if self.protocol.get(parsed, INDEX) is ABSENT:
             defect, why = self._index_defect(ABSENT)
-        repair = self._stream.report(defect, self._stream.number, why, one.call)
+        repair = self._stream.report(defect, self._stream.number, why, waiting.call)
         if parsed.what is What.STOP:
             if not (repair and message.blocks and parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(one.event.frame, parsed)
+                self._stream.pass_on(waiting.event.frame, parsed)
             return
         message.lost = True
         apart = repair and (index is None or index < self.protocol.unused_index)
         self._stream.pass_on(
-            one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if apart else {}
+            waiting.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if apart else {}
         )
 
-    def continued(self, block: Block, one: Waiting) -> dict[str, Json]:
+    def continued(self, block: Block, waiting: Waiting) -> dict[str, Json]:
         """The index, id and name that an event after the start needs."""
-        protocol, parsed, call = self.protocol, one.parsed, block.call
+        protocol, parsed, call = self.protocol, waiting.parsed, block.call
         received, wanted = protocol.get(parsed, INDEX), {}
         if received == block.index and type(received) is type(block.index):
             if block.moved:
@@ -236,9 +236,9 @@ class BlockEvents:
             )
         return self._stream.report(defect, self._stream.number, why, call)
 
-    def repairs_index(self, one: Waiting) -> bool:
+    def repairs_index(self, waiting: Waiting) -> bool:
         """Whether the index of an event is repaired that is not its block's."""
-        return self._stream.on(self._index_defect(self.protocol.get(one.parsed, INDEX))[0])
+        return self._stream.on(self._index_defect(self.protocol.get(waiting.parsed, INDEX))[0])
 
     def _index_defect(self, received: Json) -> tuple[Defect, str]:
         defects = self.protocol.index_defects
@@ -250,29 +250,29 @@ class BlockEvents:
             return defects.changing, f"the index is {received}"
         return UNKNOWN_BLOCK, f"no block {received} was started"
 
-    def stop(self, block: Block, one: Waiting) -> None:
-        call, wanted = block.call, self.continued(block, one)
+    def stop(self, block: Block, waiting: Waiting) -> None:
+        call, wanted = block.call, self.continued(block, waiting)
         if block.finished:
             made = block.sent is Sent.ENDED
             block.sent = Sent.STOPPED
             gone = made or self._stream.report(REPEATED_STOP, self._stream.number, "the block stops twice", call)
-            if not (gone and one.parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=call)
+            if not (gone and waiting.parsed.body.keys() <= self.protocol.bare):
+                self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
             return
         if call is not None:
-            wanted |= self._arguments_of_stop(block, call, one)
-            if ABSENT in (wanted.get(ID), wanted.get(NAME)) and not self.arguments_of(one):
+            wanted |= self._arguments_of_stop(block, call, waiting)
+            if ABSENT in (wanted.get(ID), wanted.get(NAME)) and not self.arguments_of(waiting):
                 wanted = {INDEX: wanted[INDEX]} if INDEX in wanted else {}
-                wanted["whole"] = self.protocol.rest_of_call(one.parsed)
-            self._complete(block, call, upto=one.size)
+                wanted["whole"] = self.protocol.rest_of_call(waiting.parsed)
+            self._complete(block, call, upto=waiting.size)
         block.sent = Sent.STOPPED
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=call)
+        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
         self._foreign_text(block)
 
-    def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
+    def _arguments_of_stop(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
         """A stop has no arguments; those that came only there are sent as a delta."""
-        received = self.protocol.get(one.parsed, ARGUMENTS)
-        if not (self.protocol.has(one.parsed, ARGUMENTS) and truth.text_of(received).strip()):
+        received = self.protocol.get(waiting.parsed, ARGUMENTS)
+        if not (self.protocol.has(waiting.parsed, ARGUMENTS) and truth.text_of(received).strip()):
             return {}
         begun = block.text.text
         defect, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
@@ -281,7 +281,7 @@ class BlockEvents:
             if begun != truth.intended(block, call, over=True).text:
                 return {}
         if self._stream.report(defect, self._stream.number, why, call):
-            return {"whole": self.protocol.rest_of_call(one.parsed)}
+            return {"whole": self.protocol.rest_of_call(waiting.parsed)}
         block.text.diverged = True
         return {}
 
@@ -322,12 +322,12 @@ class BlockEvents:
             fields[DELTA_TYPE] = block.kind
         self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), call)
 
-    def send_again(self, block: Block, one: Waiting) -> None:
+    def send_again(self, block: Block, waiting: Waiting) -> None:
         """Send the start of a block again; clients drop the arguments that they have."""
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
         if block.call is not None and block.id != block.call.id:
             wanted[ID] = block.id
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
+        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
 
     def pass_foreign(self, block: Block | None) -> None:
         """Send text that came inside other calls, which are still open."""
@@ -356,20 +356,20 @@ class BlockEvents:
         message.moved = True
         return place
 
-    def text_of_left_out(self, block: Block, one: Waiting) -> None:
+    def text_of_left_out(self, block: Block, waiting: Waiting) -> None:
         """Text inside a call that was left out."""
         self._stream.report(FOREIGN_DELTA, self._stream.number, "text comes in a block that is a call", block.call)
-        block.foreign.append(one)
+        block.foreign.append(waiting)
         self._foreign_text(block)
 
-    def text_of(self, one: Waiting) -> str | None:
+    def text_of(self, waiting: Waiting) -> str | None:
         """The text of a delta that has nothing else."""
-        content = one.event.content
+        content = waiting.event.content
         return content.text if content.text and not content.fragments else None
 
-    def arguments_of(self, one: Waiting) -> bool:
+    def arguments_of(self, waiting: Waiting) -> bool:
         """Whether an event has arguments."""
-        return self.protocol.get(one.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
+        return self.protocol.get(waiting.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
 
     def has_all_arguments(self, block: Block, call: OpenCall) -> bool:
         return truth.is_complete(block, call, may_be_empty=self.context.may_be_empty(call.name))
@@ -388,9 +388,9 @@ class BlockStarts:
         self._stream, self._client = stream, client
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
-    def start(self, block: Block, one: Waiting) -> None:
+    def start(self, block: Block, waiting: Waiting) -> None:
         if block.sent is not Sent.NOTHING:
-            self._start_again(block, one)
+            self._start_again(block, waiting)
             return
         if self.is_double(block) and self._stream.report(
             DOUBLED_CALL, self._stream.now, "the call repeats an earlier one", block.call
@@ -399,23 +399,23 @@ class BlockStarts:
             self.message.started += 1
             return
         self.find_place(block)
-        block.started_with = self.protocol.get(one.parsed, ARGUMENTS)
+        block.started_with = self.protocol.get(waiting.parsed, ARGUMENTS)
         wanted: dict[str, Json] = {INDEX: block.place}
         if block.call is not None:
-            wanted |= self._identity(block, block.call, one)
-            wanted |= self._no_arguments(block, block.call, one)
+            wanted |= self._identity(block, block.call, waiting)
+            wanted |= self._no_arguments(block, block.call, waiting)
         block.sent = Sent.OPEN
         self.message.note_id(block)
         if block.call is not None and block.call.name in self.context.parameterless:
             block.decided = True
-        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first, call=block.call)
+        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
         if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:
-            self._rest_of_start(block, block.call, one)
+            self._rest_of_start(block, block.call, waiting)
 
-    def of_text(self, one: Waiting) -> Block | None:
+    def of_text(self, waiting: Waiting) -> Block | None:
         """The block of text that no event started; it is started here. `None` while another block is open."""
-        message, index = self.message, self.protocol.get(one.parsed, INDEX)
-        starts = self._stream.report(UNKNOWN_BLOCK, one.event.frame.number, f"no block {index!r} was started")
+        message, index = self.message, self.protocol.get(waiting.parsed, INDEX)
+        starts = self._stream.report(UNKNOWN_BLOCK, waiting.event.frame.number, f"no block {index!r} was started")
         if any(block.sent is Sent.OPEN for block in message.blocks):
             return None
         block = Block(None, index, len(message.blocks), "text")
@@ -446,28 +446,30 @@ class BlockStarts:
             for one in alike
         )
 
-    def _start_again(self, block: Block, one: Waiting) -> None:
+    def _start_again(self, block: Block, waiting: Waiting) -> None:
         """A repeated start. It is left out if no arguments came after the first one."""
-        call, index = block.call, self.protocol.get(one.parsed, INDEX)
+        call, index = block.call, self.protocol.get(waiting.parsed, INDEX)
         if number_of(index) != block.number:
             block.also.append(index)
             self.message.started += 1
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
-        received = self.protocol.get(one.parsed, ARGUMENTS)
-        adds = self._client.arguments_of(one) and not (self.protocol.late_identity or received == block.started_with)
+        received = self.protocol.get(waiting.parsed, ARGUMENTS)
+        adds = self._client.arguments_of(waiting) and not (
+            self.protocol.late_identity or received == block.started_with
+        )
         if (
             gone
             and call is not None
-            and (block.sent is Sent.ENDED or ((call.at_most_begun or not one.size) and not adds))
+            and (block.sent is Sent.ENDED or ((call.at_most_begun or not waiting.size) and not adds))
         ):
-            if self._client.arguments_of(one):
-                self._client.put_delta(block, call, upto=one.size)
-            block.again = one if block.sent is Sent.OPEN else None
+            if self._client.arguments_of(waiting):
+                self._client.put_delta(block, call, upto=waiting.size)
+            block.again = waiting if block.sent is Sent.OPEN else None
             return
         if call is not None:
-            self._client.put_delta(block, call, upto=one.size, over=True)
-            block.begin_anew(one.size)
-        self._client.send_again(block, one)
+            self._client.put_delta(block, call, upto=waiting.size, over=True)
+            block.begin_anew(waiting.size)
+        self._client.send_again(block, waiting)
 
     def find_place(self, block: Block) -> None:
         """Choose the index of a block for the client."""
@@ -501,9 +503,9 @@ class BlockStarts:
         message.numbers.add(block.number)
         message.top = max(message.top, block.number or 0)
 
-    def _identity(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
+    def _identity(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
         """The id, name and type that the start of a call needs."""
-        protocol, message, parsed = self.protocol, self.message, one.parsed
+        protocol, message, parsed = self.protocol, self.message, waiting.parsed
         came_id, came_name = nonblank(protocol.get(parsed, ID)), nonblank(protocol.get(parsed, NAME))
         given = call.id
         wanted: dict[str, Json] = {}
@@ -540,9 +542,9 @@ class BlockStarts:
     def _earlier_ids(self) -> frozenset[str]:
         return self.protocol.earlier_ids(self.context.exchange.request)
 
-    def _no_arguments(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
+    def _no_arguments(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
         """The value that a start needs in place of arguments."""
-        received, none = self.protocol.get(one.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
+        received, none = self.protocol.get(waiting.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
         if received == none:
             return {}
         if received is None and none == "":
@@ -569,8 +571,8 @@ class BlockStarts:
         block.text.diverged = True
         return {}
 
-    def _rest_of_start(self, block: Block, call: OpenCall, one: Waiting) -> None:
+    def _rest_of_start(self, block: Block, call: OpenCall, waiting: Waiting) -> None:
         """Send arguments that came in a start as a delta."""
-        received = self.protocol.get(one.parsed, ARGUMENTS)
+        received = self.protocol.get(waiting.parsed, ARGUMENTS)
         if isinstance(received, str | dict) and received and not block.text.diverged:
-            self._client.put_delta(block, call, upto=one.size)
+            self._client.put_delta(block, call, upto=waiting.size)

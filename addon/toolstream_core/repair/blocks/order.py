@@ -88,13 +88,13 @@ class BlockOrder:
         """Whether a waiting block has text."""
         return any(_has_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
 
-    def _started(self, one: Waiting) -> Block:
+    def _started(self, waiting: Waiting) -> Block:
         """The block that an event starts, or starts again."""
-        message, call = self.message, one.call
+        message, call = self.message, waiting.call
         known = message.by_call.get(id(call)) if call is not None else None
         if known is not None:
             return known
-        protocol, parsed = self.protocol, one.parsed
+        protocol, parsed = self.protocol, waiting.parsed
         kind = protocol.get(parsed, TYPE)
         of_type = kind if isinstance(kind, str) else ""
         block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), of_type)
@@ -115,32 +115,35 @@ class BlockOrder:
         why = "a block starts before the one before it has stopped"
         return self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, block.call)
 
-    def _owner(self, one: Waiting) -> Block | None:
+    def _owner(self, waiting: Waiting) -> Block | None:
         """The block of a delta or a stop."""
-        message, index = self.message, number_of(self.protocol.get(one.parsed, INDEX))
-        if one.call is not None:
-            return message.by_call.get(id(one.call))
+        message, index = self.message, number_of(self.protocol.get(waiting.parsed, INDEX))
+        if waiting.call is not None:
+            return message.by_call.get(id(waiting.call))
         block = message.by_index.get(index)
-        has_text, stops = bool(one.event.content.text or one.event.content.thought), one.parsed.what is What.STOP
+        has_text, stops = (
+            bool(waiting.event.content.text or waiting.event.content.thought),
+            waiting.parsed.what is What.STOP,
+        )
         last = self._in_turn() if block is None and self.protocol.implicit and stops else None
         if last is not None and last.call is not None and self._may_close(last):  # it only lacks its stop
             return last
         if block is None and self.protocol.implicit and (has_text or stops):
-            block = Block(None, self.protocol.get(one.parsed, INDEX), -1)
+            block = Block(None, self.protocol.get(waiting.parsed, INDEX), -1)
             block.sent = Sent.OPEN
             message.by_index[index] = block
             self._starts.find_place(block)
-        elif block is None and one.event.content.text and message.head is not None:
-            block = self._starts.of_text(one)
+        elif block is None and waiting.event.content.text and message.head is not None:
+            block = self._starts.of_text(waiting)
         return block
 
-    def _again_left_out(self, block: Block, one: Waiting) -> None:
+    def _again_left_out(self, block: Block, waiting: Waiting) -> None:
         """More of a call that looked like a duplicate: if it is another call, all of it is sent."""
-        if self._client.text_of(one) is not None:
-            self._client.text_of_left_out(block, one)
+        if self._client.text_of(waiting) is not None:
+            self._client.text_of_left_out(block, waiting)
             return
-        block.left_out.append(one)
-        if one.parsed.what is What.DELTA and not self._starts.is_double(block):
+        block.left_out.append(waiting)
+        if waiting.parsed.what is What.DELTA and not self._starts.is_double(block):
             message = self.message
             message.started -= 1
             self._queue(block, *block.left_out)
@@ -240,30 +243,30 @@ class BlockOrder:
             else:
                 block.left_out.append(each)
 
-    def _undecided(self, block: Block, one: Waiting) -> bool:
+    def _undecided(self, block: Block, waiting: Waiting) -> bool:
         """Whether a later event may change what to send for this one."""
         call = block.call
-        if call is None or one.parsed is UNREAD:
+        if call is None or waiting.parsed is UNREAD:
             return False
-        if one.parsed.what is What.STOP and block.sent is Sent.OPEN and call.incomplete and len(block.waiting) == 1:
+        if waiting.parsed.what is What.STOP and block.sent is Sent.OPEN and call.incomplete and len(block.waiting) == 1:
             return self._stream.on(CUT_OFF_CALL) and not self.message.over
         if block.settled:
             return False
         if block.sent is Sent.NOTHING:
             return self._who_is_open(block)
-        if one.parsed.what is not What.DELTA:
+        if waiting.parsed.what is not What.DELTA:
             return False
-        if (one.guessed and not call.sure and self._client.repairs_index(one)) or (
-            block.meaning.suspect is not None and one.size == call.arguments.size
+        if (waiting.guessed and not call.sure and self._client.repairs_index(waiting)) or (
+            block.meaning.suspect is not None and waiting.size == call.arguments.size
         ):
             return True
         if block.meaning.newest is not None and self._stream.on(SNAPSHOT_ARGUMENTS):
             return True
-        return self.protocol.get(one.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
+        return self.protocol.get(waiting.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
-    def _has_other_index(self, block: Block, one: Waiting) -> bool:
+    def _has_other_index(self, block: Block, waiting: Waiting) -> bool:
         """Whether an event has another index than its block."""
-        received = self.protocol.get(one.parsed, INDEX)
+        received = self.protocol.get(waiting.parsed, INDEX)
         return number_of(received) != block.number or (block.number is None and received != block.index)
 
     def _who_is_open(self, block: Block) -> bool:
@@ -332,5 +335,5 @@ def _squeezed(call: OpenCall) -> str:
     return _SPACE.sub("", call.arguments.text())
 
 
-def _has_text(one: Waiting) -> bool:
-    return bool(one.event.content.text or one.event.content.thought)
+def _has_text(waiting: Waiting) -> bool:
+    return bool(waiting.event.content.text or waiting.event.content.thought)

@@ -103,8 +103,8 @@ class Found:
         """The id of the response, where the event names it."""
         if not isinstance(self.payload, dict):
             return ABSENT
-        said = self._inner or self.payload
-        return said.get("id") or said.get("responseId") or ABSENT
+        payload = self._inner or self.payload
+        return payload.get("id") or payload.get("responseId") or ABSENT
 
     @property
     def starts(self) -> bool:
@@ -114,14 +114,14 @@ class Found:
     @property
     def has_parts(self) -> bool:
         """Whether it has more of a response than numbers about it."""
-        said = self.payload.values() if isinstance(self.payload, dict) else ()
-        return bool(self._inner) or any(isinstance(each, list) and each for each in said)
+        values = self.payload.values() if isinstance(self.payload, dict) else ()
+        return bool(self._inner) or any(isinstance(each, list) and each for each in values)
 
     @property
     def _inner(self) -> dict[str, Json]:
         """The response as an object of its own, where the event has it."""
-        said = self.payload if isinstance(self.payload, dict) else {}
-        return next((each for key in ("message", "response") if isinstance(each := said.get(key), dict)), {})
+        payload = self.payload if isinstance(self.payload, dict) else {}
+        return next((each for key in ("message", "response") if isinstance(each := payload.get(key), dict)), {})
 
 
 @dataclass(slots=True)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.identity import LATE_NAME
 from toolstream_core.model import Phase
+from toolstream_core.protocols.chat.repair.difference import lack
 from toolstream_core.protocols.chat.repair.entries import read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS
-from toolstream_core.repair.difference import lack
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
+    from toolstream_core.protocols.chat.repair.client import Client
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
     from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
-    from toolstream_core.repair.client import Client
-    from toolstream_core.repair.client_call import ClientCall
     from toolstream_core.wire.frame import Frame
 
 
@@ -135,11 +135,11 @@ class Closing:
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
         return lacking and self._on(MISSING_FINISH)
 
-    def _released(self, one: ClientCall, choice: int, number: int, *, over: bool, made: bool = False) -> list[Json]:
+    def _released(self, state: ClientCall, choice: int, number: int, *, over: bool, made: bool = False) -> list[Json]:
         """The withheld entries of a call, if the policy allows it; parameters as for `EntryWriter.released`."""
-        if not one.held or self._client.withholding(one, over=over):
+        if not state.held or self._client.withholding(state, over=over):
             return []
-        return self._writer.released(one, choice, number, over=over, made=made)
+        return self._writer.released(state, choice, number, over=over, made=made)
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""
@@ -209,11 +209,11 @@ class Closing:
         complete = bool(calls) and all(one.intended.is_complete_without_end and not one.text.diverged for one in calls)
         return complete and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
-    def _is_over(self, one: ClientCall) -> bool:
+    def _is_over(self, state: ClientCall) -> bool:
         """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
-        if one.intended.silent:
-            return one.intended.nothing or one.intended.tool in self._client.context.parameterless
-        return bool(one.intended.call.name) and one.intended.is_complete_object
+        if state.intended.silent:
+            return state.intended.nothing or state.intended.tool in self._client.context.parameterless
+        return bool(state.intended.call.name) and state.intended.is_complete_object
 
     def _cuts(self) -> bool:
         """Whether a call lacks a part, and no finish reason came."""

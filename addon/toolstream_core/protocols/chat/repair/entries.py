@@ -48,9 +48,9 @@ def read_entries(choice: Json) -> list[ReceivedEntry]:
     return [read_entry(entry) for entry in entries_of(json_access.get(choice, "delta"))]
 
 
-def written(one: ReceivedEntry, fields: Fields) -> dict[str, Json]:
+def written(call_entry: ReceivedEntry, fields: Fields) -> dict[str, Json]:
     """The entry with these fields: keys in the order in which they came, then new ones."""
-    raw = one.raw if isinstance(one.raw, dict) else {}
+    raw = call_entry.raw if isinstance(call_entry.raw, dict) else {}
     inner = raw.get("function")
     inner = inner if isinstance(inner, dict) else {}
     function = dict(_in_order(inner, fields, _OF_FUNCTION))

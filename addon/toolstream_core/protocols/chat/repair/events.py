@@ -21,11 +21,11 @@ from toolstream_core.protocols.chat.edit import (
     without_ending,
 )
 from toolstream_core.protocols.chat.repair.closing import Closing
+from toolstream_core.protocols.chat.repair.difference import has_all, lack
 from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
 from toolstream_core.protocols.chat.repair.stream import Stream
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
-from toolstream_core.repair.difference import has_all, lack
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, Position, at_once
 from toolstream_core.wire import json_access
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.protocols.chat.repair.client import Client
+    from toolstream_core.protocols.chat.repair.client_call import Turn
     from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
-    from toolstream_core.repair.client import Client
-    from toolstream_core.repair.client_call import Turn
     from toolstream_core.wire.frame import Frame
 
 
@@ -46,13 +46,13 @@ _STREAMED: Final = frozenset(
 
 
 def unstreamed(
-    raw: dict[str, Json], said: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
+    raw: dict[str, Json], touched: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
 ) -> list[Frame] | None:
     """The events with these calls; `None` where the message is forwarded unchanged."""
     entries = [read_entry(entry) for entry in _message_entries(raw)]
     out: list[Frame] = []
     moved = False
-    for at, part in enumerate(said):
+    for at, part in enumerate(touched):
         one, choice = part.one, part.fragment.choice
         one.received = part.upto
         if (one.is_open or one.held) and not one.in_message:

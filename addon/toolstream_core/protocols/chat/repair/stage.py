@@ -6,9 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
+from toolstream_core.protocols.chat.repair.client import Client
 from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
-from toolstream_core.repair.client import Client
 from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
@@ -168,9 +168,9 @@ class ChatRepair(Repairer):
         self._queue.sent()
         return out
 
-    def _frames(self, one: Waiting, following: Waiting | None) -> list[Frame]:
+    def _frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The frames to send for an event that no longer waits."""
-        frames, frame = self._events.frames(one, following), one.event.frame
+        frames, frame = self._events.frames(waiting, following), waiting.event.frame
         if len(frames) != 1 or frames[0] is not frame:
             self.audit(frame.number, [frame], frames)
         return frames

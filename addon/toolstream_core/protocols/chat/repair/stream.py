@@ -14,7 +14,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
-    from toolstream_core.repair.client import Client
+    from toolstream_core.protocols.chat.repair.client import Client
     from toolstream_core.wire.frame import Frame
 
 _SIGNATURE: Final = b'"thought_signature"'

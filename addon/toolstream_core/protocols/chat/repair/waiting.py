@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Event, Fragment
-    from toolstream_core.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
 
 
 class Touched(NamedTuple):

@@ -13,10 +13,10 @@ from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJ
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair import naming
+from toolstream_core.protocols.chat.repair.client_call import Held
+from toolstream_core.protocols.chat.repair.difference import Lack, lack
 from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, joined, read_entries, read_entry, written
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.client_call import Held
-from toolstream_core.repair.difference import Lack, lack
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
+    from toolstream_core.protocols.chat.repair.client import Client
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall, Turn
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
     from toolstream_core.protocols.chat.repair.waiting import Touched
-    from toolstream_core.repair.client import Client
-    from toolstream_core.repair.client_call import ClientCall, Turn
     from toolstream_core.repair.fields import Fields
 
 
@@ -162,33 +162,41 @@ class EntryWriter:
         return None
 
     def _unless_held(
-        self, one: ClientCall, choice: int, fragment: str, entry: ReceivedEntry, number: int, *, upto: int, over: bool
+        self,
+        state: ClientCall,
+        choice: int,
+        fragment: str,
+        entry: ReceivedEntry,
+        number: int,
+        *,
+        upto: int,
+        over: bool,
     ) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
-        one.received = upto
-        if not one.is_open and self._is_double(one, number):
-            one.held = []
-            return Sent(None, one, changed=True)
-        names = self._client.withholding(one, over=over)
-        if not (names or one.held):
-            return self._entry(one, choice, fragment, entry, number, upto=upto, over=over)
-        one.held = _with(one.held, Held(entry.raw, fragment, upto))
+        state.received = upto
+        if not state.is_open and self._is_double(state, number):
+            state.held = []
+            return Sent(None, state, changed=True)
+        names = self._client.withholding(state, over=over)
+        if not (names or state.held):
+            return self._entry(state, choice, fragment, entry, number, upto=upto, over=over)
+        state.held = _with(state.held, Held(entry.raw, fragment, upto))
         if names:
             self._client.reporter.shape(names)
-            one.held_for = names
-            self._client.turn_of(one).withheld(one, keeps_place=not self._client.policy.leaves_out)
-            return Sent(None, one, changed=True)
-        *apart, last = self.released(one, choice, number, over=over) or [None]
-        return Sent(last, one, changed=True, apart=apart)
+            state.held_for = names
+            self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.leaves_out)
+            return Sent(None, state, changed=True)
+        *apart, last = self.released(state, choice, number, over=over) or [None]
+        return Sent(last, state, changed=True, apart=apart)
 
-    def released(self, one: ClientCall, choice: int, number: int, *, over: bool, made: bool = True) -> list[Json]:
+    def released(self, state: ClientCall, choice: int, number: int, *, over: bool, made: bool = True) -> list[Json]:
         """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
-        held, one.held = one.held, []
-        self._client.reporter.shape(one.held_for)
+        held, state.held = state.held, []
+        self._client.reporter.shape(state.held_for)
         out: list[Json] = []
         for at, (raw, arguments, upto) in enumerate(held, 1):
             is_last = over and at == len(held)
-            sent = self._entry(one, choice, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
+            sent = self._entry(state, choice, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
             if sent.entry is not None:
                 both = _as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
@@ -196,7 +204,7 @@ class EntryWriter:
 
     def _entry(
         self,
-        one: ClientCall,
+        state: ClientCall,
         choice: int,
         fragment: str,
         entry: ReceivedEntry,
@@ -210,80 +218,82 @@ class EntryWriter:
 
         `made`: whether a call without arguments gets `{}` if nothing more of it comes.
         """
-        opens, one.received = not one.is_open, upto
-        if opens and (gone := self._unopened(one, entry, number)) is not None:
+        opens, state.received = not state.is_open, upto
+        if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
-        more = self._lack(one, choice, fragment, number, upto=None if over else upto, made=over and made)
+        more = self._lack(state, choice, fragment, number, upto=None if over else upto, made=over and made)
         if (
-            (one.text.diverged or more.stands)
+            (state.text.diverged or more.stands)
             and not opens
-            and entry.fields.get("index", ABSENT) != one.header["index"]
+            and entry.fields.get("index", ABSENT) != state.header["index"]
         ):
-            one.text.diverged = True
-            return Sent(entry.raw, one, changed=False, stays=True)
-        fields = self._fields(Written(one, self.turn(choice), opens, more, entry.fields), choice, number)
+            state.text.diverged = True
+            return Sent(entry.raw, state, changed=False, stays=True)
+        fields = self._fields(Written(state, self.turn(choice), opens, more, entry.fields), choice, number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
-            return Sent(entry.raw, one, changed=False)
+            return Sent(entry.raw, state, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
-            return Sent(written(entry, fields), one, changed=True)
-        return Sent(None, one, changed=True)
+            return Sent(written(entry, fields), state, changed=True)
+        return Sent(None, state, changed=True)
 
-    def _unopened(self, one: ClientCall, entry: ReceivedEntry, number: int) -> Sent | None:
+    def _unopened(self, state: ClientCall, entry: ReceivedEntry, number: int) -> Sent | None:
         """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
-        if self._is_double(one, number):
-            return Sent(None, one, changed=True)
-        if not one.intended.nothing:
+        if self._is_double(state, number):
+            return Sent(None, state, changed=True)
+        if not state.intended.nothing:
             return None
         if self._report(MISSING_ID, number, "an entry has neither a name nor arguments") and not entry.extra:
-            return Sent(None, one, changed=True)
-        return Sent(entry.raw, one, changed=False)
+            return Sent(None, state, changed=True)
+        return Sent(entry.raw, state, changed=False)
 
-    def _is_double(self, one: ClientCall, number: int) -> bool:
+    def _is_double(self, state: ClientCall, number: int) -> bool:
         """Whether a call repeats an earlier one, and is left out for that."""
         message = "the call repeats an earlier one"
-        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, message, one.intended.call):
-            one.defect = DOUBLED_CALL
+        if self._client.doubles(state) and self._report(DOUBLED_CALL, number, message, state.intended.call):
+            state.defect = DOUBLED_CALL
             return True
         return False
 
-    def _lack(self, one: ClientCall, choice: int, fragment: str, number: int, *, upto: int | None, made: bool) -> Lack:
+    def _lack(
+        self, state: ClientCall, choice: int, fragment: str, number: int, *, upto: int | None, made: bool
+    ) -> Lack:
         """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
-        more = lack(one, fragment, upto=upto, over=upto is None)
-        one.defect = more.defect or one.defect
+        more = lack(state, fragment, upto=upto, over=upto is None)
+        state.defect = more.defect or state.defect
         if more.contradicts or more.stands:
-            self._names(one, more)
-        one.text.diverged = one.text.diverged or more.contradicts
-        if made and not (one.text.diverged or more.text or one.text.text.strip()):
-            return self.empty(one, choice, number) or more
+            self._names(state, more)
+        state.text.diverged = state.text.diverged or more.contradicts
+        if made and not (state.text.diverged or more.text or state.text.text.strip()):
+            return self.empty(state, choice, number) or more
         return more
 
-    def _names(self, one: ClientCall, more: Lack) -> None:
+    def _names(self, state: ClientCall, more: Lack) -> None:
         """Report why a call's arguments are forwarded unchanged."""
         if more.defect is not None:
-            self._report(more.defect, self._stream.arrived, more.defect.meaning, one.intended.call)
+            self._report(more.defect, self._stream.arrived, more.defect.meaning, state.intended.call)
 
-    def intended_fields(self, one: ClientCall, turn: Turn, more: Lack) -> Fields:
+    def intended_fields(self, state: ClientCall, turn: Turn, more: Lack) -> Fields:
         """The fields of an added entry."""
-        if one.is_open:
-            one.got(more.text, as_received=more.as_received)
-            return {"index": one.place, "arguments": more.text}
-        identity = self._identity(one, turn)
+        if state.is_open:
+            state.got(more.text, as_received=more.as_received)
+            return {"index": state.place, "arguments": more.text}
+        identity = self._identity(state, turn)
         if self._client.policy.even_ids:
             identity = self._even(identity)
-        given, one.place = one.intended.call.id, turn.place_of(one)
-        turn.placed(one.place)
-        one.is_open = True
-        one.header, one.id, one.name = {"index": ABSENT}, identity, one.intended.tool
+        given, state.place = state.intended.call.id, turn.place_of(state)
+        turn.placed(state.place)
+        state.is_open = True
+        state.header, state.id, state.name = {"index": ABSENT}, identity, state.intended.tool
         turn.ids.update({identity, given} - {""})
         if given and identity != given:
-            self._ids.stands_for(identity, given, one.name)
-        one.got(more.text, as_received=more.as_received)
-        named = {"name": one.name} if one.name else {}
-        return {"index": one.place, "id": identity, "type": "function", **named, "arguments": more.text}
+            self._ids.stands_for(identity, given, state.name)
+        state.got(more.text, as_received=more.as_received)
+        named = {"name": state.name} if state.name else {}
+        return {"index": state.place, "id": identity, "type": "function", **named, "arguments": more.text}
 
-    def empty(self, one: ClientCall, choice: int, number: int) -> Lack | None:
+    def empty(self, state: ClientCall, choice: int, number: int) -> Lack | None:
         """The `{}` that did not come."""
-        meaning = one.intended
+        meaning = state.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
         if self.turn(choice).has_incomplete or any(map(is_cut, self._finishes.of(choice).received)):
@@ -292,7 +302,7 @@ class EntryWriter:
         if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):
             return None
         if not meaning.may_be_empty:
-            self._lost.append((one, number))
+            self._lost.append((state, number))
             return None
         if not meaning.call.arguments.empty:
             self._report(NULL_ARGUMENTS, number, "the arguments are null", meaning.call)
@@ -351,9 +361,9 @@ class EntryWriter:
             intended["arguments"] = more.text
         return intended
 
-    def _repairs(self, at: Written, place: naming.EntryContext, number: int, one: Deviation) -> bool:
+    def _repairs(self, at: Written, place: naming.EntryContext, number: int, deviation: Deviation) -> bool:
         """Report how a field differs; whether it is to be repaired."""
-        field, was, should = one
+        field, was, should = deviation
         call, named, more = at.one.intended.call, naming.BY_FIELD[field](was, should, place), at.more
         if field == "index" and at.opens and self._leaves_out(at):
             self._client.reporter.shape(WHOLE_CALLS.names)
@@ -406,9 +416,9 @@ class EntryWriter:
         if late and call.id not in at.turn.ids:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
 
-    def _identity(self, one: ClientCall, turn: Turn) -> str:
-        given = one.intended.call.id
-        if not given or (given in turn.ids and not self._client.doubles(one)):
+    def _identity(self, state: ClientCall, turn: Turn) -> str:
+        given = state.intended.call.id
+        if not given or (given in turn.ids and not self._client.doubles(state)):
             return self._ids.make("call_")
         return given
 

@@ -212,58 +212,58 @@ class IntendedCalls:
 
     # -- identity
 
-    def earlier(self, one: IntendedCall) -> list[IntendedCall]:
+    def earlier(self, intended: IntendedCall) -> list[IntendedCall]:
         """Earlier calls with its id, which it may repeat."""
-        call = one.call
+        call = intended.call
         if not call.id or call.kind is not Kind.FUNCTION:
             return []
         same = self._by_id.get(call.id, ())[-64:]
-        return [other for other in same if other.rank < one.rank and call.name in ("", other.call.name)]
+        return [other for other in same if other.rank < intended.rank and call.name in ("", other.call.name)]
 
-    def is_duplicate(self, one: IntendedCall) -> bool | None:
+    def is_duplicate(self, intended: IntendedCall) -> bool | None:
         """Whether it only repeats an earlier call; `None` while that is unknown."""
-        earlier = self.earlier(one)
+        earlier = self.earlier(intended)
         if not earlier:
             return False
-        if self.is_complete(one) and any(self.is_complete(other) and _alike(one, other) for other in earlier):
+        if self.is_complete(intended) and any(self.is_complete(other) and _alike(intended, other) for other in earlier):
             return True
-        return False if one.call.closed and all(other.call.closed for other in earlier) else None
+        return False if intended.call.closed and all(other.call.closed for other in earlier) else None
 
-    def is_complete(self, one: IntendedCall) -> bool:
+    def is_complete(self, intended: IntendedCall) -> bool:
         """Whether the call is complete as received."""
-        return one.call.is_complete(may_be_empty=self._context.may_be_empty(one.call.name))
+        return intended.call.is_complete(may_be_empty=self._context.may_be_empty(intended.call.name))
 
-    def is_complete_without_event(self, one: IntendedCall) -> bool:
+    def is_complete_without_event(self, intended: IntendedCall) -> bool:
         """Whether its arguments are an object and not a placeholder, although no event completed them."""
-        follows_placeholder = one.meaning.begin > 0 and one.meaning.source.is_complete
-        if one.meaning.stale or not (follows_placeholder or one.call.is_complete()):
+        follows_placeholder = intended.meaning.begin > 0 and intended.meaning.source.is_complete
+        if intended.meaning.stale or not (follows_placeholder or intended.call.is_complete()):
             return False
-        value = parse(self.reading(one, over=True).text.encode("utf-8", "replace"))
-        return isinstance(value, dict) and (bool(value) or one.call.name in self._context.parameterless)
+        value = parse(self.reading(intended, over=True).text.encode("utf-8", "replace"))
+        return isinstance(value, dict) and (bool(value) or intended.call.name in self._context.parameterless)
 
     # -- arguments
 
-    def text_waits(self, one: IntendedCall) -> bool:
+    def text_waits(self, intended: IntendedCall) -> bool:
         """Whether the last delta may be a placeholder, or repeat all arguments so far."""
-        if one.meaning.suspect is not None:
+        if intended.meaning.suspect is not None:
             return True
-        return one.call.name not in self._context.parameterless and one.meaning.may_be_placeholder
+        return intended.call.name not in self._context.parameterless and intended.meaning.may_be_placeholder
 
-    def reading(self, one: IntendedCall, *, over: bool) -> Reading:
+    def reading(self, intended: IntendedCall, *, over: bool) -> Reading:
         """The arguments as far as they are certain; `over`: the provider sends no more of them."""
-        call = one.call
+        call = intended.call
         if call.start_input is not None and not over:
             return Reading("")
-        return one.reading(over=over)
+        return intended.reading(over=over)
 
-    def ends_in_part(self, one: IntendedCall) -> bool:
+    def ends_in_part(self, intended: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""
-        call = one.call
+        call = intended.call
         return not call.cut and (
-            not self.is_complete(one) or (call.arguments.empty and not is_json(call.arguments.text()))
+            not self.is_complete(intended) or (call.arguments.empty and not is_json(call.arguments.text()))
         )
 
 
-def _alike(one: IntendedCall, other: IntendedCall) -> bool:
-    mine, theirs = one.call.arguments, other.call.arguments
+def _alike(intended: IntendedCall, other: IntendedCall) -> bool:
+    mine, theirs = intended.call.arguments, other.call.arguments
     return mine.meaning == theirs.meaning

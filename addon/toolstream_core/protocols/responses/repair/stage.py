@@ -61,7 +61,7 @@ _FEW: Final = 64
 """The most events that wait for the meaning of a call's arguments."""
 
 
-class One(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """An event, and its call."""
 
     event: Event
@@ -81,7 +81,7 @@ class ResponsesRepair(Repairer):
         self._items = items = Difference(stream)
         self._custom = CustomTools(stream, items)
         self._response = ResponseDifference(stream, items, self._custom)
-        self._waiting: Queue[One] = Queue(lambda one: one.event.frame)
+        self._waiting: Queue[ReceivedEvent] = Queue(lambda one: one.event.frame)
         self._passes = False
         """Whether everything is forwarded: another response started, or this one started on another connection."""
         self._renames = False
@@ -90,7 +90,7 @@ class ResponsesRepair(Repairer):
         """Whether no event may wait any longer."""
         self._latest: IntendedCall | None = None
         """The call of the last event that has one."""
-        self._cut: One | None = None
+        self._cut: ReceivedEvent | None = None
         """The last event, if the end of the body truncated it."""
 
     # -- arriving events
@@ -110,7 +110,7 @@ class ResponsesRepair(Repairer):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, stream = event.frame, self._stream
         if frame.trailing and tail_of(frame) is not Tail.NONE:
-            self._cut = One(event, resolved, None)
+            self._cut = ReceivedEvent(event, resolved, None)
             return []
         if self._passes and stream.shapes_nothing:
             return [frame]
@@ -120,7 +120,7 @@ class ResponsesRepair(Repairer):
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
         self.has_gap = self.has_gap or (not event_type(frame).startswith("response.") and is_unread(event))
-        one, content = One(event, resolved, received), event.content
+        one, content = ReceivedEvent(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
@@ -190,8 +190,8 @@ class ResponsesRepair(Repairer):
 
     # -- waiting events
 
-    def _waits(self, one: One, *, followed: bool) -> bool:
-        received = one.received
+    def _waits(self, received_event: ReceivedEvent, *, followed: bool) -> bool:
+        received = received_event.received
         if self._flush or self._passes or received is None or received.passes:
             return False
         intended, stream = received.intended, self._stream
@@ -247,51 +247,51 @@ class ResponsesRepair(Repairer):
         self._flush = False
         return sent
 
-    def _gone(self, one: One) -> list[Frame]:
+    def _gone(self, received_event: ReceivedEvent) -> list[Frame]:
         """The frames to send for one event."""
         stream = self._stream
-        stream.frames, stream.number = [], one.event.frame.number
-        self._say(one)
+        stream.frames, stream.number = [], received_event.event.frame.number
+        self._say(received_event)
         return stream.frames
 
-    def _say(self, one: One) -> None:
-        stream, frame, payload = self._stream, one.event.frame, one.event.frame.json
+    def _say(self, received_event: ReceivedEvent) -> None:
+        stream, frame, payload = self._stream, received_event.event.frame, received_event.event.frame.json
         if frame.data is None or not isinstance(payload, dict):
-            self._note_error(one.event)
-            self._send(one, None)
+            self._note_error(received_event.event)
+            self._send(received_event, None)
             return
         kind, begun = event_type(frame), self._response.begun
         if not (begun or self._passes) and is_resumed(stream.context.exchange.path, payload, kind):
             self._pass_on()
         if self._passes:
-            self._pass(one, payload)
+            self._pass(received_event, payload)
             return
-        self._note_error(one.event)
+        self._note_error(received_event.event)
         if not begun:
             self._response.begin(payload, kind)
         stream.judge_number(payload, kind)
-        if one.received is not None and not stream.client.ended:
-            self._of_call(one.received)
-        elif (changed := self._of_response(payload, kind, one)) is not None:
-            self._send(one, changed)
+        if received_event.received is not None and not stream.client.ended:
+            self._of_call(received_event.received)
+        elif (changed := self._of_response(payload, kind, received_event)) is not None:
+            self._send(received_event, changed)
 
-    def _pass(self, one: One, payload: Payload) -> None:
+    def _pass(self, received_event: ReceivedEvent, payload: Payload) -> None:
         """Send an event that is not judged."""
-        if one.event.content.finishes:
-            over = turn_over(one.event.content)
-            payload, _ = self._response.without_left_out(payload, one.resolved, over=over)
-        self._send(one, None if self._stream.shapes_nothing else payload)
+        if received_event.event.content.finishes:
+            over = turn_over(received_event.event.content)
+            payload, _ = self._response.without_left_out(payload, received_event.resolved, over=over)
+        self._send(received_event, None if self._stream.shapes_nothing else payload)
 
-    def _send(self, one: One, payload: Payload | None) -> None:
+    def _send(self, received_event: ReceivedEvent, payload: Payload | None) -> None:
         """Send an event without a function call, or of a call that is not judged."""
-        content = one.event.content
+        content = received_event.event.content
         ends = bool(content.finishes or content.end or content.error)
         if ends:
             self._stream.end_turn(over=turn_over(content))
-        call = one.resolved[0].call if len(one.resolved) == 1 and not ends else None
-        self._stream.send(one.event.frame, payload, call)
+        call = received_event.resolved[0].call if len(received_event.resolved) == 1 and not ends else None
+        self._stream.send(received_event.event.frame, payload, call)
 
-    def _of_response(self, payload: Payload, kind: str, one: One) -> Payload | None:
+    def _of_response(self, payload: Payload, kind: str, received_event: ReceivedEvent) -> Payload | None:
         """An event without a function call, as it is sent; `None` if it is withheld."""
         stream = self._stream
         if kind == CREATED:
@@ -300,7 +300,9 @@ class ResponsesRepair(Repairer):
                 self._pass_on()
             return changed
         if kind in TERMINAL or kind == REALTIME_DONE:
-            return self._response.over(payload, kind, one.resolved, by_itself=turn_over(one.event.content))
+            return self._response.over(
+                payload, kind, received_event.resolved, by_itself=turn_over(received_event.event.content)
+            )
         if kind in (ADDED, CLOSED) and not stream.client.ended:
             stream.client.take_other(payload, closes=kind == CLOSED)
         return payload

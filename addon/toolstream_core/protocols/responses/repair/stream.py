@@ -170,16 +170,16 @@ class Stream:
         has = intended and intended.has
         return {"call_id": (has and has.call_id) or call.id, "name": (has and has.name) or call.name}
 
-    def _write(self, one: Outgoing) -> None:
-        if one.frame is not None:
-            self._rewrite(one.frame, one.payload)
+    def _write(self, outgoing: Outgoing) -> None:
+        if outgoing.frame is not None:
+            self._rewrite(outgoing.frame, outgoing.payload)
             return
-        payload = one.payload
+        payload = outgoing.payload
         if self.client.number is not None and payload is not None:
             self.client.renumbers = True
             self.client.number += 1
             payload = {**payload, "sequence_number": self.client.number}
-        self.frames.append(self.context.writer.make(payload, one.number, one.name))
+        self.frames.append(self.context.writer.make(payload, outgoing.number, outgoing.name))
 
     def _rewrite(self, frame: Frame, payload: Payload | None) -> None:
         payload = None if payload is None else self._counted(payload)

@@ -46,57 +46,57 @@ if TYPE_CHECKING:
 type Namer = Callable[[Deviation, str, IntendedCall, Client], Defect | None]
 
 
-def of_field(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+def of_field(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     """The defect of a field that deviates; `None` if the deviation is not one that is known."""
-    return _FIELDS[one.field](one, kind, intended, client)
+    return _FIELDS[deviation.field](deviation, kind, intended, client)
 
 
-def _index(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
-    if not isinstance(json_access.integer(one.received), int):
+def _index(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+    if not isinstance(json_access.integer(deviation.received), int):
         return MISSING_INDEX
     if intended.has is not None and (why := intended.has.why.get("output_index")):
         return why
     if intended.is_split:
         return ITEM_PER_FRAGMENT
-    anothers = isinstance(one.received, int) and one.received in client.taken
+    anothers = isinstance(deviation.received, int) and deviation.received in client.taken
     return REUSED_INDEX if kind == CLOSED and anothers else None
 
 
-def _item_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
-    del one, client, kind
+def _item_id(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+    del deviation, client, kind
     return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
 
 
-def _call_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+def _call_id(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del client
     given = intended.call.id
     if kind == ADDED:
-        return DUPLICATE_ID if isinstance(one.received, str) and nonblank(one.received) else MISSING_ID
-    if one.received == given and intended.has is not None:
+        return DUPLICATE_ID if isinstance(deviation.received, str) and nonblank(deviation.received) else MISSING_ID
+    if deviation.received == given and intended.has is not None:
         return intended.has.why.get("call_id")
-    blank = not (isinstance(one.received, str) and nonblank(one.received))
+    blank = not (isinstance(deviation.received, str) and nonblank(deviation.received))
     return MISSING_ID if blank and not nonblank(given) else CHANGING_CALL_ID
 
 
-def _name(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+def _name(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del client
-    if not (isinstance(one.received, str) and nonblank(one.received)):
+    if not (isinstance(deviation.received, str) and nonblank(deviation.received)):
         return LATE_NAME if kind == ADDED else EMPTY_NAME
-    return DECORATED_NAME if one.received == intended.call.name else None
+    return DECORATED_NAME if deviation.received == intended.call.name else None
 
 
-def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+def _delta(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del kind, client
-    if not isinstance(one.received, str):
+    if not isinstance(deviation.received, str):
         return OBJECT_ARGUMENTS
     prefilled = intended.has.why.get("arguments") if intended.has is not None else None
     return intended.defect or prefilled
 
 
-def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+def _arguments(deviation: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     """In an event with the complete arguments."""
     del client
-    received, text = one.received, one.intended
+    received, text = deviation.received, deviation.intended
     assert isinstance(text, str)
     if kind == ADDED:
         return PREFILLED_ARGUMENTS if received not in ("", None, ABSENT) and isinstance(received, str | dict) else None
@@ -191,12 +191,12 @@ class ItemWriter:
             received.payload, wanted, lambda one: self.repairs_field(one, received.kind, received.intended), paths
         )
 
-    def repairs_field(self, one: Deviation, kind: str, intended: IntendedCall) -> bool:
-        if one.field == "arguments" and kind != ADDED and _has_same_arguments(one, intended):
+    def repairs_field(self, deviation: Deviation, kind: str, intended: IntendedCall) -> bool:
+        if deviation.field == "arguments" and kind != ADDED and _has_same_arguments(deviation, intended):
             return False
-        defect = of_field(one, kind, intended, self._stream.client)
+        defect = of_field(deviation, kind, intended, self._stream.client)
         repairs = defect is not None and self.repairs(defect, intended)
-        if repairs and one.field == "call_id":
+        if repairs and deviation.field == "call_id":
             self._note_own_id(intended)
         return repairs
 
@@ -225,10 +225,10 @@ class ItemWriter:
         return {**payload, "output_index": client.instead_of(place)}
 
 
-def _has_same_arguments(one: Deviation, intended: IntendedCall) -> bool:
+def _has_same_arguments(deviation: Deviation, intended: IntendedCall) -> bool:
     """Whether the arguments of an event equal the intended ones as JSON."""
-    if not isinstance(one.received, str):
+    if not isinstance(deviation.received, str):
         return False
-    return same_arguments(one.received, str(one.intended)) or (
-        not one.received.strip() and intended.call.arguments.empty
+    return same_arguments(deviation.received, str(deviation.intended)) or (
+        not deviation.received.strip() and intended.call.arguments.empty
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.repair.client_call import Turn, same
-from toolstream_core.repair.difference import has_all, lack
-from toolstream_core.repair.intended import IntendedCall
+from toolstream_core.protocols.chat.repair.client_call import Turn, same
+from toolstream_core.protocols.chat.repair.difference import has_all, lack
+from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.shapes import NO_SHAPE, is_complete
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.reporter import Reporter
@@ -35,9 +35,9 @@ class Client:
         """The calls of a choice."""
         return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
-    def turn_of(self, one: ClientCall) -> Turn:
+    def turn_of(self, state: ClientCall) -> Turn:
         """The calls of a call's choice."""
-        return self.turns.get(one.intended.call.choice) or self.turns[0]
+        return self.turns.get(state.intended.call.choice) or self.turns[0]
 
     def find(self, call: OpenCall) -> ClientCall | None:
         """A call that has opened."""
@@ -50,21 +50,21 @@ class Client:
             one = self._by_call[id(call)] = self.turn(choice).add(IntendedCall(call, self.context, self.reporter.on))
         return one
 
-    def doubles(self, one: ClientCall) -> bool:
+    def doubles(self, state: ClientCall) -> bool:
         """Whether a call only repeats an earlier one."""
-        earlier = self.turn_of(one).earlier(one)
-        return earlier is not None and same(one, earlier)
+        earlier = self.turn_of(state).earlier(state)
+        return earlier is not None and same(state, earlier)
 
-    def waits(self, one: ClientCall) -> bool:
+    def waits(self, state: ClientCall) -> bool:
         """Whether what a call is may still change."""
-        if one.intended.waits_for_text or one.intended.is_guessed:
+        if state.intended.waits_for_text or state.intended.is_guessed:
             return True
-        if one.is_open:
+        if state.is_open:
             return False
-        if one.intended.waits_for_identity:
+        if state.intended.waits_for_identity:
             return True
-        complete = one.intended.settled or one.intended.call.arguments.is_complete
-        return not complete and self._may_be_doubled and self.turn_of(one).earlier(one) is not None
+        complete = state.intended.settled or state.intended.call.arguments.is_complete
+        return not complete and self._may_be_doubled and self.turn_of(state).earlier(state) is not None
 
     @property
     def held(self) -> list[ClientCall]:
@@ -73,36 +73,38 @@ class Client:
             return []
         return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
-    def withholding(self, one: ClientCall, *, over: bool) -> tuple[str, ...]:
+    def withholding(self, state: ClientCall, *, over: bool) -> tuple[str, ...]:
         """The shapes for which nothing of a call may be sent now; `over`: the provider sends no more of it."""
         parts = [part for part in self.policy.parts if part.holds] if self._holds else ()
-        return tuple(name for part in parts if not self._may_send(part, one, over=over) for name in part.names)
+        return tuple(name for part in parts if not self._may_send(part, state, over=over) for name in part.names)
 
-    def _may_send(self, part: Policy, one: ClientCall, *, over: bool) -> bool:
+    def _may_send(self, part: Policy, state: ClientCall, *, over: bool) -> bool:
         """Whether anything of a call may be sent now to a client with one need."""
         if part.leaves_out:
-            return self._may_send_complete(one, over=over)
+            return self._may_send_complete(state, over=over)
         if part.in_turn:
-            return over or all(map(_is_sent, self.turn_of(one).calls[: one.order]))
-        return over or one.is_open or one.text.diverged or bool(lack(one, "", upto=one.received).text)
+            return over or all(map(_is_sent, self.turn_of(state).calls[: state.order]))
+        return over or state.is_open or state.text.diverged or bool(lack(state, "", upto=state.received).text)
 
-    def _may_send_complete(self, one: ClientCall, *, over: bool) -> bool:
+    def _may_send_complete(self, state: ClientCall, *, over: bool) -> bool:
         """A call is sent after all earlier ones, once it is complete and more of it is unlikely."""
-        turn = self.turn_of(one)
-        if one.is_open or not (_has_come(one) and is_complete(one.intended.call, self.context, over=turn.complete)):
-            return one.is_open
+        turn = self.turn_of(state)
+        if state.is_open or not (
+            _has_come(state) and is_complete(state.intended.call, self.context, over=turn.complete)
+        ):
+            return state.is_open
         if over:
             return True
-        if not lack(one, "", upto=one.received).text:
+        if not lack(state, "", upto=state.received).text:
             return False
-        is_followed = turn.finished or one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
-        before = [earlier for earlier in turn.calls[: one.order] if not earlier.is_open]
+        is_followed = turn.finished or state.order < len(turn.calls) - 1 or not state.intended.call.runs.more_than(1)
+        before = [earlier for earlier in turn.calls[: state.order] if not earlier.is_open]
         return is_followed and not any(self._may_become_complete(turn, earlier) for earlier in before)
 
-    def _may_become_complete(self, turn: Turn, one: ClientCall) -> bool:
+    def _may_become_complete(self, turn: Turn, state: ClientCall) -> bool:
         """Whether a call that the client lacks is complete, or may yet be."""
-        return not (turn.finished and _has_come(one)) or is_complete(
-            one.intended.call, self.context, over=turn.complete
+        return not (turn.finished and _has_come(state)) or is_complete(
+            state.intended.call, self.context, over=turn.complete
         )
 
     def settle(self, *, ended: bool = False) -> None:
@@ -111,11 +113,11 @@ class Client:
             turn.settle(ended=ended)
 
 
-def _has_come(one: ClientCall) -> bool:
+def _has_come(state: ClientCall) -> bool:
     """Whether no event with more of its arguments waits."""
-    return one.received >= one.intended.meaning.received.size
+    return state.received >= state.intended.meaning.received.size
 
 
-def _is_sent(one: ClientCall) -> bool:
+def _is_sent(state: ClientCall) -> bool:
     """Whether the client has all of a complete call, or gets none of it."""
-    return one.intended.nothing or one.defect is DOUBLED_CALL or (not one.intended.silent and has_all(one))
+    return state.intended.nothing or state.defect is DOUBLED_CALL or (not state.intended.silent and has_all(state))

@@ -9,7 +9,7 @@ from toolstream_core.repair.client_text import ClientText
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
-    from toolstream_core.repair.intended import IntendedCall
+    from toolstream_core.protocols.chat.repair.intended import IntendedCall
 
 
 class Held(NamedTuple):
@@ -135,15 +135,15 @@ class Turn:
         self.calls.append(one)
         return one
 
-    def note(self, one: ClientCall) -> None:
+    def note(self, state: ClientCall) -> None:
         """A fragment of a call came: update what is known of this call and of others."""
-        intended, call = one.intended, one.intended.call
-        self._open[one.order] = self._changed[one.order] = self._unsettled[one.order] = one
-        if one.is_open and intended.is_placeholder is not None:
+        intended, call = state.intended, state.intended.call
+        self._open[state.order] = self._changed[state.order] = self._unsettled[state.order] = state
+        if state.is_open and intended.is_placeholder is not None:
             return
         of_id = self._of_id.setdefault(call.id, []) if call.id else []
-        if call.id and (not of_id or of_id[-1] is not one) and one not in of_id:
-            of_id.append(one)
+        if call.id and (not of_id or of_id[-1] is not state) and state not in of_id:
+            of_id.append(state)
         if len(of_id) > 1:
             for two in of_id[-2:]:
                 if is_clean(two):
@@ -151,18 +151,18 @@ class Turn:
                     if self._by_meaning.setdefault(key, two).order > two.order:
                         self._by_meaning[key] = two
         if intended.is_placeholder is None and intended.may_be_placeholder:
-            self._undecided[one.order] = one
+            self._undecided[state.order] = state
         elif intended.is_placeholder is None and not intended.has_little:
-            self._undecided.pop(one.order, None)
+            self._undecided.pop(state.order, None)
             verdict = intended.replaces_placeholder
-            for one_of_them in (one, *self._undecided.values()):
+            for one_of_them in (state, *self._undecided.values()):
                 one_of_them.intended.is_placeholder = verdict
             self._changed |= self._undecided
             self._undecided.clear()
 
-    def skipped(self, one: ClientCall) -> None:
+    def skipped(self, state: ClientCall) -> None:
         """Plain fragments of a call were forwarded unseen."""
-        self._changed[one.order] = one
+        self._changed[state.order] = state
 
     @property
     def has_incomplete(self) -> bool:
@@ -200,16 +200,16 @@ class Turn:
                 (found.add if holds else found.discard)(order)
         self._changed.clear()
 
-    def place_of(self, one: ClientCall) -> Json:
+    def place_of(self, state: ClientCall) -> Json:
         """Where the client needs a call that it does not have yet."""
-        return self.next_place if one.place is None else one.place
+        return self.next_place if state.place is None else state.place
 
-    def withheld(self, one: ClientCall, *, keeps_place: bool) -> None:
+    def withheld(self, state: ClientCall, *, keeps_place: bool) -> None:
         """A policy withholds a call; `keeps_place`: later ones that are sent before it leave a place for it."""
         self.withholds = True
-        if keeps_place and one.place is None and not one.intended.nothing:
-            one.place = self.next_place
-            self.placed(one.place)
+        if keeps_place and state.place is None and not state.intended.nothing:
+            state.place = self.next_place
+            self.placed(state.place)
 
     def placed(self, place: Json) -> None:
         """The client has a call there."""
@@ -223,17 +223,19 @@ class Turn:
                 del self._open[order]
         return list(self._open.values())
 
-    def earlier(self, one: ClientCall) -> ClientCall | None:
+    def earlier(self, state: ClientCall) -> ClientCall | None:
         """The earlier call with the same id and name that a call repeats, or may repeat."""
-        call = one.intended.call
+        call = state.intended.call
         of_id = self._of_id.get(call.id, ()) if call.id else ()
-        if len(of_id) < 2 or of_id[0] is one:  # noqa: PLR2004
+        if len(of_id) < 2 or of_id[0] is state:  # noqa: PLR2004
             return None
-        if is_clean(one):
+        if is_clean(state):
             first = self._by_meaning.get((call.id, call.name, call.arguments.meaning))
-            if first is not None and first.order < one.order:
+            if first is not None and first.order < state.order:
                 return first
-        return next((two for two in of_id if two.order < one.order and two.intended.call.name in {call.name, ""}), None)
+        return next(
+            (two for two in of_id if two.order < state.order and two.intended.call.name in {call.name, ""}), None
+        )
 
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""
@@ -243,15 +245,15 @@ class Turn:
         self._unsettled.clear()
 
 
-def is_clean(one: ClientCall) -> bool:
+def is_clean(state: ClientCall) -> bool:
     """Whether a call's arguments are one complete object, for the client too."""
-    arguments = one.intended.call.arguments
-    read = arguments.is_json or one.intended.meaning.cumulative is not None
-    return read and arguments.is_complete and not (arguments.spilled or one.text.diverged)
+    arguments = state.intended.call.arguments
+    read = arguments.is_json or state.intended.meaning.cumulative is not None
+    return read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
 
 
-def same(one: ClientCall, two: ClientCall) -> bool:
+def same(state: ClientCall, two: ClientCall) -> bool:
     """Whether two calls with one id have the same arguments."""
-    if not (is_clean(one) and is_clean(two)) or one.intended.call.name != two.intended.call.name:
+    if not (is_clean(state) and is_clean(two)) or state.intended.call.name != two.intended.call.name:
         return False
-    return one.intended.call.arguments.meaning == two.intended.call.arguments.meaning
+    return state.intended.call.arguments.meaning == two.intended.call.arguments.meaning

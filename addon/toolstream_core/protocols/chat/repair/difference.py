@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
 
 
 class Lack(NamedTuple):
@@ -23,20 +23,20 @@ class Lack(NamedTuple):
     """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
 
-def lack(one: ClientCall, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
+def lack(state: ClientCall, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
     """What the client lacks of the arguments, of which `fragment` came last.
 
     `upto`: the number of characters up to the current event; waiting events send the rest.
     `over`: the provider sends no more of them.
     """
-    if one.text.diverged:
+    if state.text.diverged:
         return Lack(fragment)
-    intended = one.intended
+    intended = state.intended
     is_last = upto is None or upto == intended.meaning.received.size
-    if is_last and one.is_in_step(fragment) and (intended.is_plain(fragment) if fragment else one.is_open):
+    if is_last and state.is_in_step(fragment) and (intended.is_plain(fragment) if fragment else state.is_open):
         return Lack(fragment, as_received=True)
     text, defect, stands = intended.text(over=over)
-    has = one.text.text
+    has = state.text.text
     if intended.meaning.cumulative is not None:
         return (
             Lack(text[len(has) :], defect)
@@ -50,9 +50,9 @@ def lack(one: ClientCall, fragment: str, *, upto: int | None = None, over: bool 
         received = raw[: max(upto - intended.meaning.begin, 0)]
         text = received if text.startswith(received) else text
     more = text[len(has) :]
-    return Lack(more, defect, stands, as_received=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))
+    return Lack(more, defect, stands, as_received=raw.startswith(text) and state.is_in_step(raw[state.text.size :]))
 
 
-def has_all(one: ClientCall) -> bool:
+def has_all(state: ClientCall) -> bool:
     """Whether a client has all arguments of a complete call."""
-    return (one.intended.is_complete_object or one.intended.silent) and not lack(one, "").text
+    return (state.intended.is_complete_object or state.intended.silent) and not lack(state, "").text
