@@ -1,4 +1,4 @@
-"""Mutate streams and hold toolstream to its laws. Knows the command line."""
+"""Mutate streams and hold toolstream to its invariants. Knows the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import shared_dir  # noqa: E402 - the checkout's own modules
 from tests.fuzz import cuts, hunt, injected, mutate  # noqa: E402
 from tests.fuzz.case import Case, load  # noqa: E402
 from tests.fuzz.corpus import seeds  # noqa: E402
-from tests.fuzz.laws import HARMS, LAWS, Seen  # noqa: E402
+from tests.fuzz.invariants import HARMS, INVARIANTS, Seen  # noqa: E402
 from toolstream_core.model import ABSENT  # noqa: E402
 
 if TYPE_CHECKING:
@@ -32,30 +32,30 @@ EPILOG = """\
 Examples:
   scripts/fuzz --minutes 2                        everything, for two minutes
   scripts/fuzz --minutes 2 --dialect anthropic    streams of one protocol only
-  scripts/fuzz --minutes 2 --law nothing-made-whole --law text-goes-out
-  scripts/fuzz --replay out/openai-chat/LAW-KIND-MARK.sse    hold one stream to all laws, and show what came of it
+  scripts/fuzz --minutes 2 --invariant nothing-completed --invariant text-is-sent
+  scripts/fuzz --replay out/openai-chat/INVARIANT-KIND-MARK.sse    check all invariants for one stream, with the result
   scripts/fuzz --seed 7 --cases 20000             the same streams every time
   scripts/fuzz --defects 1 --cases 200000         streams with exactly one injected defect each
   scripts/fuzz --cuts --minutes 5                 healthy streams with events of up to 1 MB, in chunks of many sizes
-A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the law that it breaks,
+A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the invariant that it breaks,
 why, the request, and what was switched on; at most three of a kind. A body without a .case beside it is
 replayed with safe repairs. To read one:
   toolstream repair FILE -o - --diff; toolstream inspect FILE
-Laws (tests/fuzz/laws.py):
+Invariants (tests/fuzz/invariants.py):
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Hunt, or replay; 1 where a law was broken."""
+    """Hunt, or replay; 1 where an invariant was broken."""
     options = _parser().parse_args(arguments)
     if options.cuts:
         return _cut(options)
-    laws = options.law or list(LAWS)
+    invariants = options.invariant or list(INVARIANTS)
     if options.replay:
-        return max(_replay(load(Path(name)), laws) for name in options.replay)
+        return max(_replay(load(Path(name)), invariants) for name in options.replay)
     out = options.out or ROOT / "fuzz-failures"
     start = time.monotonic()
-    tally = _hunt(options, laws, out)
+    tally = _hunt(options, invariants, out)
     _report(tally, time.monotonic() - start, out)
     return 1 if tally.kinds else 0
 
@@ -77,7 +77,7 @@ def _cut(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _hunt(options: argparse.Namespace, laws: Sequence[str], out: Path) -> hunt.Tally:
+def _hunt(options: argparse.Namespace, invariants: Sequence[str], out: Path) -> hunt.Tally:
     if options.defects == MANY:
         streams = [one for one in seeds(shared_dir()) if not options.dialect or one.dialect in options.dialect]
         make: hunt.Make = partial(mutate.case, streams)
@@ -91,8 +91,8 @@ def _hunt(options: argparse.Namespace, laws: Sequence[str], out: Path) -> hunt.T
     if options.cases:
         hunt.collect_seldom()
         made = hunt.cases(make, hunt.until(hunt.names(options.seed, 0), math.inf))
-        return hunt.hunt(islice(made, options.cases), laws, out)
-    return hunt.in_workers(make, options.seed, options.workers, options.minutes, laws, out)
+        return hunt.hunt(islice(made, options.cases), invariants, out)
+    return hunt.in_workers(make, options.seed, options.workers, options.minutes, invariants, out)
 
 
 def _report(tally: hunt.Tally, seconds: float, out: Path) -> None:
@@ -100,8 +100,8 @@ def _report(tally: hunt.Tally, seconds: float, out: Path) -> None:
     print("streams, and of 10,000 streams:")
     for name in HARMS:
         print(f"{_rate(tally, tally.harms[name])} {name}")
-    for law in LAWS:
-        print(f"{_rate(tally, tally.laws[law])} {law}")
+    for invariant in INVARIANTS:
+        print(f"{_rate(tally, tally.invariants[invariant])} {invariant}")
     for kind, count in tally.kinds.most_common(SHOWN):
         print(f"{count:8} {kind}")
     if tally.kinds:
@@ -112,7 +112,7 @@ def _rate(tally: hunt.Tally, count: int) -> str:
     return f"{count:8} {count / max(1, tally.cases) * 10_000:8.2f}"
 
 
-def _replay(case: Case, laws: Sequence[str]) -> int:
+def _replay(case: Case, invariants: Sequence[str]) -> int:
     seen = Seen(case)
     print(f"{seen.dialect or 'not read'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
     if case.request is not ABSENT:
@@ -121,14 +121,16 @@ def _replay(case: Case, laws: Sequence[str]) -> int:
         print(f"--- {title}\n{run.out.decode('utf-8', 'replace')}")
         print(f"calls {run.calls}\ntold {sorted(run.names)}")
     print("what went on has the calls", seen.reread.calls)
-    found = list(hunt.broken(case, laws))
+    found = list(hunt.broken(case, invariants))
     for one in found:
-        print(f"BROKEN {one.law}: {one.why}")
+        print(f"BROKEN {one.invariant}: {one.why}")
     return 1 if found else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    told = EPILOG + "".join(f"  {name}: {(law.__doc__ or '').splitlines()[0]}\n" for name, law in LAWS.items())
+    told = EPILOG + "".join(
+        f"  {name}: {(invariant.__doc__ or '').splitlines()[0]}\n" for name, invariant in INVARIANTS.items()
+    )
     parser = argparse.ArgumentParser(
         prog="scripts/fuzz",
         description=__doc__,
@@ -147,9 +149,11 @@ def _parser() -> argparse.ArgumentParser:
         default=MANY,
         help="inject one fault or two into healthy streams, or mutate streams at random (many)",
     )
-    parser.add_argument("--law", action="append", choices=list(LAWS), help="this law only; may be repeated")
+    parser.add_argument(
+        "--invariant", action="append", choices=list(INVARIANTS), help="this invariant only; may be repeated"
+    )
     parser.add_argument("--out", type=Path, help="where failures are written (fuzz-failures)")
-    parser.add_argument("--replay", nargs="+", metavar="FILE", help="hold these bodies to the laws instead")
+    parser.add_argument("--replay", nargs="+", metavar="FILE", help="hold these bodies to the invariants instead")
     return parser
 
 

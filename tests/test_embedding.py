@@ -12,8 +12,8 @@ import pytest
 from openai import OpenAI
 
 from tests.conftest import ROOT
-from tests.laws import driven
-from tests.laws.healthy import streams
+from tests.invariants import driven
+from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -47,7 +47,7 @@ def test_every_name_is_there(guide: Path) -> None:
     """Each class, function and constant in prose and in code is a word of the source."""
     page = guide.read_text(encoding="utf-8")
     spans = [span for span in re.findall(r"`([^`\n]+)`", page) if not re.search(r"/|\.\w+$", span)]
-    sources = [*(ROOT / "addon").rglob("*.py"), *(ROOT / "tests" / "laws").glob("*.py")]
+    sources = [*(ROOT / "addon").rglob("*.py"), *(ROOT / "tests" / "invariants").glob("*.py")]
     known = set(words(path.read_text(encoding="utf-8") for path in sources))
     named = set(words([*spans, *blocks(page, "python")]))
     assert sorted(named - known - SAMPLES) == []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.calls.patterns import FOLDER, Pattern, patterns
+from tests.calls.patterns import Pattern, patterns
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session, read_body
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
 
 PATTERNS = patterns()
-SLUGS = (FOLDER / "SLUGS").read_text(encoding="utf-8").split()
 ELSEWHERE = frozenset(
     {
         "oversize-frame",
@@ -34,7 +33,7 @@ ELSEWHERE = frozenset(
     }
 )
 """Rows that no sample shows. Those of a connection or of bytes are in tests/stages/test_stream_checks.py, the others in
-tests/laws/test_laws.py."""
+tests/invariants/test_invariants.py."""
 
 
 def told(record: Record | None) -> list[tuple[str, str, int]]:
@@ -85,12 +84,6 @@ STAYS: dict[str, set[str]] = {
 }
 """Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is; the client
 has other arguments already."""
-
-
-def test_no_pattern_is_missing() -> None:
-    """Each slug has a sample, and no sample is of another."""
-    assert {pattern.name.partition(":")[0] for pattern in PATTERNS} == set(SLUGS)
-    assert len(SLUGS) == len(set(SLUGS)) == 231
 
 
 def test_every_row_has_a_sample_or_says_where_it_is_tested() -> None:

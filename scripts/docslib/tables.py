@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.agents import AGENTS, Upstream
 from toolstream_core.clients.deviations import BY_THE_LETTER, projects
 from toolstream_core.clients.deviations import DEFECTS as DEVIATIONS
@@ -21,7 +21,7 @@ from toolstream_core.settings import Words, settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
     from toolstream_core.agents import Agent
     from toolstream_core.clients.model import Deviation
     from toolstream_core.defects.defect import Defect

@@ -13,7 +13,7 @@ from mitmproxy.test import tflow, tutils
 
 from tests.cli.inspected import save
 from tests.cli.test_inspect_sockets import saved as saved_socket
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

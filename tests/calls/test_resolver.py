@@ -8,8 +8,8 @@ import pytest
 
 from tests.calls.fragments import delta
 from tests.counted import functions_called
-from tests.laws.driven import changed
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import changed
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
 from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.open_call import nonblank

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.inspected import save
-from tests.laws.healthy import request, streams
-from tests.laws.test_laws import injector
+from tests.invariants.healthy import request, streams
+from tests.invariants.test_invariants import injector
 from tests.saved.test_sockets import socket
 from toolstream_core.sockets.saved import SavedMessage
 

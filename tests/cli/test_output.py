@@ -12,7 +12,7 @@ import pytest
 from mitmproxy.exceptions import OptionsError
 
 from tests.conftest import ROOT
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.cli.check import Reports
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs

@@ -14,8 +14,8 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
-from tests.laws.driven import changed, injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import changed, injected
+from tests.invariants.healthy import streams
 from toolstream_core.cli.main import main
 from toolstream_core.cli.rewrite import differing
 from toolstream_core.faults.spec import KEYS

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.clients.streams import entry
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer

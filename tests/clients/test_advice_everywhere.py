@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import concerning

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.clients.streams import anthropic, block, echoed, part
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.clients.deviations import fix
 from toolstream_core.clients.explanation import explain

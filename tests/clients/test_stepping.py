@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.clients import complete_reading
 from tests.clients.streams import CHAT, chat, entry, received
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fields import arguments_of, id_of, kept, kept_arguments, name_of
 from toolstream_core.clients.grouping import Grouping, grouped

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.healthy import everywhere
+from tests.invariants.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
@@ -19,7 +19,7 @@ from toolstream_core.transit import TRANSIT, Action, BreakKind, Cut, Finish, Hol
 from toolstream_core.transit.faults import point
 
 if TYPE_CHECKING:
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
     from toolstream_core.transit.definitions import TransitDefinition
 
 HEALTHY = everywhere()

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.e2e.harness.samples import MAKERS
-from tests.laws import strict
-from tests.laws.healthy import streams
+from tests.invariants import strict
+from tests.invariants.healthy import streams
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import Session, read_body

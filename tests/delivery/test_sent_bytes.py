@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.healthy import Healthy, everywhere
+from tests.invariants.healthy import Healthy, everywhere
 from toolstream_core.delivery.sent_bytes import SentBytes, response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts

@@ -1,4 +1,4 @@
-"""The law of exact replay: captured, replayed and captured again, an answer has the same chunks."""
+"""The invariant of exact replay: captured, replayed and captured again, an answer has the same chunks."""
 
 from __future__ import annotations
 

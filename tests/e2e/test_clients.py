@@ -12,15 +12,15 @@ from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
-from tests.laws import strict
-from tests.laws.healthy import streams
+from tests.invariants import strict
+from tests.invariants.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
     from tests.e2e.clients.conversation import Client, Tools
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
 
 ROME, OSLO = '{"city":"Rome"}', '{"city":"Oslo"}'
 TOOLS: Tools = {"get_weather": ["city"], "list_files": []}

@@ -15,8 +15,8 @@ from tests.cli.started import environment, toolstream
 from tests.e2e.harness import repair_options
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.test_sockets import messages_of
-from tests.laws.healthy import Healthy
-from tests.laws.test_laws import injector
+from tests.invariants.healthy import Healthy
+from tests.invariants.test_invariants import injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse

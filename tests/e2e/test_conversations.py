@@ -12,9 +12,9 @@ from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import response
-from tests.laws.driven import sse
-from tests.laws.healthy import Healthy, streams
-from tests.laws.test_laws import CANNOT, injector
+from tests.invariants.driven import sse
+from tests.invariants.healthy import Healthy, streams
+from tests.invariants.test_invariants import CANNOT, injector
 from tests.tables import INJECTORS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tests.e2e.harness import repair_options
 from tests.e2e.harness.foreign import CLIENTS, Client, Programs, lack
 from tests.e2e.harness.script import Answer, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
-from tests.laws.test_laws import ALL_PAIRS, injector
+from tests.invariants.test_invariants import ALL_PAIRS, injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 

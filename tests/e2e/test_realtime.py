@@ -10,8 +10,8 @@ import pytest
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
-from tests.laws.healthy import request, streams
-from tests.laws.test_laws import CANNOT, injector
+from tests.invariants.healthy import request, streams
+from tests.invariants.test_invariants import CANNOT, injector
 from tests.tables import INJECTORS
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS

@@ -17,9 +17,9 @@ from google import genai
 from tests.e2e.harness import repair_options
 from tests.e2e.harness.repaired import READERS, Ends, Reading, RecordBuilder, Sdks
 from tests.e2e.harness.script import Answer, Send
-from tests.laws import strict
-from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
-from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector, run
+from tests.invariants import strict
+from tests.invariants.healthy import PING, TIME, WEATHER, Healthy, streams
+from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injector, run
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -183,7 +183,7 @@ def changed_by(dialect: str, *shapes: str) -> list[Healthy]:
 
 
 def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:
-    """Streams of one protocol: that of two calls, and another one for each case; tests/laws has all of them."""
+    """Streams of one protocol: that of two calls, and another one for each case; tests/invariants has all of them."""
     known = list(known)
     others = [healthy for healthy in known if healthy != TWO[healthy.dialect]]
     if ALL_PAIRS or not others:
@@ -207,7 +207,7 @@ def test_shapes(through: Through, subtests: pytest.Subtests, reader: RecordBuild
 
 @pytest.mark.parametrize(("reader", "name"), cases(REPAIRED))
 def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, name: str) -> None:
-    """Each defect in a stream of two calls and in another one; tests/laws has it in each that can have it."""
+    """Each defect in a stream of two calls and in another one; tests/invariants has it in each that can have it."""
     changes = {
         healthy: changed
         for healthy in HEALTHY[reader.dialect]

@@ -15,7 +15,7 @@ from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
 from tests.e2e.test_repaired import HEALTHY, REPAIRED, TWO, comparable
 from tests.e2e.test_sockets import NO_MESSAGES, ends
 from tests.e2e.test_sockets import messages_of as events_of
-from tests.laws.test_laws import injector
+from tests.invariants.test_invariants import injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 

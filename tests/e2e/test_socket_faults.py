@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import ENDS, TWO, messages_of
-from tests.laws.healthy import request
+from tests.invariants.healthy import request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

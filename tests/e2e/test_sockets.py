@@ -13,8 +13,8 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
-from tests.laws.healthy import request, streams
-from tests.laws.test_laws import CANNOT, injector
+from tests.invariants.healthy import request, streams
+from tests.invariants.test_invariants import CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.harness.foreign import TOOLCHAINS, Program
 from tests.e2e.harness.script import PATIENCE, response
-from tests.laws.healthy import Healthy, request, streams
+from tests.invariants.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from tests.e2e.harness.codings import CODERS
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS, openai_chat
 from tests.e2e.harness.script import Answer, Framing, Send, response
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import Chain

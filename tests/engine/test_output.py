@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.healthy import Healthy, streams
 from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.engine.build import ChainFactory

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import Healthy
+from tests.invariants.driven import injected
+from tests.invariants.healthy import Healthy
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.aws_event_stream import fresh

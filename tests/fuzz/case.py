@@ -1,4 +1,4 @@
-"""One mutated stream with all that is to be done to it, as a value and as files. Knows no law."""
+"""One mutated stream with all that is to be done to it, as a value and as files. Knows no invariant."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tests.calls.patterns import patterns
 from tests.fuzz.messages import MESSAGES, messages
 from tests.fuzz.readers import READERS
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.model import ABSENT
 from toolstream_core.saved.read import load
 

@@ -1,4 +1,4 @@
-"""Runs a case through toolstream in the ways that laws compare. Knows no law."""
+"""Runs a case through toolstream in the ways that invariants compare. Knows no invariant."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = N
 
 
 class Outcome:
-    """A case and the runs of it, each made when a law asks for it."""
+    """A case and the runs of it, each made when an invariant asks for it."""
 
     def __init__(self, case: Case) -> None:
         self.case = case

@@ -1,4 +1,4 @@
-"""Draws cases, holds them to the laws, and makes what breaks one small. Knows processes and files."""
+"""Draws cases, holds them to the invariants, and makes what breaks one small. Knows processes and files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.fuzz import mutate
 from tests.fuzz.case import Case, save
-from tests.fuzz.laws import HARMS, LAWS, Seen
+from tests.fuzz.invariants import HARMS, INVARIANTS, Seen
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -30,26 +30,26 @@ SHRINK_SECONDS = 6.0
 KEPT = 2
 """Failures of one kind that are written."""
 TRIED = 10
-"""Failures of one law and complaint that one process makes small, of whatever kind they turn out to be."""
-DETAILED = frozenset({"same-for-every-cut", "told-the-same-with-repairs", "no-exception", "no-exception-however-cut"})
-"""Laws whose complaints say behind a colon what differs or what was raised."""
+"""Failures of one invariant and complaint that one process makes small, of whatever kind they turn out to be."""
+DETAILED = frozenset({"same-for-every-cut", "same-findings-with-repairs", "no-exception", "no-exception-however-cut"})
+"""Invariants whose complaints say behind a colon what differs or what was raised."""
 _NOISE = re.compile(r"""\bb?(["']).*|\d+|\(.*|\[.*|:.*""", re.DOTALL)
 
 
 class Broken(NamedTuple):
-    """A law that a case breaks."""
+    """A invariant that a case breaks."""
 
-    law: str
+    invariant: str
     why: str
     rows: tuple[str, ...] = ()
     """Names of what was mended."""
 
     @property
     def complaint(self) -> str:
-        """Law and complaint without what differs from stream to stream."""
-        depth = 2 if self.law in DETAILED else 1
+        """Invariant and complaint without what differs from stream to stream."""
+        depth = 2 if self.invariant in DETAILED else 1
         parts = [_NOISE.sub("", part).strip() for part in self.why.split(":")[:depth]]
-        return f"{self.law}: {': '.join(parts)}"[:150]
+        return f"{self.invariant}: {': '.join(parts)}"[:150]
 
     @property
     def kind(self) -> str:
@@ -57,28 +57,28 @@ class Broken(NamedTuple):
         return f"{self.complaint} ({', '.join(self.rows)})"
 
 
-def broken(case: Case, laws: Iterable[str] = tuple(LAWS)) -> Iterator[Broken]:
-    """What `case` breaks; a law that raises is broken too, by itself."""
+def broken(case: Case, invariants: Iterable[str] = tuple(INVARIANTS)) -> Iterator[Broken]:
+    """What `case` breaks; an invariant that raises is broken too, by itself."""
     seen = Seen(case)
-    for name in laws:
+    for name in invariants:
         try:
-            for why in LAWS[name](seen):
+            for why in INVARIANTS[name](seen):
                 yield Broken(
                     name, why, tuple(sorted({row for repair in seen.on.repairs_at_end for row in repair.names}))
                 )
-        except Exception:  # noqa: BLE001 - a mistake of a law is to be seen as what it is
-            yield Broken(name, f"the law itself raised: {traceback.format_exc(limit=-3)}")
+        except Exception:  # noqa: BLE001 - a mistake of an invariant is to be seen as what it is
+            yield Broken(name, f"the invariant itself raised: {traceback.format_exc(limit=-3)}")
 
 
 def shrunk(case: Case, one: Broken) -> Case:
-    """A smaller case that breaks the law of `one` in the same way: events and bytes taken out as long as it does.
+    """A smaller case that breaks the invariant of `one` in the same way: events and bytes taken out as long as it does.
 
     With the intended calls, a case stays as it is: what is left of a stream intends other calls.
     """
     until = time.monotonic() + SHRINK_SECONDS
 
     def still(smaller: Case) -> bool:
-        return any(other.complaint == one.complaint for other in broken(smaller, [one.law]))
+        return any(other.complaint == one.complaint for other in broken(smaller, [one.invariant]))
 
     for plainer in (
         {"intended": ()},
@@ -116,7 +116,7 @@ class Tally:
     cases: int = 0
     harms: Counter[str] = field(default_factory=Counter)
     """Streams with a harm of each group of `HARMS`."""
-    laws: Counter[str] = field(default_factory=Counter)
+    invariants: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
 
@@ -124,7 +124,7 @@ class Tally:
         """Take another one in."""
         self.cases += other.cases
         self.harms += other.harms
-        self.laws += other.laws
+        self.invariants += other.invariants
         self.kinds += other.kinds
         self.files += other.files
 
@@ -134,18 +134,18 @@ def cases(make: Make, names: Iterable[str]) -> Iterator[Case]:
     return (case for case in map(make, names) if case is not None)
 
 
-def hunt(cases: Iterable[Case], laws: Sequence[str], out: Path | None) -> Tally:
-    """Hold each case to the laws; what breaks one is made small and written to `out`."""
+def hunt(cases: Iterable[Case], invariants: Sequence[str], out: Path | None) -> Tally:
+    """Hold each case to the invariants; what breaks one is made small and written to `out`."""
     tally = Tally()
     for case in cases:
         tally.cases += 1
         found: dict[str, Broken] = {}
-        for one in broken(case, laws):
+        for one in broken(case, invariants):
             found.setdefault(one.complaint, one)
-        broke = {one.law for one in found.values()}
+        broke = {one.invariant for one in found.values()}
         tally.harms.update(name for name, guards in HARMS.items() if broke & guards)
         for complaint, one in found.items():
-            tally.laws[one.law] += 1
+            tally.invariants[one.invariant] += 1
             tally.kinds[complaint] += 1
             if out is not None and tally.kinds[complaint] <= TRIED:
                 tally.files += _written(case, one, out)
@@ -154,9 +154,9 @@ def hunt(cases: Iterable[Case], laws: Sequence[str], out: Path | None) -> Tally:
 
 def _written(case: Case, one: Broken, out: Path) -> list[str]:
     small = shrunk(case, one)
-    one = next(other for other in broken(small, [one.law]) if other.complaint == one.complaint)
+    one = next(other for other in broken(small, [one.invariant]) if other.complaint == one.complaint)
     folder = out / (Seen(small).dialect or "unread")
-    stem = f"{one.law}-{hashlib.sha256(one.kind.encode()).hexdigest()[:6]}"
+    stem = f"{one.invariant}-{hashlib.sha256(one.kind.encode()).hexdigest()[:6]}"
     if len(list(folder.glob(f"{stem}-*.case"))) >= KEPT:
         return []
     mark = hashlib.sha256(small.body).hexdigest()[:4]
@@ -187,20 +187,20 @@ def until(drawn: Iterator[str], end: float) -> Iterator[str]:
         yield next(drawn)
 
 
-def in_workers(make: Make, seed: str, workers: int, minutes: float, laws: Sequence[str], out: Path) -> Tally:
+def in_workers(make: Make, seed: str, workers: int, minutes: float, invariants: Sequence[str], out: Path) -> Tally:
     """So many minutes in so many processes, or until an interrupt of all of them."""
     end = time.monotonic() + 60 * minutes
     total = Tally()
     with multiprocessing.get_context("fork").Pool(workers) as pool:
-        jobs = [pool.apply_async(_work, (make, seed, worker, end, laws, out)) for worker in range(workers)]
+        jobs = [pool.apply_async(_work, (make, seed, worker, end, invariants, out)) for worker in range(workers)]
         for job in jobs:
             total.add(job.get())
     return total
 
 
-def _work(make: Make, seed: str, worker: int, end: float, laws: Sequence[str], out: Path) -> Tally:
+def _work(make: Make, seed: str, worker: int, end: float, invariants: Sequence[str], out: Path) -> Tally:
     collect_seldom()
-    return hunt(cases(make, until(names(seed, worker), end)), laws, out)
+    return hunt(cases(make, until(names(seed, worker), end)), invariants, out)
 
 
 def collect_seldom() -> None:

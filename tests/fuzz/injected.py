@@ -12,8 +12,8 @@ from zlib import crc32
 from tests.fuzz.case import Case
 from tests.fuzz.evidence import canonical
 from tests.fuzz.readers import READERS
-from tests.laws import strict
-from tests.laws.healthy import TIME, WEATHER, Calls, Healthy, Wanted, everywhere, with_calls
+from tests.invariants import strict
+from tests.invariants.healthy import TIME, WEATHER, Calls, Healthy, Wanted, everywhere, with_calls
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault

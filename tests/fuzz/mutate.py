@@ -1,4 +1,4 @@
-"""Makes cases: streams with events, JSON and bytes changed at random, and what is switched on. Knows no law."""
+"""Makes cases: streams with events, JSON and bytes changed at random, and what is switched on. Knows no invariant."""
 
 from __future__ import annotations
 

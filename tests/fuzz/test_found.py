@@ -33,25 +33,25 @@ from tests.fuzz.events import (
     tool_use,
 )
 from tests.fuzz.hunt import broken
-from tests.fuzz.laws import LAWS, Seen
+from tests.fuzz.invariants import INVARIANTS, Seen
 from tests.fuzz.messages import MESSAGES, of_lines
 
 FOUND: Final = [json.loads(line) for line in Path(__file__).with_name("found.jsonl").read_text("utf-8").splitlines()]
 """Each has a name that says what it stands for, and a body: `text`, or `messages` for AWS's binary messages.
 
-With `laws`, only these hold: a call is read otherwise after the repair, and no harm is done.
+With `invariants`, only these hold: a call is read otherwise after the repair, and no harm is done.
 """
 
 
 @pytest.mark.parametrize("ended", ["clean", "broken"])
 @pytest.mark.parametrize("row", FOUND, ids=lambda row: row["name"])
-def test_what_was_found_keeps_every_law(row: dict[str, Any], ended: str) -> None:
+def test_what_was_found_keeps_every_invariant(row: dict[str, Any], ended: str) -> None:
     """With safe repairs."""
     messages = "messages" in row
     body = of_lines([row["messages"].encode()]) if messages else row["text"].encode(errors="surrogateescape")
     kind = MESSAGES if messages else "application/x-ndjson" if body[:1] == b"{" else "text/event-stream"
     case = Case(row["protocol"], body, kind, broken="reset" if ended == "broken" else None)
-    assert list(broken(case, row.get("laws", LAWS))) == []
+    assert list(broken(case, row.get("invariants", INVARIANTS))) == []
 
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -19,7 +19,7 @@ from tests.fuzz import mutate
 from tests.fuzz.case import Case, load, save
 from tests.fuzz.corpus import seeds
 from tests.fuzz.hunt import Broken, broken, names, note_interrupts, shrunk, until
-from tests.fuzz.laws import HARMS, LAWS
+from tests.fuzz.invariants import HARMS, INVARIANTS
 from toolstream_core.model import ABSENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ RARE = 1
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_mutated_stream_breaks_a_law(part: int) -> None:
+def test_no_mutated_stream_breaks_a_invariant(part: int) -> None:
     """`scripts/fuzz` looks further, and makes what it finds small."""
     drawn = names("fixed", part)
     mutants = [mutate.case(seeds(), next(drawn)) for _ in range(CASES)]
@@ -58,13 +58,13 @@ def test_a_case_is_written_and_read(tmp_path: Path, request_body: object) -> Non
     assert load(tmp_path / "y.sse").repair == ("safe",)
 
 
-def test_what_breaks_a_law_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_breaks_a_invariant_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Events that the complaint does not need go, and so does what is switched on."""
-    monkeypatch.setitem(LAWS, "no-exception", lambda seen: ["seen"] if b"[DONE]" in seen.case.body else [])
+    monkeypatch.setitem(INVARIANTS, "no-exception", lambda seen: ["seen"] if b"[DONE]" in seen.case.body else [])
     case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
     small = shrunk(case, Broken("no-exception", "seen"))
     assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())
-    monkeypatch.setitem(LAWS, "no-exception", lambda seen: ["seen"] if seen.case.intended else [])
+    monkeypatch.setitem(INVARIANTS, "no-exception", lambda seen: ["seen"] if seen.case.intended else [])
     known = replace(case, intended=(("f", "{}"),))
     assert shrunk(known, Broken("no-exception", "seen")).body == case.body
 
@@ -94,7 +94,7 @@ def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path
         ROOT / "scripts" / "fuzz.py",
         "--minutes",
         "9",
-        "--law",
+        "--invariant",
         "no-exception",
     ]
     process = subprocess.Popen([*command, "--out", tmp_path], stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -108,7 +108,7 @@ def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path
 
 
 def test_the_rates_of_streams_with_one_defect_are_printed() -> None:
-    """Exceptions, calls completed that were not, calls or text lost, and each law."""
+    """Exceptions, calls completed that were not, calls or text lost, and each invariant."""
     command = [
         sys.executable,
         str(ROOT / "scripts" / "fuzz.py"),
@@ -121,5 +121,5 @@ def test_the_rates_of_streams_with_one_defect_are_printed() -> None:
     ]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()[3:]]
-    assert lines == [["0", "0.00", name] for name in (*HARMS, *LAWS)]
+    assert lines == [["0", "0.00", name] for name in (*HARMS, *INVARIANTS)]
     assert result.stdout.splitlines()[1].startswith("20 streams in ")

@@ -12,7 +12,7 @@ import pytest
 from tests.fuzz import injected
 from tests.fuzz.drive import Outcome
 from tests.fuzz.hunt import broken, cases, names
-from tests.fuzz.laws import HARMS
+from tests.fuzz.invariants import HARMS
 from toolstream_core.engine.session import read_body
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CASES = 200
 RARE = 2
-"""Broken laws of any other kind among so many."""
+"""Broken invariants of any other kind among so many."""
 
 
 def some(defects: int, count: int, seed: str = "fixed") -> list[Case]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, seen
-from tests.laws.healthy import CONTENT_TYPES, SSE
-from tests.laws.planted import frames_of
+from tests.invariants.driven import changed, seen
+from tests.invariants.healthy import CONTENT_TYPES, SSE
+from tests.invariants.planted import frames_of
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.laws.healthy import everywhere
+from tests.invariants.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.model import Event, EventContent
 from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from mitmproxy import http
 
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Record, StreamFacts

@@ -1,4 +1,4 @@
-"""Chat text becomes filler: the same law over recorded streams, where they are at hand."""
+"""Chat text becomes filler: the same invariant over recorded streams, where they are at hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import needs_shared
-from tests.laws.test_real_streams import READ, TYPES, recordings
+from tests.invariants.test_real_streams import READ, TYPES, recordings
 from tests.redaction.test_texts import MODES, assert_same
 from toolstream_core.model import StreamFacts
 
@@ -30,7 +30,7 @@ def sample() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", sample(), ids=lambda path: path.stem[-40:])
-def test_the_law_over_recorded_streams(path: Path) -> None:
+def test_the_invariant_over_recorded_streams(path: Path) -> None:
     """Bytes' number, calls, findings, ending: as they were."""
     number = sample().index(path)
     exchange = StreamFacts(content_type=TYPES[path.suffix])

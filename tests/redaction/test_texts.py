@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.calls.patterns import patterns
-from tests.laws.healthy import streams
-from tests.laws.test_laws import injector
+from tests.invariants.healthy import streams
+from tests.invariants.test_invariants import injector
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
@@ -70,13 +70,13 @@ def assert_same(body: bytes, exchange: StreamFacts, modes: tuple[TextMode, ...] 
 
 
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda pattern: pattern.name)
-def test_the_law_over_every_known_pattern(pattern: Any) -> None:
+def test_the_invariant_over_every_known_pattern(pattern: Any) -> None:
     """Leaked calls, cumulative and cut arguments, odd indexes among them."""
     assert_same(pattern.body, pattern.exchange)
 
 
 @pytest.mark.parametrize("dialect", sorted(INJECTORS))
-def test_the_law_over_every_plant(dialect: str) -> None:
+def test_the_invariant_over_every_plant(dialect: str) -> None:
     """Each row's plant on two of the protocol's healthy streams and in the two modes, both in turn."""
     known = [stream for stream in streams() if stream.dialect == dialect]
     for healthy in known:
@@ -88,7 +88,7 @@ def test_the_law_over_every_plant(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)
-def test_the_law_over_the_saved_flows(path: Path) -> None:
+def test_the_invariant_over_the_saved_flows(path: Path) -> None:
     """As a folder of fixtures is redacted."""
     for fixture in load(path):
         host = StreamFacts(source="", host=fixture.host, path=fixture.path, content_type="", request=fixture.request)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.driven import changed, exchange, lines, run, seen, shaped, sse
+from tests.invariants.driven import changed, exchange, lines, run, seen, shaped, sse
 from toolstream_core.settings import SAFE, Settings
 
 type Payload = dict[str, Any]

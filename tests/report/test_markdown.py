@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.defects.table import DEFECTS
@@ -21,7 +21,7 @@ from toolstream_core.report.markdown import LONGEST, ReportedResponse, bug_repor
 from toolstream_core.shrinking.candidate import Chunk, split
 
 if TYPE_CHECKING:
-    from tests.laws.healthy import Healthy
+    from tests.invariants.healthy import Healthy
     from toolstream_core.defects.defect import Defect
 
 

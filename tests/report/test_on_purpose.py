@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from tests.report.test_markdown import reported
 from toolstream_core.report.markdown import bug_report, fault_here
 

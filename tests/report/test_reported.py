@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from tests.report.test_markdown import reported
 
 HEALTHY = streams()[0]

@@ -8,7 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.laws.driven import injected, sse
-from tests.laws.healthy import Healthy, request, streams
+from tests.invariants.driven import injected, sse
+from tests.invariants.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import DEFECTS, named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
-from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
+from toolstream_core.shrinking.condition import Condition, Oracle, RecordCache, shows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Sample(NamedTuple):
 
     name: str
     original: Candidate
-    law: Law
+    condition: Condition
     oracle: Oracle
 
 
@@ -40,7 +40,7 @@ def sample_of(name: str) -> Sample:
             if name in went.told:
                 original = (turn(0, exchange, [Chunk(0, went.out)]),)
                 reader = RecordCache()
-                return Sample(name, original, Law(reader, original), shows(reader, named([name])))
+                return Sample(name, original, Condition(reader, original), shows(reader, named([name])))
     raise AssertionError(name)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
 from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, digest, events, size, turn
-from toolstream_core.shrinking.law import Law, RecordCache, shows
+from toolstream_core.shrinking.condition import Condition, RecordCache, shows
 from toolstream_core.shrinking.search import Search, passes
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -21,7 +21,7 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 
 def smallest(sample: Sample, jobs: int = 1, *, events_only: bool = False) -> Candidate:
     """What the search makes of a sample."""
-    search = Search(sample.law, sample.oracle, jobs=jobs)
+    search = Search(sample.condition, sample.oracle, jobs=jobs)
     tried = passes(sample.original)
     return search.run(sample.original, [one for one in tried if not (events_only and one.careful)])
 
@@ -39,10 +39,10 @@ def test_no_event_of_the_smallest_can_be_missed(name: str) -> None:
     sample = sample_of(name)
     best = smallest(sample, events_only=True)
     assert sample.oracle(best)
-    assert sample.law.allows(best)
+    assert sample.condition.allows(best)
     assert events(best) <= events(sample.original)
     for less in without_one(best):
-        assert not (sample.law.allows(less) and sample.oracle(less))
+        assert not (sample.condition.allows(less) and sample.oracle(less))
 
 
 @pytest.mark.parametrize("name", NAMES[::16])
@@ -52,9 +52,9 @@ def test_fields_and_text_are_made_smaller_too(name: str) -> None:
     best = smallest(sample)
     assert size(best) < size(smallest(sample, events_only=True))
     assert sample.oracle(best)
-    assert sample.law.allows(best)
+    assert sample.condition.allows(best)
     for less in without_one(best):
-        assert not (sample.law.allows(less) and sample.oracle(less))
+        assert not (sample.condition.allows(less) and sample.oracle(less))
     assert digest(smallest(sample, jobs=3)) == digest(best)
 
 
@@ -64,7 +64,7 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     body = injected(healthy.body, healthy.exchange, "missing-name").out
     original = (turn(0, healthy.exchange, [Chunk(0, body)]),)
     reader = RecordCache()
-    sample = Sample("missing-name", original, Law(reader, original), shows(reader, named(["missing-name"])))
+    sample = Sample("missing-name", original, Condition(reader, original), shows(reader, named(["missing-name"])))
     [best] = smallest(sample)
     record = reader.record(best)
     assert record is not None

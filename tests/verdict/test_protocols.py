@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.requests import match_key

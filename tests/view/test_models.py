@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.calls.patterns import patterns
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import Exchange

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, override
 import pytest
 
 from tests.calls.patterns import Pattern, patterns
-from tests.laws import healthy
+from tests.invariants import healthy
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase

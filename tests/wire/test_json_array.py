@@ -105,7 +105,7 @@ def test_garbage_passes(body: bytes, data: list[bytes | None]) -> None:
 @example(b'["\\\\"]', [3])
 @example(b'["\\"",1]', [3, 4])
 def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first law, on anything, with and without the cap."""
+    """The first invariant, on anything, with and without the cap."""
     frames = same_however_cut(ArrayFramer, body, where)
     capped = same_however_cut(lambda: ArrayFramer(max_frame=5), body, where)
     assert [frame.raw for frame in capped] == [frame.raw for frame in frames]

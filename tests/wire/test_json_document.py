@@ -46,7 +46,7 @@ def test_above_the_cap_it_goes_through_in_pieces() -> None:
 
 @given(st.binary(), places())
 def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first law, on anything, with and without the cap."""
+    """The first invariant, on anything, with and without the cap."""
     assert len(same_however_cut(DocumentFramer, body, where)) == bool(body)
     (*capped,) = same_however_cut(lambda: DocumentFramer(max_frame=6), body, where)
     assert [frame.oversize for frame in capped] == ([len(body) > 6] if body else [])

@@ -60,7 +60,7 @@ def test_a_byte_order_mark_is_no_data(body: bytes, data: bytes) -> None:
 @given(bodies(*TOKENS), places())
 @example(b" \n \n", [1])
 def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first law, on anything, with and without the cap."""
+    """The first invariant, on anything, with and without the cap."""
     frames = same_however_cut(LineFramer, body, where)
     assert all(frame.raw.count(b"\n") <= 1 for frame in frames if frame.raw.strip() and frame.raw[:1] == b"{")
     capped = same_however_cut(lambda: LineFramer(max_frame=9), body, where)

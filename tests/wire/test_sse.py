@@ -93,7 +93,7 @@ def test_vectors_at_every_cut(shared: Path) -> None:
 @example(b"data: x\r\r\ndata: y\n\n", [9])
 @example(b"\r\n\n\r", [])
 def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first law, on anything; numbers count what has data, and only the last frame is unfinished."""
+    """The first invariant, on anything; numbers count what has data, and only the last frame is unfinished."""
     frames = same_however_cut(SseFramer, body, where)
     assert not any(frame.oversize for frame in frames)
     assert not any(frame.trailing for frame in frames[:-1])

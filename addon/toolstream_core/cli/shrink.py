@@ -20,7 +20,7 @@ from toolstream_core.saved.expectation import expect_path
 from toolstream_core.saved.files import STDIN
 from toolstream_core.saved.read import as_client_got, flow_bytes, read_responses, turn_of, with_response
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
+from toolstream_core.shrinking.condition import Condition, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.checking.client import Run
     from toolstream_core.saved.flow import Fixture
     from toolstream_core.shrinking.candidate import Candidate
-    from toolstream_core.shrinking.law import Oracle
+    from toolstream_core.shrinking.condition import Oracle
     from toolstream_core.shrinking.search import Progress
 
     type Codes = frozenset[str] | None
@@ -150,11 +150,13 @@ def run(args: argparse.Namespace) -> int:
     saved = reproduction(args.flow, shows(reader, finding) if finding else None)
     if saved.note:
         say(saved.note)
-    law = Law(reader, saved.original, lax=args.any, for_client=finding is None)
+    condition = Condition(reader, saved.original, lax=args.any, for_client=finding is None)
     with _oracle(args, finding, saved, reader) as oracle, _tried(args, finding, saved.original) as tried:
         show = _Display(quiet=args.quiet)
-        search = Search(law, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress)
-        if not (law.allows(saved.original) and search.shows(saved.original)):
+        search = Search(
+            condition, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress
+        )
+        if not (condition.allows(saved.original) and search.shows(saved.original)):
             raise ToolstreamError(_does_not_show(args, finding, verdicts(saved.original, reader)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))

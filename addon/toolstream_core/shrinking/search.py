@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.shrinking.candidate import Candidate
+    from toolstream_core.shrinking.condition import Condition, Oracle
     from toolstream_core.shrinking.events import Proposal
-    from toolstream_core.shrinking.law import Law, Oracle
 
 
 class TriedCandidates(Results[str, bool]):
@@ -87,7 +87,7 @@ class Search:
 
     def __init__(
         self,
-        law: Law,
+        condition: Condition,
         oracle: Oracle,
         *,
         tried: TriedCandidates | None = None,
@@ -95,7 +95,7 @@ class Search:
         progress: Callable[[Progress], None] = lambda progress: None,  # noqa: ARG005
     ) -> None:
         """`oracle` is called in threads where there are several `jobs`."""
-        self._law = law
+        self._condition = condition
         self._oracle = oracle
         self._tried = tried or TriedCandidates()
         self._jobs = jobs
@@ -138,7 +138,7 @@ class Search:
         """Whether a proposal is new to the search, and allowed."""
         if digest(proposal.candidate) in self._visited:
             return False
-        return self._law.allows(proposal.candidate, like=best if reduction.careful else None)
+        return self._condition.allows(proposal.candidate, like=best if reduction.careful else None)
 
     def _first(self, proposals: Iterable[Proposal]) -> Proposal | None:
         """The first proposal that shows the bug."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import injected
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import injected
+from tests.invariants.healthy import Healthy, streams
 from tests.tables import INJECTORS
 from toolstream_core.defects.causes.rule import START, it, on, per_call
 from toolstream_core.defects.causes.table import INJECTIONS, causes_for

@@ -21,7 +21,7 @@ from botocore.config import Config
 from google import genai
 
 from tests.e2e.harness.script import PATIENCE
-from tests.laws.healthy import request
+from tests.invariants.healthy import request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, run, seen
+from tests.invariants.driven import changed, run, seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 TOOLS = [
     {"name": name, "input_schema": {"type": "object", "properties": {"a": {}}, "required": ["a"]}}

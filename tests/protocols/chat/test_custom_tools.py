@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, seen, shaped, sse
+from tests.invariants.driven import changed, seen, shaped, sse
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.tools import offered
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 TOOLS = [
     {"type": "custom", "custom": {"name": "shell", "description": "runs a command"}},

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from tests.protocols.chat.test_split_names import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 CALL = {"index": 0, "id": "call_o", "type": "function", "function": {"name": "search", "arguments": '{"q":1}'}}
 ALONE: dict[str, Payload] = {

@@ -251,7 +251,7 @@ INTENDED = st.lists(
 
 
 @given(INTENDED, st.data())
-def test_lawful_ways_mean_the_same(intended: list[tuple[str, str, dict[str, int]]], data: st.DataObject) -> None:
+def test_valid_ways_mean_the_same(intended: list[tuple[str, str, dict[str, int]]], data: st.DataObject) -> None:
     """Header and fragments, whole calls, interleaved calls, repeated ids: all say what was intended."""
     queues = []
     for index, (id_, name, value) in enumerate(intended):

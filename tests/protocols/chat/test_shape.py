@@ -1,4 +1,4 @@
-"""Shapes of Chat Completions calls, as far as the laws of all shapes do not hold them."""
+"""Shapes of Chat Completions calls, as far as the invariants of all shapes do not hold them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.driven import seen
+from tests.invariants.driven import seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN

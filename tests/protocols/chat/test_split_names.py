@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 NAME = "structured_output"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.laws.driven import changed, exchange, seen, sse
+from tests.invariants.driven import changed, exchange, seen, sse
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 HERE = exchange("gemini")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.laws.driven import changed, exchange, lines
+from tests.invariants.driven import changed, exchange, lines
 from toolstream_core.wire.sse import BOM
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import injected, seen, sse
+from tests.invariants.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.stages import INJECTORS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from tests.laws.driven import changed, exchange, seen, sse
+from tests.invariants.driven import changed, exchange, seen, sse
 from tests.protocols.anthropic.repair.test_repairer import (
     DELTA,
     HEAD,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Record, StreamFacts

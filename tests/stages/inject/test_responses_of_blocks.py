@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.laws.driven import injected, seen
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import injected, seen
+from tests.invariants.healthy import Healthy, streams
 
 STARTED = [one for one in streams() if one.dialect in {"anthropic", "cohere-v2", "bedrock"}]
 WITH_ARGUMENTS = [

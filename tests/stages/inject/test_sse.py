@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import exchange, injected, seen
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import exchange, injected, seen
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.stages.framing import INJECTORS
 
 SSE = [one for one in streams() if one.exchange.content_type == "text/event-stream"]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import exchange, run, sse
+from tests.invariants.driven import exchange, run, sse
 from tests.protocols.chat.repair.test_end_of_stream import arguments, chunk, header, more
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.leaks import may_leak
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 CHAT = exchange("openai-chat")
 WEATHER = {"name": "get_weather", "parameters": {"properties": {"city": {"type": "number"}}}}

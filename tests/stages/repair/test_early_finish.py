@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws import strict
-from tests.laws.driven import changed, injected, seen
-from tests.laws.healthy import Healthy, streams
+from tests.invariants import strict
+from tests.invariants.driven import changed, injected, seen
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import Settings

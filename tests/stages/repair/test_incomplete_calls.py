@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from tests.laws.driven import exchange, lines, seen, sse
+from tests.invariants.driven import exchange, lines, seen, sse
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session

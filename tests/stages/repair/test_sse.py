@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.laws.driven import changed, exchange, run, seen
-from tests.laws.healthy import streams
+from tests.invariants.driven import changed, exchange, run, seen
+from tests.invariants.healthy import streams
 from toolstream_core.settings import Settings
 
 CHAT = exchange("openai-chat")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import exchange, seen, shaped
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import exchange, seen, shaped
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.stages.framing import SHAPES
 from toolstream_core.wire.sse import BOM, SseFramer
 

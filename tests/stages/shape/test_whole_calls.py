@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import injected, run, seen, shaped, sse
-from tests.laws.healthy import PATHS, Healthy, streams
+from tests.invariants.driven import injected, run, seen, shaped, sse
+from tests.invariants.healthy import PATHS, Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings

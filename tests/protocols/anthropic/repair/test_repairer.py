@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.counted import functions_called
-from tests.laws.driven import Payload, Went, changed, exchange, run, seen
+from tests.invariants.driven import Payload, Went, changed, exchange, run, seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import changed, exchange, seen, sse
+from tests.invariants.driven import changed, exchange, seen, sse
 from tests.protocols.chat.repair.test_end_of_stream import UNKNOWN, arguments, chunk, finishes, header, more, payloads
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings

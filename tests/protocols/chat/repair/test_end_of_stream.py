@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, exchange, injected, run, sse
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import changed, exchange, injected, run, sse
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 CHAT = exchange("openai-chat")
 UNKNOWN = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")

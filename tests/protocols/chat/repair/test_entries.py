@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws import strict
-from tests.laws.driven import changed
-from tests.laws.healthy import streams
+from tests.invariants import strict
+from tests.invariants.driven import changed
+from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 EXCHANGE = next(one.exchange for one in streams() if one.dialect == "openai-chat")
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import changed, injected
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import changed, injected
+from tests.invariants.healthy import Healthy, streams
 
 NAMES = {"fragments", "fragments of two", "interleaved"}
 CHAT = [one for one in streams() if one.dialect == "openai-chat" and one.name in NAMES]

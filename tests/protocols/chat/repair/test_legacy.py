@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from toolstream_core.model import StreamFacts
 
 FUNCTIONS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import changed, run, seen, sse
+from tests.invariants.driven import changed, run, seen, sse
 from tests.protocols.chat.repair.test_end_of_stream import (
     CHAT,
     UNKNOWN,
@@ -22,7 +22,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 FINISH = chunk({}, "tool_calls")
 ERROR = {"error": {"message": "overloaded"}}

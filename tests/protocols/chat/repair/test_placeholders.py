@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import changed
-from tests.laws.healthy import Healthy, streams
+from tests.invariants.driven import changed
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.model import StreamFacts
 
 LONE = [one for one in streams() if one.name == "without arguments" and b"{}" in one.body]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from tests.protocols.chat.test_id_alone import ASKED, chunk
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from tests.laws.driven import Payload
+    from tests.invariants.driven import Payload
 
 OPEN: Payload = {"index": 0, "id": "call_o", "type": "function", "function": {"name": "search", "arguments": ""}}
 FINISH = chunk(finish="tool_calls")

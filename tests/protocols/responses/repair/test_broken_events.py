@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Log, drive
-from tests.laws.driven import changed, run, seen, sse
+from tests.invariants.driven import changed, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item, numbered
 from toolstream_core.defects.table import named
 from toolstream_core.model import StreamFacts

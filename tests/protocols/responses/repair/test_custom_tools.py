@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import changed, injected, run, seen, sse
+from tests.invariants.driven import changed, injected, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
 from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
@@ -110,7 +110,7 @@ def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
     assert changed(incomplete, EXCHANGE, NAME).out == incomplete
 
 
-def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
+def test_a_custom_tool_that_is_called_validly_passes() -> None:
     """And is read as what it is."""
     body = sse(*valid("*** Begin", " Patch"))
     went = changed(body, EXCHANGE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from tests.protocols.responses.events import (
     CREATED,
     added,

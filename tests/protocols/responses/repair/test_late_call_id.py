@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.laws.driven import changed, seen, sse
+from tests.invariants.driven import changed, seen, sse
 from tests.protocols.responses.events import CREATED, added, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.calls.patterns import patterns
-from tests.laws.driven import injected, run
-from tests.laws.grouped import Case, grouped
-from tests.laws.healthy import Healthy, everywhere
-from tests.laws.planted import miscounted, owners, places, planted
+from tests.invariants.driven import injected, run
+from tests.invariants.grouped import Case, grouped
+from tests.invariants.healthy import Healthy, everywhere
+from tests.invariants.planted import miscounted, owners, places, planted
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.settings import SAFE, Settings, Words, settings

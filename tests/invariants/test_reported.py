@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from tests.laws.driven import exchange, lines, sse
-from tests.laws.healthy import Healthy, everywhere
-from tests.laws.test_real_streams import TYPES
+from tests.invariants.driven import exchange, lines, sse
+from tests.invariants.healthy import Healthy, everywhere
+from tests.invariants.test_real_streams import TYPES
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink

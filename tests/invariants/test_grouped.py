@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.grouped import Case, grouped
+from tests.invariants.grouped import Case, grouped
 
 
 def test_every_case_runs_and_all_that_fail_are_raised() -> None:
@@ -12,16 +12,16 @@ def test_every_case_runs_and_all_that_fail_are_raised() -> None:
     ran = []
 
     @grouped([Case("a", (1, "one")), Case("a", (2, "two")), Case("b", (3, "three")), Case("a", (4, "four"))])
-    def law(number: int, name: str) -> None:
+    def invariant(number: int, name: str) -> None:
         ran.append(name)
         assert number % 2
 
-    [may_leak] = law.pytestmark  # type: ignore[attr-defined]  # as pytest marks a function
+    [may_leak] = invariant.pytestmark  # type: ignore[attr-defined]  # as pytest marks a function
     _, groups = may_leak.args
     assert list(may_leak.kwargs["ids"]) == ["a", "b"]
     first, second = groups
-    law(second)
+    invariant(second)
     with pytest.raises(ExceptionGroup, match="2 of 3 cases") as raised:
-        law(first)
+        invariant(first)
     assert ran == ["three", "one", "two", "four"]
     assert [error.__notes__ for error in raised.value.exceptions] == [["in the case 2, two"], ["in the case 4, four"]]

@@ -11,21 +11,21 @@ import pytest
 from tests.conftest import needs_shared, shared_dir
 from tests.fuzz.case import Case
 from tests.fuzz.hunt import broken
-from tests.fuzz.laws import Seen
+from tests.fuzz.invariants import Seen
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = needs_shared
-LAWS = (
-    "nothing-made-whole",
-    "nothing-made-over",
+INVARIANTS = (
+    "nothing-completed",
+    "nothing-ended",
     "no-call-lost",
-    "text-goes-out",
+    "text-is-sent",
     "text-stays-before-calls",
     "nothing-joins-a-cut-frame",
-    "complete-is-honest",
+    "complete-is-true",
 )
 RESET = "the connection was reset"
 
@@ -60,9 +60,9 @@ def complete(seen: Seen) -> list[tuple[str, object]]:
 
 @pytest.mark.parametrize("end", [None, RESET], ids=["clean", "broken"])
 @pytest.mark.parametrize("name", streams())
-def test_no_law_is_broken(name: str, end: str | None) -> None:
+def test_no_invariant_is_broken(name: str, end: str | None) -> None:
     """With an end that is clean, and one that is not."""
-    assert list(broken(case(name, end), LAWS)) == []
+    assert list(broken(case(name, end), INVARIANTS)) == []
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if name.startswith("trunc-")])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.eventstream import EventStreamBuffer
 
-from tests.laws.healthy import LINES
+from tests.invariants.healthy import LINES
 from toolstream_core.engine.session import read_body
 from toolstream_core.wire.sse import SseFramer
 

@@ -52,7 +52,7 @@ class RecordCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Condition:
     """Compares candidates with the original."""
 
     records: RecordCache

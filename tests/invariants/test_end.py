@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fuzz.case import Case
-from tests.fuzz.laws import LAWS, Seen
-from tests.laws.healthy import Healthy, everywhere
+from tests.fuzz.invariants import INVARIANTS, Seen
+from tests.invariants.healthy import Healthy, everywhere
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HELD = (
-    "nothing-made-whole",
-    "nothing-made-over",
+    "nothing-completed",
+    "nothing-ended",
     "no-call-lost",
-    "text-goes-out",
+    "text-is-sent",
     "text-stays-before-calls",
     "nothing-joins-a-cut-frame",
-    "complete-is-honest",
+    "complete-is-true",
 )
 RESET = "the connection was reset"
 STEP = 197
@@ -40,7 +40,7 @@ def complaints(healthy: Healthy, body: bytes, *, clean: bool) -> list[tuple[obje
     case = Case(healthy.dialect, body, known.content_type, known.path, known.request, broken=end)
     seen = Seen(case)
     assert seen.on.error is seen.off.error is None
-    return [(len(body), law, why) for law in HELD for why in LAWS[law](seen)]
+    return [(len(body), invariant, why) for invariant in HELD for why in INVARIANTS[invariant](seen)]
 
 
 def prefixes(frames: list[bytes]) -> Iterator[bytes]:

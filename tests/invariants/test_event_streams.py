@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
-from tests.laws.healthy import streams
+from tests.invariants.healthy import streams
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session

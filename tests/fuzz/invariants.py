@@ -1,4 +1,4 @@
-"""What holds for every stream, however broken: each law looks at the runs of one case and says what breaks it."""
+"""What holds for every stream, however broken: each invariant looks at the runs of one case and says what breaks it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
 _OBJECTS = re.compile(rb"^\{", re.MULTILINE)
-type Law = Callable[["Seen"], Iterator[str]]
+type Invariant = Callable[["Seen"], Iterator[str]]
 type Meant = list[tuple[str, str]]
 """Names and arguments of calls."""
 
@@ -107,19 +107,19 @@ class Seen(Outcome):
 
     @property
     def safe(self) -> bool:
-        """Whether the laws of safe repairs hold."""
+        """Whether the invariants of safe repairs hold."""
         return self.case.safe_only and bool(self.dialect)
 
 
 def no_exception(seen: Seen) -> Iterator[str]:
-    """Nothing of ours raises, nothing empty goes on, and what nobody switched on passes as it came."""
+    """toolstream raises nothing, sends no empty chunk, and forwards streams unchanged if nothing is switched on."""
     yield from _nothing_raised(seen, "off", "on")
     if seen.off.error is None and seen.off.out != seen.case.body:
         yield "off: bytes were changed with nothing switched on"
 
 
 def no_exception_however_cut(seen: Seen) -> Iterator[str]:
-    """The same however the bytes are cut, with any log, on the fast path or off it: four more runs of each stream."""
+    """The same for other chunk boundaries, with any log, with and without the fast path: four more runs."""
     yield from _nothing_raised(seen, "silent", "slow", "each", "judged")
 
 
@@ -134,7 +134,7 @@ def _nothing_raised(seen: Seen, *names: str) -> Iterator[str]:
 
 
 def same_for_every_cut(seen: Seen) -> Iterator[str]:
-    """Bytes, findings and calls are the same however the bytes are cut, with any log, on the fast path or off it."""
+    """Bytes, findings and calls do not depend on chunk boundaries, logs or the fast path."""
     for run in (seen.silent, seen.slow, seen.each):
         if run.out != seen.on.out:
             yield f"other bytes at {_differ(run.out, seen.on.out)}"
@@ -142,8 +142,8 @@ def same_for_every_cut(seen: Seen) -> Iterator[str]:
     yield from _same(seen.judged, seen.off)
 
 
-def told_the_same_with_repairs(seen: Seen) -> Iterator[str]:
-    """What is told of a stream does not depend on what is done to it."""
+def same_findings_with_repairs(seen: Seen) -> Iterator[str]:
+    """Findings do not depend on the selected repairs."""
     yield from _same(seen.on, seen.off)
 
 
@@ -155,8 +155,8 @@ def _same(one: Run, other: Run) -> Iterator[str]:
         yield f"other calls: {one.calls} and {other.calls}"
 
 
-def changes_are_told(seen: Seen) -> Iterator[str]:
-    """Bytes that differ are in the audit, under names of findings or shapes; each new block is in it."""
+def changes_are_reported(seen: Seen) -> Iterator[str]:
+    """Each changed block is in the audit, under the name of a finding or a shape."""
     repairs_at_end = seen.on.repairs_at_end
     if seen.on.out != seen.case.body and not repairs_at_end:
         yield f"bytes changed and no change was told, at {_differ(seen.on.out, seen.case.body)}"
@@ -203,8 +203,8 @@ def _follows(seen: Seen) -> set[str]:
     return half | moved | of_text | waited
 
 
-def complete_is_honest(seen: Seen) -> Iterator[str]:
-    """A call is complete only where its arguments are a whole object or the protocol said that it is over."""
+def complete_is_true(seen: Seen) -> Iterator[str]:
+    """A call is complete only if its arguments are a complete object or the protocol ended it."""
     for run in (seen.off, seen.reread):
         for call in run.record.calls if run.record else ():
             if not call.complete or call.kind is not Kind.FUNCTION:
@@ -219,8 +219,8 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
                 yield f"complete and not JSON: {call.name}({call.arguments})"
 
 
-def nothing_made_whole(seen: Seen) -> Iterator[str]:
-    """A call that is whole behind safe repairs was whole before, or its arguments were said."""
+def nothing_completed(seen: Seen) -> Iterator[str]:
+    """A call that is complete after safe repairs was complete before, or its arguments were sent."""
     if not seen.safe or not seen.on.repairs_at_end:
         return
     before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
@@ -242,8 +242,8 @@ def _nothing_said(seen: Seen, name: str) -> bool:
     return plain or any(name in one and said == "{}" and whole for one, said, whole in seen.off.calls)
 
 
-def nothing_made_over(seen: Seen) -> Iterator[str]:
-    """A turn that nothing ended is not ended: neither by a finish that was made up, nor by a terminal event."""
+def nothing_ended(seen: Seen) -> Iterator[str]:
+    """A turn that the provider did not end is not ended, neither by a finish reason nor by a terminal event."""
     if seen.safe and seen.on.repairs_at_end and seen.changed.over and not seen.evidence.closed:
         calls = [call for call in seen.off.calls if not call[2]]
         if calls or not seen.off.calls:
@@ -251,7 +251,7 @@ def nothing_made_over(seen: Seen) -> Iterator[str]:
 
 
 def no_call_lost(seen: Seen) -> Iterator[str]:
-    """A call that a plain client has whole from the raw bytes it has from the mended ones."""
+    """A call that a plain client has complete from the raw bytes is complete in the repaired bytes."""
     if not seen.safe or not seen.on.repairs_at_end:
         return
     calls = seen.changed.calls.values()
@@ -297,7 +297,7 @@ def _complete(plain: Plain) -> set[str]:
 
 
 def calls_mean_the_same(seen: Seen) -> Iterator[str]:
-    """What is read of the mended bytes is what is read of the raw ones."""
+    """The calls of the repaired bytes are those of the raw bytes."""
     if not seen.safe or not seen.on.repairs_at_end or seen.on.names & REPAIRED_ONLY:
         return
     if "data-after-end" in {name for repair in seen.on.repairs_at_end for name in repair.names}:
@@ -316,8 +316,8 @@ def _beside_the_end(before: Meant, after: Meant) -> tuple[Meant, Meant]:
     return [one for one in before if one[1] != "not whole" or one in after], after
 
 
-def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
-    """What is read of a call that is not whole is the same, too."""
+def incomplete_calls_mean_the_same(seen: Seen) -> Iterator[str]:
+    """Incomplete calls are the same, too."""
     if not seen.safe or not seen.on.repairs_at_end or _intended(seen.off) != _intended(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
@@ -383,8 +383,8 @@ def _intended(run: Run) -> Meant:
     return runs + sorted((name, _value(said) if complete else "not whole") for name, said, complete in others)
 
 
-def text_goes_out(seen: Seen) -> Iterator[str]:
-    """Every text delta goes on, in order, once."""
+def text_is_sent(seen: Seen) -> Iterator[str]:
+    """Every text delta is sent once, in order."""
     if not seen.safe or not seen.on.repairs_at_end:
         return
     for channel in seen.raw_closed.text.keys() | seen.changed.text.keys():
@@ -400,7 +400,7 @@ def text_goes_out(seen: Seen) -> Iterator[str]:
 
 
 def text_stays_before_calls(seen: Seen) -> Iterator[str]:
-    """Text that came before a call is not behind it.
+    """Text that was received before a call is not sent after it.
 
     Arguments before what opens a call say nothing of its place: no client has it before.
     """
@@ -420,7 +420,7 @@ def text_stays_before_calls(seen: Seen) -> Iterator[str]:
 
 
 def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
-    """What is no block that came is a whole event; what is cut at the end is as it came, or gone."""
+    """A block that was not received is a complete event; a truncated last one is unchanged or dropped."""
     if not seen.dialect or seen.on.out == seen.case.body:
         return
     came = {block.lines for block in seen.raw_cut.blocks}
@@ -459,8 +459,8 @@ def _whole_event(tail: bytes, framing: str) -> bool:
     return len(blocks) == 1 and (blocks[0].data == b"[DONE]" or isinstance(blocks[0].payload, dict))
 
 
-def mended_stays(seen: Seen) -> Iterator[str]:
-    """Repairing what was repaired changes nothing, where everything told can be mended."""
+def repaired_stays(seen: Seen) -> Iterator[str]:
+    """Repairing a repaired stream changes nothing if every finding can be repaired."""
     if not seen.safe or not seen.on.repairs_at_end or seen.on.names - REPAIRED:
         return
     if seen.again.out != seen.on.out:
@@ -492,34 +492,34 @@ def _short(block: Block) -> str:
     return repr(b" | ".join(block.lines)[:300])
 
 
-LAWS: dict[str, Law] = {
-    law.__name__.replace("_", "-"): law
-    for law in (
+INVARIANTS: dict[str, Invariant] = {
+    invariant.__name__.replace("_", "-"): invariant
+    for invariant in (
         no_exception,
         no_exception_however_cut,
-        nothing_made_whole,
-        nothing_made_over,
+        nothing_completed,
+        nothing_ended,
         nothing_completed_wrongly,
         no_call_lost,
         no_intended_call_lost,
-        text_goes_out,
+        text_is_sent,
         text_stays_before_calls,
         nothing_joins_a_cut_frame,
-        complete_is_honest,
+        complete_is_true,
         calls_mean_the_same,
-        half_calls_mean_the_same,
-        changes_are_told,
+        incomplete_calls_mean_the_same,
+        changes_are_reported,
         same_for_every_cut,
-        told_the_same_with_repairs,
-        mended_stays,
+        same_findings_with_repairs,
+        repaired_stays,
     )
 }
 
 HARMS: dict[str, frozenset[str]] = {
     "exceptions": frozenset({"no-exception", "no-exception-however-cut"}),
     "calls completed that were not": frozenset(
-        {"nothing-made-whole", "nothing-made-over", "nothing-completed-wrongly", "complete-is-honest"}
+        {"nothing-completed", "nothing-ended", "nothing-completed-wrongly", "complete-is-true"}
     ),
-    "calls or text lost": frozenset({"no-call-lost", "no-intended-call-lost", "text-goes-out"}),
+    "calls or text lost": frozenset({"no-call-lost", "no-intended-call-lost", "text-is-sent"}),
 }
-"""What laws guard against that costs users most: streams that break any of a group are counted."""
+"""What invariants guard against that costs users most: streams that break any of a group are counted."""

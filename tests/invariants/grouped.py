@@ -9,38 +9,38 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-type Law = Callable[..., None]
+type Invariant = Callable[..., None]
 
 
 class Case(NamedTuple):
-    """The arguments of one run of a law, and the test that it belongs to."""
+    """The arguments of one run of an invariant, and the test that it belongs to."""
 
     group: str
     arguments: tuple[Any, ...]
 
 
-def grouped(cases: Iterable[Case]) -> Callable[[Law], Law]:
-    """Make a law over single cases a test over each group of them; what several cases fail with is raised together."""
+def grouped(cases: Iterable[Case]) -> Callable[[Invariant], Invariant]:
+    """Make an invariant over single cases a test over each group of them; the failures of a group are raised together."""
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for case in cases:
         groups.setdefault(case.group, []).append(case.arguments)
 
-    def decorate(law: Law) -> Law:
+    def decorate(invariant: Invariant) -> Invariant:
         def test(each: list[tuple[Any, ...]]) -> None:
-            failed = [error for arguments in each if (error := _failure(law, arguments))]
+            failed = [error for arguments in each if (error := _failure(invariant, arguments))]
             if failed:
                 raise ExceptionGroup(f"{len(failed)} of {len(each)} cases", failed)
 
-        test.__name__, test.__doc__ = law.__name__, law.__doc__
-        marked: Law = pytest.mark.parametrize("each", groups.values(), ids=groups)(test)
+        test.__name__, test.__doc__ = invariant.__name__, invariant.__doc__
+        marked: Invariant = pytest.mark.parametrize("each", groups.values(), ids=groups)(test)
         return marked
 
     return decorate
 
 
-def _failure(law: Law, arguments: tuple[Any, ...]) -> Exception | None:
+def _failure(invariant: Invariant, arguments: tuple[Any, ...]) -> Exception | None:
     try:
-        law(*arguments)
+        invariant(*arguments)
     except Exception as error:  # noqa: BLE001 - raised with those of the other cases
         error.add_note(f"in the case {', '.join(map(str, arguments))}")
         return error

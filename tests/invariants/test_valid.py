@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.laws.driven import run
-from tests.laws.grouped import Case, grouped
-from tests.laws.healthy import CONTENT_TYPES, PATHS, SSE, request
-from tests.laws.valid import AN_ARRAY, ASKED, VALID, framings
+from tests.invariants.driven import run
+from tests.invariants.grouped import Case, grouped
+from tests.invariants.healthy import CONTENT_TYPES, PATHS, SSE, request
+from tests.invariants.valid import AN_ARRAY, ASKED, VALID, framings
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 

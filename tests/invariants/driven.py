@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.laws.healthy import Healthy
+from tests.invariants.healthy import Healthy
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.laws.valid_blocks import ANTHROPIC, BEDROCK, COHERE
-from tests.laws.valid_openai import CHAT, RESPONSES
+from tests.invariants.valid_blocks import ANTHROPIC, BEDROCK, COHERE
+from tests.invariants.valid_openai import CHAT, RESPONSES
 from toolstream_core.wire.aws_event_stream import fresh
 
 if TYPE_CHECKING:

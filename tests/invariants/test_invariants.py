@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws import strict
-from tests.laws.grouped import Case, grouped
-from tests.laws.healthy import Healthy, everywhere
+from tests.invariants import strict
+from tests.invariants.grouped import Case, grouped
+from tests.invariants.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, REPAIRED_ONLY, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -130,7 +130,7 @@ def cases(*, repaired: bool) -> Iterator[Case]:
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_law_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> None:
+def test_invariant_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> None:
     """Whatever the cut."""
     line = Session(healthy.exchange, NOTHING)
     for at in range(0, len(healthy.body), 7):
@@ -141,7 +141,7 @@ def test_law_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> N
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100])
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_law_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, size: int) -> None:
+def test_invariant_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, size: int) -> None:
     """And have no findings."""
     out, record = run(healthy.body, healthy, REPAIRED, size)
     assert out == healthy.body
@@ -150,7 +150,7 @@ def test_law_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, siz
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_law_3_no_byte_waits_beyond_its_frame(healthy: Healthy) -> None:
+def test_invariant_3_no_byte_waits_beyond_its_frame(healthy: Healthy) -> None:
     """Each frame is out before the next one comes."""
     line = Session(healthy.exchange, REPAIRED)
     for frame in healthy.frames:
@@ -166,7 +166,7 @@ def test_healthy_streams_are_understood_by_the_strictest(healthy: Healthy) -> No
 
 
 @grouped(cases(repaired=False))
-def test_law_4_an_injected_defect_is_reported(healthy: Healthy, name: str) -> None:
+def test_invariant_4_an_injected_defect_is_reported(healthy: Healthy, name: str) -> None:
     """And only it and the defects that its definition lists in `also`. A fault without a target changes nothing."""
     broken = injector(healthy, name)
     if not broken.changes:
@@ -181,7 +181,7 @@ def test_law_4_an_injected_defect_is_reported(healthy: Healthy, name: str) -> No
 
 
 @grouped(cases(repaired=True))
-def test_law_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> None:
+def test_invariant_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> None:
     """By all safe repairs: the result has no findings, and the strictest client reads the intended calls."""
     fixed, record = changed(healthy, name)
     assert reported(run(fixed, healthy, NOTHING)[1]) == set()
@@ -195,7 +195,7 @@ def test_law_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> No
 
 
 @grouped(cases(repaired=True))
-def test_law_5_each_repair_works_alone(healthy: Healthy, name: str) -> None:
+def test_invariant_5_each_repair_works_alone(healthy: Healthy, name: str) -> None:
     """A defect needs no other repair."""
     broken = injector(healthy, name)
     fixed, _ = run(broken.body, healthy, Settings(frozenset({BY_NAME[name].code})))
@@ -228,7 +228,7 @@ def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
     for healthy in HEALTHY
     for shape in SHAPES.get(healthy.dialect, {})
 )
-def test_law_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
+def test_invariant_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
     """They have no findings, and the strictest client reads the same calls."""
     shaped, _ = run(healthy.body, healthy, Settings(shapes=(shape,)))
     assert run(healthy.body, healthy, Settings(shapes=(shape,)), fast=False)[0] == shaped
@@ -239,7 +239,9 @@ def test_law_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
 
 @pytest.mark.parametrize("at", range(2))
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invariant_7_a_stage_that_raises_loses_no_byte(
+    healthy: Healthy, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From there on everything passes as it comes."""
     line = Session(healthy.exchange, REPAIRED)
     list(line.feed(b""))
@@ -274,7 +276,7 @@ def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     chunks=st.lists(st.binary(min_size=1, max_size=80)),
     dialect=st.sampled_from([dialect.name for dialect in PROTOCOLS]),
 )
-def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
+def test_invariant_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
     """Nothing raises, nothing empty goes on; only empty events and comments change."""
     healthy = next(one for one in HEALTHY if one.dialect == dialect)
     line = Session(healthy.exchange, REPAIRED)
@@ -288,7 +290,7 @@ def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
 
 
 @pytest.mark.parametrize("chunk", [b"data\n\n", b"data:\r\n\r\n", b"data: : ping\n\n"])
-def test_law_8_framing_defects_need_no_protocol(chunk: bytes) -> None:
+def test_invariant_8_framing_defects_need_no_protocol(chunk: bytes) -> None:
     """An empty event, and a comment sent as one, are repaired before the protocol is known."""
     line = Session(HEALTHY[0].exchange, REPAIRED)
     out = b"".join([*line.feed(chunk), *line.end()])
@@ -301,7 +303,7 @@ def test_law_8_framing_defects_need_no_protocol(chunk: bytes) -> None:
 @settings(max_examples=150)
 @pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
-def test_law_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
+def test_invariant_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
     """Healthy streams with bytes changed, dropped and doubled raise nothing, whatever is switched on."""
     healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.dialect == dialect]))
     body = bytearray(healthy.body)
@@ -315,7 +317,7 @@ def test_law_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
 @settings(max_examples=150)
 @pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
-def test_law_8_shuffled_events(dialect: str, data: st.DataObject) -> None:
+def test_invariant_8_shuffled_events(dialect: str, data: st.DataObject) -> None:
     """Events dropped, doubled and in another order raise nothing either."""
     healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.dialect == dialect]))
     frames = healthy.frames
@@ -453,7 +455,7 @@ def pairs() -> Iterator[Case]:
                 yield Case(f"{pair[0]} first: {healthy.dialect}", (healthy, pair))
 
 
-def test_law_9_has_enough_pairs() -> None:
+def test_invariant_9_has_enough_pairs() -> None:
     """Of each fault that has so many partners."""
     names = list(INJECTORS["anthropic"])
     tried, possible = list(chosen(names)), [pair for pair in combinations(names, 2) if together(*pair)]
@@ -463,7 +465,7 @@ def test_law_9_has_enough_pairs() -> None:
 
 
 @grouped(pairs())
-def test_law_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequence[str]) -> None:
+def test_invariant_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequence[str]) -> None:
     """Repairs compose."""
     broken = injector(healthy, *pair)
     fixed, _ = run(broken.body, healthy, REPAIRED)

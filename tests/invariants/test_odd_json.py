@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.healthy import Healthy, everywhere
+from tests.invariants.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session

@@ -1,4 +1,4 @@
-"""Each law of the fuzzer sees a bug of its kind: run on outputs that are wrong on purpose."""
+"""Each invariant of the fuzzer sees a bug of its kind: run on outputs that are wrong on purpose."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Run
-from tests.fuzz.laws import LAWS, Seen
-from tests.laws.healthy import Healthy, streams
+from tests.fuzz.invariants import INVARIANTS, Seen
+from tests.invariants.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Change, Finding, Severity
 from toolstream_core.wire.frame import Frame
@@ -67,59 +67,59 @@ def pretended(
     return seen
 
 
-def breaks(law: str, seen: Seen) -> list[str]:
-    """What the law says."""
-    return list(LAWS[law](seen))
+def breaks(invariant: str, seen: Seen) -> list[str]:
+    """What the invariant says."""
+    return list(INVARIANTS[invariant](seen))
 
 
 @pytest.mark.parametrize("healthy", EXAMPLES, ids=str)
-@pytest.mark.parametrize("law", LAWS)
-def test_healthy_streams_keep_every_law(law: str, healthy: Healthy) -> None:
-    """Or the law would be wrong."""
-    assert breaks(law, Seen(case(healthy.body, healthy))) == []
+@pytest.mark.parametrize("invariant", INVARIANTS)
+def test_healthy_streams_keep_every_invariant(invariant: str, healthy: Healthy) -> None:
+    """Or the invariant would be wrong."""
+    assert breaks(invariant, Seen(case(healthy.body, healthy))) == []
 
 
 @pytest.mark.parametrize(
-    ("law", "seen"),
+    ("invariant", "seen"),
     [
-        ("nothing-made-whole", pretended(HEADER + PART, HEADER + PART + REST + FINISH + DONE, "x")),
-        ("nothing-made-whole", pretended(HEADER, HEADER + EMPTY, "x")),
-        ("nothing-made-whole", pretended(HEADER + PART + FINISH, HEADER + EMPTY + FINISH, "x")),
-        ("nothing-made-over", pretended(HEADER + PART, HEADER + PART + FINISH + DONE, "x")),
+        ("nothing-completed", pretended(HEADER + PART, HEADER + PART + REST + FINISH + DONE, "x")),
+        ("nothing-completed", pretended(HEADER, HEADER + EMPTY, "x")),
+        ("nothing-completed", pretended(HEADER + PART + FINISH, HEADER + EMPTY + FINISH, "x")),
+        ("nothing-ended", pretended(HEADER + PART, HEADER + PART + FINISH + DONE, "x")),
         ("no-call-lost", pretended(HEADER + PART + REST + FINISH, HEADER + PART + FINISH, "x")),
         ("nothing-completed-wrongly", pretended(HEADER + PART, HEADER + EMPTY, "x", intended=INTENDED)),
         ("no-intended-call-lost", pretended(HEADER + PART + REST, HEADER + PART, "x", intended=INTENDED)),
-        ("text-goes-out", pretended(TEXT + HEADER, HEADER, "x")),
-        ("text-goes-out", pretended(TEXT + HEADER, TEXT + TEXT + HEADER, "x")),
+        ("text-is-sent", pretended(TEXT + HEADER, HEADER, "x")),
+        ("text-is-sent", pretended(TEXT + HEADER, TEXT + TEXT + HEADER, "x")),
         ("text-stays-before-calls", pretended(TEXT + HEADER, HEADER + TEXT, "x")),
         ("nothing-joins-a-cut-frame", pretended(HEADER + b"data: {", HEADER + b"data: {" + FINISH, "x")),
         ("nothing-joins-a-cut-frame", pretended(HEADER + b"event: x\n", HEADER + b"event: x\nevent: y\n" + PART, "x")),
         ("nothing-joins-a-cut-frame", pretended(HEADER + b"dat", HEADER + b"data: {", "x")),
         ("calls-mean-the-same", pretended(HEADER + PART + REST + FINISH, HEADER + EMPTY + FINISH, "x")),
-        ("half-calls-mean-the-same", pretended(HEADER + PART + PART, HEADER + PART, "x")),
-        ("changes-are-told", pretended(HEADER, HEADER + DONE)),
-        ("changes-are-told", pretended(HEADER, HEADER + DONE, "missing-done")),
-        ("changes-are-told", pretended(HEADER, HEADER, "missing-done", told=("missing-done",))),
-        ("told-the-same-with-repairs", pretended(HEADER + PART + REST + FINISH + DONE, HEADER, told=("x",))),
+        ("incomplete-calls-mean-the-same", pretended(HEADER + PART + PART, HEADER + PART, "x")),
+        ("changes-are-reported", pretended(HEADER, HEADER + DONE)),
+        ("changes-are-reported", pretended(HEADER, HEADER + DONE, "missing-done")),
+        ("changes-are-reported", pretended(HEADER, HEADER, "missing-done", told=("missing-done",))),
+        ("same-findings-with-repairs", pretended(HEADER + PART + REST + FINISH + DONE, HEADER, told=("x",))),
         ("same-for-every-cut", pretended(HEADER + PART + REST + FINISH + DONE, HEADER)),
-        ("mended-stays", pretended(HEADER + FINISH, HEADER + FINISH, "missing-done", told=("missing-done",))),
+        ("repaired-stays", pretended(HEADER + FINISH, HEADER + FINISH, "missing-done", told=("missing-done",))),
     ],
 )  # fmt: skip
-def test_a_wrong_output_breaks_its_law(law: str, seen: Seen) -> None:
-    """The law is not empty."""
-    assert breaks(law, seen) != []
+def test_a_wrong_output_breaks_its_invariant(invariant: str, seen: Seen) -> None:
+    """The invariant is not empty."""
+    assert breaks(invariant, seen) != []
 
 
-def test_a_call_that_is_called_complete_without_a_word_breaks_its_law() -> None:
+def test_a_call_that_is_called_complete_without_a_word_breaks_its_invariant() -> None:
     """A header with nothing in it, and nothing behind it."""
     seen = Seen(case(HEADER + PART))
     assert seen.off.record is not None
     seen.off.record.calls[0].arguments, seen.off.record.calls[0].complete = "{}", True
-    assert breaks("complete-is-honest", seen) != []
+    assert breaks("complete-is-true", seen) != []
 
 
 @pytest.mark.parametrize(
-    ("law", "name"),
+    ("invariant", "name"),
     [
         ("no-exception", "off"),
         ("no-exception", "on"),
@@ -129,16 +129,16 @@ def test_a_call_that_is_called_complete_without_a_word_breaks_its_law() -> None:
         ("no-exception-however-cut", "judged"),
     ],
 )
-def test_an_exception_breaks_its_law(law: str, name: str) -> None:
+def test_an_exception_breaks_its_invariant(invariant: str, name: str) -> None:
     """Also one that the pipeline caught; nor does an empty piece go on."""
     seen = Seen(case(HEADER))
     for wrong in ({"error": ValueError("a bug")}, {"empty": True}):
         seen.__dict__[name] = seen.on._replace(**wrong)
-        assert breaks(law, seen) != []
+        assert breaks(invariant, seen) != []
 
 
 def test_an_exception_is_seen_without_the_runs_that_are_cut_otherwise() -> None:
-    """Every law makes the two that `no-exception` looks at: a hunt for harms costs no run more with it."""
+    """Every invariant makes the two that `no-exception` looks at: a hunt for harms costs no run more with it."""
     seen = Seen(case(HEADER))
     assert breaks("no-exception", seen) == []
     assert not {"silent", "slow", "each", "judged"} & seen.__dict__.keys()
