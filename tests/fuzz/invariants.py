@@ -112,7 +112,7 @@ class Seen(Outcome):
 
 
 def no_exception(seen: Seen) -> Iterator[str]:
-    """toolstream raises nothing, sends no empty chunk, and forwards streams unchanged if nothing is switched on."""
+    """Nothing raises, no empty chunk is sent, and toolstream forwards streams unchanged if nothing is switched on."""
     yield from _nothing_raised(seen, "off", "on")
     if seen.off.error is None and seen.off.out != seen.case.body:
         yield "off: bytes were changed with nothing switched on"

@@ -20,7 +20,7 @@ class Case(NamedTuple):
 
 
 def grouped(cases: Iterable[Case]) -> Callable[[Invariant], Invariant]:
-    """Make an invariant over single cases a test over each group of them; the failures of a group are raised together."""
+    """Make an invariant over single cases a test over groups of them; the failures of a group are raised together."""
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for case in cases:
         groups.setdefault(case.group, []).append(case.arguments)
