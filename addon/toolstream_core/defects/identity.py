@@ -155,7 +155,7 @@ CHANGING_INDEX: Final = Defect(
 )  # fmt: skip
 DOUBLED_CALL: Final = Defect(
     "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
-    "one call is sent twice, at two indexes",
+    "one call is sent twice",
     "runs the call once",
     also=("offset-index",),
     keys=(*ID_KEYS, *INDEX_KEYS),

@@ -186,6 +186,13 @@ class CompleteCodec(EventCodec):
         if over:
             return [writer.rewrite(event.frame, self._form.failure)]
         changes: dict[Path, Json] = {}
-        for entry, (_, [part]) in zip(self._entries, made, strict=True):
+        doubled: list[Path] = []
+        for entry, (_, [part, *again]) in zip(self._entries, made, strict=True):
             changes |= self._form.changes(entry, part.body)
-        return [self._form.rewritten(event, changes, writer)]
+            doubled += [self._form.entry(entry.path)] * len(again)
+        payload = self._form.written(event.frame.json, changes) if changes else event.frame.json
+        for *path, place in reversed(doubled):
+            entries = [*json_access.items(json_access.get(payload, *path))]
+            entries.insert(int(place), entries[int(place)])
+            payload = changed(payload, {tuple(path): entries})
+        return [event.frame if payload is event.frame.json else writer.rewrite(event.frame, payload)]

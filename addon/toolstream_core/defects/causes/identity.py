@@ -37,6 +37,7 @@ from toolstream_core.defects.causes.words import (
     earlier_id,
     has,
     has_earlier_id,
+    has_members,
     known,
     lacks,
     later_call,
@@ -47,7 +48,7 @@ from toolstream_core.defects.causes.words import (
     text,
     unused_index,
 )
-from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI
 from toolstream_core.model import ABSENT
 
 IDS: Final[tuple[Injection, ...]] = (
@@ -136,6 +137,7 @@ INDEXES: Final[tuple[Injection, ...]] = (
     ),
 )
 _ELSEWHERE: Final = {"index": unused_index, "item_id": lambda at: f"{at.get('item_id')}_again"}
+_UNDER_ID: Final = it(id=lambda at: at.call.id or f"call_{at.call.position}")
 CALLS: Final[tuple[Injection, ...]] = (
     inject(
         identity.DOUBLED_CALL,
@@ -176,6 +178,7 @@ CALLS: Final[tuple[Injection, ...]] = (
         ),
         CHAT,
     ),
+    inject(identity.DOUBLED_CALL, per_call(on(START & has("name") & has_members, _UNDER_ID, _UNDER_ID)), GEMINI),
     inject(identity.UNKNOWN_BLOCK, per_call(on(DELTA | STOP, it(index=unused_index)))),
     inject(identity.MISSING_START, per_call(on(START))),
 )

@@ -92,6 +92,12 @@ def has(name: str) -> Test:
     return lambda at: at.get(name) not in _EMPTY
 
 
+def has_members(at: At) -> bool:
+    """Its arguments are an object that is not empty."""
+    arguments = at.get("arguments")
+    return isinstance(arguments, dict) and bool(arguments)
+
+
 def lacks(name: str) -> Test:
     """It does not have the field, or as null or an empty string."""
     return lambda at: at.get(name) in _EMPTY

@@ -130,24 +130,6 @@ FORM: Final = CompleteCallForm(
 )
 
 
-class DoubledCall(Injector):
-    """Sends each call twice under one id."""
-
-    @override
-    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        payload = event.frame.json
-        lists: dict[Path, list[Any]] = {}
-        entries = [one for one in FORM.entries(payload, resolved) if _is_complete(one) and self._pick.call(one.call)]
-        for one in reversed(entries):
-            *path, place, key = one.path
-            parts = lists.setdefault(tuple(path), [*json_access.items(json_access.get(payload, *path))])
-            part = parts[int(place)]
-            twin = {**part, key: {"id": f"call_{one.call.position}", **part[key]}}
-            parts[int(place) : int(place) + 1] = [twin, twin]
-            self._pick.acted()
-        return [FORM.rewritten(event, lists, self._context.writer)]
-
-
 class PlaceholderArguments(Injector):
     """Sends the arguments of a call in a part of their own, without a name, in the next event."""
 
@@ -183,7 +165,6 @@ REPAIRS: Final = (framing.SseRepairer, partial(CompleteCallStage, FORM))
 AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
-    "doubled-call": DoubledCall,
     **injectors(GEMINI, lambda: CompleteCodec(FORM)),
     **framing.INJECTORS,
 }
