@@ -214,7 +214,7 @@ def _with_event_id(body: Json, what: What, received: Json, at: int) -> Json:
     if "event_id" in body and not again:
         return body
     response = received.get("response_id", json_access.get(received, "response", "id"))
-    place = {} if "response" in body else {"response_id": response}
+    place = {} if "response" in body or response is ABSENT else {"response_id": response}
     return {"event_id": "", **place, **body} | {"event_id": f"{received['event_id']}_{at}"}
 
 
