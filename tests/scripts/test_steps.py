@@ -68,7 +68,7 @@ def test_what_needs_nothing_but_python(clone: Path) -> None:
 def test_ci_runs_all(clone: Path) -> None:
     """The same, and before the suite what only CI has."""
     code, called = run(clone, ".ci/run")
-    assert (code, called[0], called[-1].strip()) == (0, "setup ", SUITE)
+    assert (code, called[0], called[-1].strip()) == (0, "setup ", f"{SUITE} --cov --cov-report term")
     assert set(called) > ALWAYS | IN_CI
 
 

@@ -91,9 +91,7 @@ MAX_TEXT = 8 * 1024 * 1024
 MAX_KEPT = 32 * 1024 * 1024
 """The most characters of the arguments of all calls of one response that are kept."""
 
-MARKER = r"\[ARGS\]|<\|[a-z_]{1,40}\|>"
-"""A special token before arguments, which the server did not remove (raullenchai/Rapid-MLX#579)."""
-_PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null|{MARKER}))+{WS}(?=.)', re.DOTALL)
+_PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
 _SHORT = 16
 """The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)

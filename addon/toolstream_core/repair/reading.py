@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.arguments import MARKER, ArgumentText, is_markup
+from toolstream_core.calls.arguments import ArgumentText, is_markup
 from toolstream_core.calls.json_text import is_object, paired, without
 from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
-_ONE: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null|{MARKER}))'
+_ONE: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
 _PLACEHOLDER: Final = re.compile(rf"{_ONE}+{WS}")
 _SEVERAL: Final = re.compile(rf"{_ONE}{{2,}}{WS}")
-_BEGIN: Final = re.compile(rf'{_ONE}*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul|\[A?R?G?S?|<\|?[a-z_]{{0,40}}\|?)?{WS}')
-BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null|{MARKER}))+{WS}(?=[{{"])')
+_BEGIN: Final = re.compile(rf'{_ONE}*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
+BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=[{{"])')
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
