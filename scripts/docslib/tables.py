@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.invariants.healthy import streams
 from toolstream_core.agents import AGENTS, Upstream
-from toolstream_core.clients.deviations import BY_THE_LETTER, projects
-from toolstream_core.clients.deviations import DEFECTS as DEVIATIONS
+from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, projects
 from toolstream_core.clients.fit import concerning
 from toolstream_core.clients.model import AXES, STANDARD
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
@@ -356,7 +355,7 @@ def _models_lines(found: _Found) -> Iterator[str]:
 
 
 def _model_row(deviation: Deviation, found: _Effects) -> tuple[str, ...]:
-    defect = DEVIATIONS[deviation]
+    defect = QUIRKS[deviation]
     seen = ", ".join(f"[{name}]({link})" for name, link in projects((deviation,)).items())
     return f"`{deviation.value}`", defect.words, seen, *map(_listed, found)
 

@@ -14,7 +14,7 @@ import pytest
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.probing.ask import PROTOCOLS, Asker, key_of, target
-from toolstream_core.probing.probe import CASES, Case, probe, resolved, verdict
+from toolstream_core.probing.probe import CASES, Case, probe, read, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
 from toolstream_core.saved.read import load
@@ -208,7 +208,7 @@ def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
 
     with provider(reply) as url:
         response = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
-    one = resolved(response)
+    one = read(response)
     assert response.broken
     assert one.record is not None
     assert "truncated-stream" in [finding.name for finding in one.record.findings]
@@ -221,7 +221,7 @@ def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> No
     def answered(reply: Reply, *, stream: bool) -> Any:
         with provider(lambda request, number: reply) as url:  # noqa: ARG005
             request = asking(CASES[0], streamed=stream)
-            return resolved(Asker({}, 5).ask(f"{url}/chat/completions", request))
+            return read(Asker({}, 5).ask(f"{url}/chat/completions", request))
 
     oslo, lima = (answered(whole(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
     rome, none = (answered(streamed(call(text)), stream=True) for text in ('{"city":"Rome"}', "{}"))

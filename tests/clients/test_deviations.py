@@ -25,7 +25,7 @@ from tests.clients.streams import (
     responses,
     whole,
 )
-from toolstream_core.clients.deviations import DEFECTS, PROJECTS, fix, projects
+from toolstream_core.clients.deviations import PROJECTS, QUIRKS, fix, projects
 from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import (
     AXES,
@@ -268,14 +268,14 @@ def test_every_deviation_has_a_sample_and_words() -> None:
     """But for `string-as-invalid`, which does nothing alone."""
     every = {value for values in AXES.values() for value in values[1:]}
     assert {case.deviation for case in CASES} == every - {NoObject.INVALID}
-    assert set(DEFECTS) == every
-    assert {name for row in DEFECTS.values() for name in row.projects} == set(PROJECTS)
+    assert set(QUIRKS) == every
+    assert {name for row in QUIRKS.values() for name in row.projects} == set(PROJECTS)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
 def test_every_deviation_has_a_fix_in_the_words_of_the_protocol(protocol: WireProtocol) -> None:
     """Short, one for each; it names fields that the protocol has."""
-    fixes = {one: fix((one,), protocol).removeprefix("fix the client: ") for one in DEFECTS}
+    fixes = {one: fix((one,), protocol).removeprefix("fix the client: ") for one in QUIRKS}
     assert all("{" not in text.replace("`{}`", "") and ";" not in text for text in fixes.values())
     assert all(len(text.split()) <= MOST_WORDS for text in fixes.values())
     others = [text for one, text in fixes.items() if not isinstance(one, Key)]

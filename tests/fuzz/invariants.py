@@ -523,3 +523,14 @@ HARMS: dict[str, frozenset[str]] = {
     "calls or text lost": frozenset({"no-call-lost", "no-intended-call-lost", "text-is-sent"}),
 }
 """What invariants guard against that costs users most: streams that break any of a group are counted."""
+
+OF_AN_END = (
+    "nothing-completed",
+    "nothing-ended",
+    "no-call-lost",
+    "text-is-sent",
+    "text-stays-before-calls",
+    "nothing-joins-a-cut-frame",
+    "complete-is-true",
+)
+"""Invariants that hold wherever a response ends."""

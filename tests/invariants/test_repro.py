@@ -11,22 +11,13 @@ import pytest
 from tests.conftest import needs_shared, shared_dir
 from tests.fuzz.case import Case
 from tests.fuzz.hunt import broken
-from tests.fuzz.invariants import Seen
+from tests.fuzz.invariants import OF_AN_END, Seen
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = needs_shared
-INVARIANTS = (
-    "nothing-completed",
-    "nothing-ended",
-    "no-call-lost",
-    "text-is-sent",
-    "text-stays-before-calls",
-    "nothing-joins-a-cut-frame",
-    "complete-is-true",
-)
 RESET = "the connection was reset"
 
 
@@ -62,7 +53,7 @@ def complete(seen: Seen) -> list[tuple[str, object]]:
 @pytest.mark.parametrize("name", streams())
 def test_no_invariant_is_broken(name: str, end: str | None) -> None:
     """With an end that is clean, and one that is not."""
-    assert list(broken(case(name, end), INVARIANTS)) == []
+    assert list(broken(case(name, end), OF_AN_END)) == []
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if name.startswith("trunc-")])

@@ -65,7 +65,7 @@ def test_every_defect_is_explained() -> None:
 
 def test_every_client_bug_is_explained() -> None:
     """With its fix and the projects in which it was seen; its name means nothing else."""
-    for bug, row in deviations.DEFECTS.items():
+    for bug, row in deviations.QUIRKS.items():
         told = explained(bug.value) or ""
         assert told.startswith(f"# Client bug {bug.value}\n\nThe client {row.words}.\n")
         assert deviations.fix((bug,)).removeprefix("fix the client: ") in told

@@ -36,9 +36,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     from toolstream_core.saved.read import flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
-        responses = [
-            resolved.response for resolved in (*one.streamed, *one.unstreamed) if resolved.response.facts.status
-        ]
+        responses = [probed.response for probed in (*one.streamed, *one.unstreamed) if probed.response.facts.status]
         if not responses:
             continue
         stems = (stem_of(probe.target.protocol, probe.target.model, responses[0].began, at) for at in count(number))

@@ -73,8 +73,8 @@ PROJECTS: Final[Mapping[str, str]] = {
 """Where each project, or the report on it, is found."""
 
 
-class Defect(NamedTuple):
-    """One deviation."""
+class Quirk(NamedTuple):
+    """A deviation of a client, in words."""
 
     words: str
     """What the client does; a sentence without its subject."""
@@ -91,371 +91,371 @@ _INVALID: Final = "At event {event} the arguments end as invalid JSON, and the c
 _DROPPED: Final = "The client dropped the call that ends at event {event}, because "
 _NOT_READ: Final = "The client does not use what event {event} contains, because it reads "
 
-DEFECTS: Final[Mapping[Deviation, Defect]] = {
-    Key.CHANGED_ID: Defect(
+QUIRKS: Final[Mapping[Deviation, Quirk]] = {
+    Key.CHANGED_ID: Quirk(
         "starts a new call when the id differs from the open call's",
         "key fragments by {key}, not by a changed {id}",
         _FINDS + "compares only the id with that of the open call",
         ("pi-ai", "Qwen-Agent"),
     ),
-    Key.PRESENT_ID: Defect(
+    Key.PRESENT_ID: Quirk(
         "starts a new call for every id, also an empty one",
         "key fragments by {key}, even if {id} is repeated or empty",
         _FINDS + "opens a call for each id that is present",
         ("Spring AI", "ruby_llm"),
     ),
-    Key.GIVEN_ID: Defect(
+    Key.GIVEN_ID: Quirk(
         "starts a new call for every non-empty id",
         "key fragments by {key}, even if {id} is repeated",
         _FINDS + "opens a call for each id that is not empty",
         ("ruby_llm",),
     ),
-    Key.ID: Defect(
+    Key.ID: Quirk(
         "matches on id only, and adds fragments without an id to the last call",
         "key fragments by {key}, not by {id}",
         _FINDS + "matches on the id alone",
         ("ruby_llm",),
     ),
-    Key.INDEX_AND_ID: Defect(
+    Key.INDEX_AND_ID: Quirk(
         "starts a new call whenever `index` or `id` changes, including when `id` is missing",
         "key fragments by {key} alone",
         _FINDS + "compares index and id with those of the event before",
         ("aichat",),
     ),
-    Key.LONGER_ID: Defect(
+    Key.LONGER_ID: Quirk(
         "starts a new call when index or id changes, unless both are shorter",
         "key fragments by {key} alone, not by the longer {id}",
         _FINDS + "compares the lengths of index and id with the open call",
         ("aichat",),
     ),
-    Key.NEWEST_OF_INDEX: Defect(
+    Key.NEWEST_OF_INDEX: Quirk(
         "starts a new call for another id at the same index",
         "key fragments by {key}, even if {id} changes",
         _FINDS + "compares ids at the same index",
         ("hermes-agent",),
     ),
-    Key.FIRST_OF_INDEX: Defect(
+    Key.FIRST_OF_INDEX: Quirk(
         "starts a new call for another id at the same index, and adds fragments without an id to the first one",
         "key fragments by {key} alone, and add those without {id} to the newest call",
         _FINDS + "compares ids at the same index, else uses the first call",
         ("langchain", "anthropic-sdk-python"),
     ),
-    Key.ONLY_OF_INDEX: Defect(
+    Key.ONLY_OF_INDEX: Quirk(
         "skips fragments without an id where several calls match",
         "key fragments by {key}, and skip none that comes without {id}",
         _FINDS + "matches on the id before the index",
         ("AI SDK",),
     ),
-    Key.CHANGED_INDEX: Defect(
+    Key.CHANGED_INDEX: Quirk(
         "starts a new call whenever the index changes",
         "keep open calls in a map by {key}, as fragments of several calls may alternate",
         _FINDS + "compares the index with that of the event before",
         ("llama-index", "LangChain4j"),
     ),
-    Key.POSITION: Defect(
+    Key.POSITION: Quirk(
         "treats the index as a position in its list of calls, and appends where the position is missing",
         "keep open calls in a map by {key}, not in a list",
         _FINDS + "uses the index as a position in its list of calls",
         ("openai-python",),
     ),
-    Key.PLACE: Defect(
+    Key.PLACE: Quirk(
         "matches on the position of the entry in its event",
         "key fragments by {key}, not by their position in the event",
         _FINDS + "matches on the position of the entry in the event",
     ),
-    Key.ITEM: Defect(
+    Key.ITEM: Quirk(
         "matches on the item id only",
         "key fragments by {index} if {item} is unknown",
         _FINDS + "matches on the item id alone",
         ("pydantic-ai",),
     ),
-    Key.LAST: Defect(
+    Key.LAST: Quirk(
         "adds every delta to the last opened call",
         "key fragments by {key}, not by the last opened call",
         _FINDS + "adds each delta to the last opened call",
         ("llama-index", "pi-ai", "agent-framework", "langchain-oracle", "any-llm"),
     ),
-    Key.FIRST_OPENED: Defect(
+    Key.FIRST_OPENED: Quirk(
         "adds every delta to the first opened call",
         "key fragments by {key}, not by the first opened call",
         _FINDS + "adds each delta to the first opened call",
     ),
-    Key.ENTRY: Defect(
+    Key.ENTRY: Quirk(
         "treats every entry as a separate call",
         "join all fragments with the same {key} into one call",
         _FINDS + "treats each entry as a call",
         ("OpenClaw",),
     ),
-    Key.ONE: Defect(
+    Key.ONE: Quirk(
         "treats all entries as one call",
         "keep a separate call for each {key}",
         _FINDS + "keeps a single call for all entries",
         ("open-interpreter",),
     ),
-    NoIndex.NEW: Defect(
+    NoIndex.NEW: Quirk(
         "starts a new call for an entry without an index",
         "add a fragment without {index} to the open call",
         _FINDS + "opens a call for each entry without an index",
         ("pi-ai", "AI SDK", "openai-node", "strands"),
     ),
-    NoIndex.LAST: Defect(
+    NoIndex.LAST: Quirk(
         "adds an entry without an index to the last call",
         "treat a missing {index} as 0, not as that of the last call",
         _FINDS + "uses the last call if the index is missing",
     ),
-    NoIndex.PLACE: Defect(
+    NoIndex.PLACE: Quirk(
         "matches an entry without an index on its position in the event",
         "treat a missing {index} as 0, not as the position in the event",
         _FINDS + "uses the position in the event if the index is missing",
     ),
-    NoIndex.ID: Defect(
+    NoIndex.ID: Quirk(
         "matches on the id where the index is missing",
         "treat a missing {index} as 0, even if {id} is new",
         _FINDS + "matches on the id if the index is missing",
     ),
-    NoIndex.DROPPED: Defect(
+    NoIndex.DROPPED: Quirk(
         "skips entries without an index",
         "read fragments without {index}",
         _FINDS + "skips entries without an index",
         ("Open WebUI",),
     ),
-    Entries.FIRST: Defect(
+    Entries.FIRST: Quirk(
         "reads only the first entry of an event",
         "read every entry of an event",
         _FINDS + "reads only the first entry of an event",
         ("aichat", "llama-index", "open-interpreter"),
     ),
-    Adding.WHOLE: Defect(
+    Adding.WHOLE: Quirk(
         "closes a call when its arguments are valid JSON, and drops later fragments",
         "append fragments until the response ends, even after valid JSON",
         "At event {event} the client {did}, because the arguments of the call were valid JSON already",
         ("AI SDK",),
     ),
-    Adding.HEADER: Defect(
+    Adding.HEADER: Quirk(
         "starts a new call for a name after complete arguments",
         "start a new call for another {key}, not for a name after complete arguments",
         "At event {event} the client {did}, because a name came after complete arguments",
         ("AI SDK",),
     ),
-    Adding.NEXT: Defect(
+    Adding.NEXT: Quirk(
         "starts a new call for anything after complete arguments",
         "start a new call for another {key}, not for text after complete arguments",
         "At event {event} the client {did}, because the fragment came after complete arguments",
         ("google-adk",),
     ),
-    Adding.FINISH: Defect(
+    Adding.FINISH: Quirk(
         "ignores everything after the finish reason",
         "read all events until the stream ends, even after the finish reason",
         "At event {event} the client {did}, because the finish reason had come",
         ("strands", "aichat"),
     ),
-    Adding.REPLACE: Defect(
+    Adding.REPLACE: Quirk(
         "replaces a call when an entry repeats its id",
         "append to a call whose {id} is repeated, and keep what it has",
         "The client lost what event {event} contains, because a later event repeats the id of the call",
         ("ruby_llm",),
     ),
-    Adding.CONTINUED: Defect(
+    Adding.CONTINUED: Quirk(
         "keeps the arguments of earlier calls in the buffer of the next call",
         "keep an arguments buffer for each {key}, and start it empty",
         "At event {event} the client opened a call, and did not reset its buffer of arguments",
     ),
-    Source.MESSAGE: Defect(
+    Source.MESSAGE: Quirk(
         "also reads the calls of the final message",
         "read the calls of the final message only if no deltas came",
         _FINDS + "also reads the calls of the final message",
     ),
-    Source.DELTAS: Defect(
+    Source.DELTAS: Quirk(
         "reads only deltas, not events with the complete call",
         "read the complete call from the events that repeat it",
         "At event {event} the client does not use the complete call, because it reads only deltas",
         ("langchain", "pi-ai"),
     ),
-    Source.DONE: Defect(
+    Source.DONE: Quirk(
         "reads the arguments from the event with the complete arguments",
         "read the argument deltas, and not only the event with the complete arguments",
         _NOT_READ + "arguments only from the event with the complete arguments",
         ("llama-index",),
     ),
-    Source.ITEM: Defect(
+    Source.ITEM: Quirk(
         "reads the call from the event that closes its item",
         "read the deltas, and not only the event that closes the item",
         _NOT_READ + "calls only from the event that closes their item",
         ("Codex", "AI SDK"),
     ),
-    Source.COMPLETED: Defect(
+    Source.COMPLETED: Quirk(
         "reads the calls from the event that ends the response",
         "read the events of each call, and not only the event that ends the response",
         _NOT_READ + "calls only from the event that ends the response",
         ("openai-agents (Python)",),
     ),
-    Source.START: Defect(
+    Source.START: Quirk(
         "reads the arguments from the event that opens the call",
         "read the argument deltas, and not only the event that opens the call",
         _NOT_READ + "arguments only from the event that opens the call",
     ),
-    Source.START_AND_DELTAS: Defect(
+    Source.START_AND_DELTAS: Quirk(
         "appends the deltas to the arguments of the event that opens the call",
         "let the deltas replace the arguments of the event that opens the call",
         "At event {event} the client appended arguments to those of the event that opens the call",
         ("AI SDK",),
     ),
-    Name.LAST: Defect(
+    Name.LAST: Quirk(
         "uses the last name of a call",
         "keep the first name of a call, and ignore later ones",
         "At event {event} the client replaced the name of the call by another one",
         ("agno", "openai-agents (Python)", "openai-node"),
     ),
-    Name.JOINED: Defect(
+    Name.JOINED: Quirk(
         "concatenates the names of a call",
         "keep the first name of a call, and append nothing to it",
         "At event {event} the client appended a name to the name of the call",
         ("autogen", "llama-index", "pydantic-ai", "google-adk", "haystack", "openai-python", "Qwen-Agent"),
     ),
-    Name.OPENING: Defect(
+    Name.OPENING: Quirk(
         "reads the name only from the entry that opens the call",
         "read the name from any fragment of the call",
         "At event {event} the client ignored the name, because the event does not open the call",
         ("strands",),
     ),
-    Name.OVERWRITTEN: Defect(
+    Name.OVERWRITTEN: Quirk(
         "overwrites the name, even with an empty one",
         "keep the name of a call, even if a later one is empty",
         "At event {event} the client overwrote the name of the call",
         ("semantic-kernel", "dshcode"),
     ),
-    Id.LAST: Defect(
+    Id.LAST: Quirk(
         "uses the last id of a call",
         "keep the first {id} of a call, and ignore later ones",
         "At event {event} the client replaced the id of the call by another one",
         ("agno", "openai-node", "pydantic-ai"),
     ),
-    Id.JOINED: Defect(
+    Id.JOINED: Quirk(
         "concatenates the ids of a call",
         "keep the first {id} of a call, and append nothing to it",
         "At event {event} the client appended an id to the id of the call",
         ("LangChain4j", "llama-index", "autogen", "openai-python"),
     ),
-    Id.OPENING: Defect(
+    Id.OPENING: Quirk(
         "reads the id only from the entry that opens the call",
         "read {id} from any fragment of the call",
         "At event {event} the client ignored the id, because the event does not open the call",
         ("strands",),
     ),
-    Id.OVERWRITTEN: Defect(
+    Id.OVERWRITTEN: Quirk(
         "overwrites the id, even with an empty one",
         "keep the {id} of a call, even if a later one is empty",
         "At event {event} the client overwrote the id of the call",
         ("langchain",),
     ),
-    Id.ITEM: Defect(
+    Id.ITEM: Quirk(
         "uses the item id as the call id",
         "return {id}, not the id of the item",
         "At event {event} the client used the id of the item as the id of the call",
         ("pydantic-ai",),
     ),
-    Id.OWN: Defect(
+    Id.OWN: Quirk(
         "generates ids for calls",
         "return the {id} from the stream",
         "From event {event} on the client generated the ids of calls",
         ("agno", "google-adk"),
     ),
-    Id.UNIQUE: Defect(
+    Id.UNIQUE: Quirk(
         "generates an id for a call whose id is already used",
         "return the {id} from the stream, even if it is repeated",
         "From event {event} on the client generated the id of each call whose id was in use",
         ("AI SDK",),
     ),
-    Arguments.FIRST: Defect(
+    Arguments.FIRST: Quirk(
         "reads only the first fragment of the arguments",
         "append all argument fragments of a call, not only the first",
         "At event {event} the client ignored arguments, because it had read a fragment of them already",
         ("AI SDK", "strands", "smolagents", "openrouter-ai-sdk"),
     ),
-    Arguments.LAST: Defect(
+    Arguments.LAST: Quirk(
         "reads only the last fragment of the arguments",
         "append all argument fragments of a call, not only the last",
         "At event {event} the client replaced the arguments by a fragment of them",
         ("ruby_llm",),
     ),
-    Arguments.AFTER_OPENING: Defect(
+    Arguments.AFTER_OPENING: Quirk(
         "drops the arguments of the entry that opens the call",
         "keep the arguments of the fragment that opens the call",
         "At event {event} the client dropped the arguments, because the event opens the call",
     ),
-    Objects.OWN_STRING: Defect(
+    Objects.OWN_STRING: Quirk(
         "converts an arguments object to `[object Object]` or its language's equivalent",
         "serialize an arguments object as JSON",
         "At event {event} the client converted an arguments object to text that is not JSON",
         ("openai-node", "openai-agents-js"),
     ),
-    Objects.PASSED_OVER: Defect(
+    Objects.PASSED_OVER: Quirk(
         "skips arguments that are not a string or have another key",
         "accept arguments that are an object or have another key",
         "At event {event} the client skipped arguments that are not a string or have another key",
     ),
-    Invalid.EMPTY: Defect(
+    Invalid.EMPTY: Quirk(
         "replaces arguments that are not valid JSON by `{}`",
         "reject arguments that are not valid JSON instead of using `{{}}`",
         _INVALID + "replaced them by `{{}}`",
         ("strands", "AI SDK", "openrouter-ai-sdk"),
     ),
-    Invalid.HEAD: Defect(
+    Invalid.HEAD: Quirk(
         "keeps the valid beginning of arguments that are not valid JSON",
         "reject arguments that are not valid JSON instead of using their beginning",
         _INVALID + "kept only their valid beginning",
         ("AI SDK", "openrouter-ai-sdk", "pi-ai"),
     ),
-    Invalid.COMPLETED: Defect(
+    Invalid.COMPLETED: Quirk(
         "repairs arguments that are not valid JSON: closes open strings and brackets, puts several values into a list",
         "reject arguments that are not valid JSON instead of completing them",
         _INVALID + "completed them",
         ("langchain", "langchainjs", "langgraph", "pi-ai"),
     ),
-    Invalid.SHORTENED: Defect(
+    Invalid.SHORTENED: Quirk(
         "drops the last member of truncated arguments, and closes the brackets",
         "reject arguments that are not valid JSON instead of shortening them",
         _INVALID + "shortened them to valid JSON",
     ),
-    Invalid.WRAPPED: Defect(
+    Invalid.WRAPPED: Quirk(
         "wraps arguments that are not valid JSON into an object or a string",
         "reject arguments that are not valid JSON instead of wrapping them",
         _INVALID + "wrapped them",
         ("pydantic-ai",),
     ),
-    NoObject.INVALID: Defect(
+    NoObject.INVALID: Quirk(
         "treats arguments that are a string as invalid",
         "accept arguments that are a JSON string with an object",
         "At event {event} the arguments end as a JSON string, which the client treats as invalid",
         ("AI SDK", "pydantic-ai"),
     ),
-    Kept.NAMED: Defect(
+    Kept.NAMED: Quirk(
         "drops calls without a name",
         "report a call without a name instead of dropping it",
         _DROPPED + "it has no name",
         ("aichat", "opencode", "cline"),
     ),
-    Kept.WITH_ID: Defect(
+    Kept.WITH_ID: Quirk(
         "drops calls without an id", "keep calls without {id}", _DROPPED + "it has no id", ("litellm",)
     ),
-    Kept.VALID: Defect(
+    Kept.VALID: Quirk(
         "drops calls whose arguments are not valid JSON",
         "report a call with invalid arguments instead of dropping it",
         _DROPPED + "its arguments are not valid JSON",
         ("haystack", "smolagents"),
     ),
-    Kept.FIRST: Defect(
+    Kept.FIRST: Quirk(
         "keeps only the first call",
         "keep every call of a response, not only the first",
         _DROPPED + "it keeps only the first call",
         ("Continue",),
     ),
-    Kept.LAST: Defect(
+    Kept.LAST: Quirk(
         "keeps only the last call",
         "keep every call of a response, not only the last",
         _DROPPED + "it keeps only the last call",
     ),
-    Kept.PADDED: Defect(
+    Kept.PADDED: Quirk(
         "fills the positions before the first index with empty calls",
         "keep open calls in a map by {key}, and add no empty calls",
         "From event {event} on the client fills its list of calls with empty ones up to each index",
@@ -483,12 +483,12 @@ def _fix(deviation: Deviation, protocol: WireProtocol | None) -> str:
         return "treat each entry as a complete call"
     fields = [f"`{one}`" for one in keys or _CHAT_KEYS]
     id_key = "id" if protocol is None else protocol.id_key
-    return DEFECTS[deviation].fix.format(key=" or ".join(fields), index=fields[-1], item=fields[0], id=f"`{id_key}`")
+    return QUIRKS[deviation].fix.format(key=" or ".join(fields), index=fields[-1], item=fields[0], id=f"`{id_key}`")
 
 
 def projects(deviations: tuple[Deviation, ...]) -> dict[str, str]:
     """The projects in which any of the deviations was seen, those that share most of them first, with their links."""
-    seen = [name for one in deviations for name in DEFECTS[one].projects]
+    seen = [name for one in deviations for name in QUIRKS[one].projects]
     ordered = sorted(dict.fromkeys(seen), key=lambda name: -seen.count(name))
     return {name: PROJECTS[name] for name in ordered}
 

@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.clients.deviations import BY_THE_LETTER, DEFECTS, fix, projects
+from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
 from toolstream_core.clients.fields import CallValues, kept, kept_arguments
 from toolstream_core.clients.fit import KEYS, fitting, gives, giving
 from toolstream_core.clients.grouping import grouped, splits
@@ -183,7 +183,7 @@ class Explanation:
     @property
     def text(self) -> str:
         """What the client does, to be read after its name."""
-        return ", and ".join(DEFECTS[one].words for one in self.model.deviations) or BY_THE_LETTER
+        return ", and ".join(QUIRKS[one].words for one in self.model.deviations) or BY_THE_LETTER
 
     @property
     def where(self) -> str:
@@ -310,7 +310,7 @@ def _unlikely(model: ClientModel, known: ClientModel) -> tuple[int, int, int, in
     """The less, the likelier: what the client did before; what one project does; what many do; what stands first."""
     deviations = model.deviations
     new = sum(one not in known.deviations for one in deviations)
-    seen = [name for one in deviations for name in DEFECTS[one].projects]
+    seen = [name for one in deviations for name in QUIRKS[one].projects]
     together = max(map(seen.count, seen), default=0)
     blunt = sum(_BLUNT.get(one, 0) for one in deviations)
     return new, blunt, -together, -len(seen), [_ORDER[one] for one in deviations]

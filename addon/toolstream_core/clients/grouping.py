@@ -83,9 +83,9 @@ class Shelf:
         if group.id not in self.by_id or self.by_id[group.id].place < group.place:
             self.by_id[group.id] = group
 
-    def same_id(self, text: str) -> Group | None:
+    def same_id(self, call_id: str) -> Group | None:
         """The newest call with that id or with none."""
-        unnamed, named = next(reversed(self.unnamed.values()), None), self.by_id.get(text)
+        unnamed, named = next(reversed(self.unnamed.values()), None), self.by_id.get(call_id)
         return max((one for one in (unnamed, named) if one is not None), key=lambda one: one.place, default=None)
 
 

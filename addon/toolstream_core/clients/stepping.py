@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.json_text import paired
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.clients.deviations import DEFECTS
+from toolstream_core.clients.deviations import QUIRKS
 from toolstream_core.clients.fields import MADE_UP, CallValues, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
 from toolstream_core.clients.model import Kept, shortened
@@ -124,7 +124,7 @@ class Stepper:
         read = [self._call(one.place) if one.entries else made_up for one in keeps]
         left = {one.place for one in keeps if one.entries}
         known = {one.place for one in groups if readable(one, model.source)}
-        words = {True: DEFECTS[model.kept].words if model.kept is not Kept.ALL else "", False: _UNREAD}
+        words = {True: QUIRKS[model.kept].words if model.kept is not Kept.ALL else "", False: _UNREAD}
         dropped = (one.place for one in groups if one.place not in left)
         return [*read, *(self._call(one)._replace(dropped=words[one in known]) for one in dropped)]
 

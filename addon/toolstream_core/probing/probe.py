@@ -80,7 +80,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedFragment:
+class ProbedResponse:
     """A response and its record."""
 
     response: Exchange
@@ -119,8 +119,8 @@ class Verdict(NamedTuple):
     """The result of one case."""
 
     case: str
-    streamed: list[ResolvedFragment]
-    unstreamed: list[ResolvedFragment]
+    streamed: list[ProbedResponse]
+    unstreamed: list[ProbedResponse]
     differences: list[Difference]
     varying: bool
     """Whether the unstreamed responses differ among themselves: then a difference in values may be chance."""
@@ -143,14 +143,14 @@ class Verdict(NamedTuple):
         ]
 
 
-def resolved(response: Exchange) -> ResolvedFragment:
+def read(response: Exchange) -> ProbedResponse:
     """Read a response."""
-    return ResolvedFragment(response, read_body(response.chunks, response.facts, broken=response.broken))
+    return ProbedResponse(response, read_body(response.chunks, response.facts, broken=response.broken))
 
 
-def verdict(case: str, streamed: Sequence[ResolvedFragment], complete: Sequence[ResolvedFragment]) -> Verdict:
+def verdict(case: str, streamed: Sequence[ProbedResponse], unstreamed: Sequence[ProbedResponse]) -> Verdict:
     """Compare the responses to one case. A streamed response is right if it has the calls of any unstreamed one."""
-    right = [_calls(one.record) for one in complete if one.record is not None and one.failure is None]
+    right = [_calls(one.record) for one in unstreamed if one.record is not None and one.failure is None]
     varying = any(_between(calls, right[0]) for calls in right)
     differences = [
         Difference(number, what)
@@ -158,10 +158,10 @@ def verdict(case: str, streamed: Sequence[ResolvedFragment], complete: Sequence[
         if one.record is not None and one.failure is None
         for what in _differences(_calls(one.record), right, varying=varying)
     ]
-    return Verdict(case, list(streamed), list(complete), differences, varying, list(_defects(streamed)))
+    return Verdict(case, list(streamed), list(unstreamed), differences, varying, list(_defects(streamed)))
 
 
-def _defects(streamed: Sequence[ResolvedFragment]) -> Iterator[Seen]:
+def _defects(streamed: Sequence[ProbedResponse]) -> Iterator[Seen]:
     first: dict[str, Finding] = {}
     counts: Counter[str] = Counter()
     for one in streamed:
@@ -251,7 +251,7 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
     """Send the requests of each case. Ends at a status after which later requests would fail too."""
     verdicts: list[Verdict] = []
     for case in cases:
-        responses: dict[bool, list[ResolvedFragment]] = {True: [], False: []}
+        responses: dict[bool, list[ProbedResponse]] = {True: [], False: []}
         for number in range(1, times + 1):
             for streamed in (True, False):
                 one = _ask(target, case, asker, streamed=streamed)
@@ -263,21 +263,21 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
     return Probe(target, times, verdicts)
 
 
-def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> ResolvedFragment:
+def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> ProbedResponse:
     question = Question(target.model or "", case.prompt, case.tools, streamed)
     request = named(target.protocol).api.request(question)
-    return resolved(asker.ask(target.url(streamed=streamed), request))
+    return read(asker.ask(target.url(streamed=streamed), request))
 
 
-def _described(resolved_fragment: ResolvedFragment) -> str:
-    if resolved_fragment.failure:
-        return resolved_fragment.failure
-    calls = len(resolved_fragment.record.calls) if resolved_fragment.record is not None else 0
-    took = resolved_fragment.response.times[-1] if resolved_fragment.response.times else 0
-    return f"HTTP {resolved_fragment.response.facts.status}, {counted(calls, 'call')}, {took} ms"
+def _described(response: ProbedResponse) -> str:
+    if response.failure:
+        return response.failure
+    calls = len(response.record.calls) if response.record is not None else 0
+    took = response.response.times[-1] if response.response.times else 0
+    return f"HTTP {response.response.facts.status}, {counted(calls, 'call')}, {took} ms"
 
 
-def _any_heard(responses: Sequence[ResolvedFragment]) -> bool:
+def _any_heard(responses: Sequence[ProbedResponse]) -> bool:
     return any(one.failure is None for one in responses)
 
 
@@ -347,9 +347,9 @@ def _markdown(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
 
 
 def _sum(reported: Verdict) -> str:
-    compared = sum(resolved.failure is None for resolved in reported.streamed)
+    compared = sum(response.failure is None for response in reported.streamed)
     right = compared - len({diff.streamed for diff in reported.differences})
-    if not compared or all(resolved.failure for resolved in reported.unstreamed):
+    if not compared or all(response.failure for response in reported.unstreamed):
         return "nothing to compare"
     summary = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
     return f"{summary}; the unstreamed ones differ from each other" if reported.varying else summary

@@ -48,7 +48,7 @@ def document() -> dict[str, Any]:
         "version": VERSION,
         "defects": [described(defect) for defect in DEFECTS],
         "shapes": shapes(),
-        "transit": [transit(defect) for defect in TRANSIT],
+        "transit": [transit(one) for one in TRANSIT],
         "presets": [
             {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
             for one in PRESETS
@@ -69,10 +69,10 @@ def document() -> dict[str, Any]:
     }
 
 
-def transit(defect: TransitDefinition) -> dict[str, Any]:
+def transit(definition: TransitDefinition) -> dict[str, Any]:
     """A row of the table of transit faults."""
-    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in defect.keys]
-    return {"name": defect.name, "meaning": defect.meaning, "keys": keys}
+    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in definition.keys]
+    return {"name": definition.name, "meaning": definition.meaning, "keys": keys}
 
 
 def described(defect: Defect) -> dict[str, Any]:
@@ -175,13 +175,13 @@ def _verdict(name: str) -> str:
 
 
 def _deviation(name: str) -> str:
-    for deviation, defect in deviations.DEFECTS.items():
+    for deviation, quirk in deviations.QUIRKS.items():
         if name == deviation.value:
             seen = [f"[{project}]({link})" for project, link in deviations.projects((deviation,)).items()]
             fix = deviations.fix((deviation,)).removeprefix("fix the client: ")
             where = f"* Seen in {', '.join(seen)}.\n" if seen else ""
             return (
-                f"# Client bug {name}\n\nThe client {defect.words}.\n\n"
+                f"# Client bug {name}\n\nThe client {quirk.words}.\n\n"
                 f"* Fix, in the fields of Chat Completions: {fix}.\n{where}"
             )
     return ""
@@ -194,5 +194,5 @@ def explainable() -> set[str]:
     """The names that `explained` knows, apart from old ones."""
     defects = {word for defect in DEFECTS for word in (defect.name, defect.code, defect.family)}
     clients = {f"{FOR}{client.name}" for client in CLIENTS}
-    bugs = {one.value for one in deviations.DEFECTS}
+    bugs = {one.value for one in deviations.QUIRKS}
     return {*defects, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}

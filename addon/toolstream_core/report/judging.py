@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.advice import advise
-from toolstream_core.clients.deviations import DEFECTS
+from toolstream_core.clients.deviations import QUIRKS
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.clients.stepping import What
@@ -46,7 +46,7 @@ def reason(explanation: Explanation, event: int | None = None) -> str:
     shows, place = explanation.shows, explanation.event if event is None else event
     if shows is None or place is None:
         return ""
-    text = DEFECTS[shows].cause.format(event=place, did=_did(explanation.change))
+    text = QUIRKS[shows].cause.format(event=place, did=_did(explanation.change))
     return f"{text} (here `{explanation.seen}`)." if explanation.seen else f"{text}."
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.deviations import DEFECTS, fix, measured_in, projects
+from toolstream_core.clients.deviations import QUIRKS, fix, measured_in, projects
 from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fit import continues
 from toolstream_core.clients.model import STANDARD, Adding, EntryReader, Id, Key, NoIndex, ReceivedEvent, Source
@@ -43,7 +43,7 @@ class Models:
         name = "+".join(one.value for one in model.deviations) or PROTOCOL
         if name not in self.table:
             self.table[name] = {
-                "description": [DEFECTS[one].words for one in model.deviations],
+                "description": [QUIRKS[one].words for one in model.deviations],
                 "projects": [*projects(model.deviations)],
                 "fix": fix(model.deviations, protocol) if model.deviations else "",
             }
@@ -60,7 +60,7 @@ class Models:
         """The name of a client version."""
         name = f"{client.name} {client.version}"
         self.table[name] = {
-            "description": [DEFECTS[one].words for one in client.deviations],
+            "description": [QUIRKS[one].words for one in client.deviations],
             "projects": [client.project],
             "fix": fix(client.deviations, protocol) if client.deviations else "",
             "client": {"name": client.name, "version": client.version},
@@ -192,7 +192,7 @@ def _intended(response: ReadResponse) -> dict[str, Any]:
 def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
     """The client's model, those of client versions, and each deviation that a client of this protocol can have."""
     client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
-    single = [STANDARD.having([one]) for one in DEFECTS if _applies(one, got.form, got.entries)]
+    single = [STANDARD.having([one]) for one in QUIRKS if _applies(one, got.form, got.entries)]
     measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
     yield from dict.fromkeys([*client, *measured, *single])
 

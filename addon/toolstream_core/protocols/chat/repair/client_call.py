@@ -252,8 +252,8 @@ def is_clean(state: ClientCall) -> bool:
     return read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
 
 
-def same(state: ClientCall, two: ClientCall) -> bool:
+def same(state: ClientCall, other: ClientCall) -> bool:
     """Whether two calls with one id have the same arguments."""
-    if not (is_clean(state) and is_clean(two)) or state.intended.call.name != two.intended.call.name:
+    if not (is_clean(state) and is_clean(other)) or state.intended.call.name != other.intended.call.name:
         return False
-    return state.intended.call.arguments.meaning == two.intended.call.arguments.meaning
+    return state.intended.call.arguments.meaning == other.intended.call.arguments.meaning
