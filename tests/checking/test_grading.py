@@ -202,6 +202,20 @@ def test_a_rejected_complete_call_is_not_ok() -> None:
     assert (graded(PLAIN, run, [HEALTHY]).grade, graded(PLAIN, run).grade) == (Grade.CALL_REJECTED, Grade.OK)
 
 
+def test_the_result_of_a_call_is_the_one_under_the_id_that_the_client_got() -> None:
+    """The provider gave two calls one id, and the repair gave the second a new one."""
+    sent = exchange(0, verdict("ok"))
+    other = replace(sent.calls[0], name="cat", arguments='{"p":"z"}')
+    back = {"id": "new", "function": {"name": "cat", "arguments": '{"p": "z"}'}}
+    messages = [echo("c1"), {"role": "assistant", "tool_calls": [back]}, result("a.txt\nb.txt"), result("meow", "new")]
+    known = [HEALTHY, KnownResult("cat", '{"p":"z"}', "meow")]
+    run = run_of(replace(sent, calls=(*sent.calls, other)), exchange(1, messages=messages))
+    assert graded(PLAIN, run, known).grade is Grade.OK
+    refused = [*messages[:3], result("no such file", "new")]
+    run = run_of(replace(sent, calls=(*sent.calls, other)), exchange(1, messages=refused))
+    assert graded(PLAIN, run, known).grade is Grade.CALL_REJECTED
+
+
 @pytest.mark.parametrize(
     ("text", "grade"), [("unsupported call: functions.ls", Grade.CALL_REJECTED), ("a.txt\nb.txt", Grade.OK)]
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.protocols.requests.conversation import ToolResult
+    from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
     from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall
 
 
@@ -160,11 +160,7 @@ def _signs(
     exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: Sequence[KnownResult]
 ) -> list[Sign]:
     """What each result of a call and of its copies shows; a copy without a result shows nothing."""
-    copies = [
-        copy
-        for copy in exchange.added_by(after.request).calls
-        if copy.name == call.name and same(copy.arguments, call.arguments)
-    ]
+    copies = _copies(exchange, call, after)
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
     found = [
         evidence(result, _of(after, call, known)).sign for result in after.request.shown.results if result.id in ids
@@ -174,14 +170,32 @@ def _signs(
 
 def _results(exchange: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> list[ToolResult]:
     """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
-    if call.id and any(result.id == call.id for other in later for result in other.request.shown.results):
-        return [result for other in later for result in other.request.shown.results if result.id == call.id]
+    identity = _returned_id(exchange, call, later)
+    if identity and any(result.id == identity for other in later for result in other.request.shown.results):
+        return [result for other in later for result in other.request.shown.results if result.id == identity]
     after = following(exchange, later)
     if after is None:
         return []
     new = exchange.added_by(after.request).results
     alone = len(exchange.calls) == 1 and len(new) == 1
     return [result for result in new if alone or (not result.id and result.name == call.name)]
+
+
+def _returned_id(exchange: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> str | None:
+    """The id with which the client returned a call: a repair may have changed the provider's."""
+    after = following(exchange, later)
+    same_calls = [] if after is None else _copies(exchange, call, after)
+    ids = [copy.id for copy in same_calls if copy.id]
+    return call.id if call.id in ids or not ids else ids[0]
+
+
+def _copies(exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange) -> list[EchoedCall]:
+    """The calls with its name and arguments that the next request returns."""
+    return [
+        copy
+        for copy in exchange.added_by(after.request).calls
+        if copy.name == call.name and same(copy.arguments, call.arguments)
+    ]
 
 
 def _of(exchange: ProxiedExchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
