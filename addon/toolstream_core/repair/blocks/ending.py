@@ -42,7 +42,7 @@ class MessageEnd:
         reason = protocol.get(parsed, REASON)
         reason = reason if isinstance(reason, str) else ""
         if message.finish is not None and protocol.repeated_finish is not None:
-            gone = self._stream.report(protocol.repeated_finish, self._stream.number, "the message ends twice")
+            gone = self._stream.report(protocol.repeated_finish, "the message ends twice")
             if not (gone and message.finished_with == len(message.calls)):
                 self._stream.pass_on(event.frame, parsed)
             return
@@ -58,20 +58,20 @@ class MessageEnd:
 
     def _reason(self, reason: str) -> dict[str, Json]:
         """The finish reason that the client needs."""
-        protocol, number, runs = self.protocol, self._stream.number, self._runnable
+        protocol, runs = self.protocol, self._runnable
         words = protocol.words
         intended = words.translated(reason)
         if intended == words.called and not self.message.calls:
-            self._stream.report(MISSING_CALLS, number, f"the finish reason is {words.called} and no call came")
+            self._stream.report(MISSING_CALLS, f"the finish reason is {words.called} and no call came")
         wanted = words.wanted(reason, runs=runs)
         if intended != reason:
-            foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
+            foreign = self._stream.report(FOREIGN_FINISH, f"the finish reason is {reason}")
             return {REASON: wanted} if foreign else {}
         why = f"finish reason {reason} although calls were made"
-        if wanted != reason and self._stream.report(WRONG_FINISH, number, why, severity=protocol.wrong_finish_severity):
+        if wanted != reason and self._stream.report(WRONG_FINISH, why, severity=protocol.wrong_finish_severity):
             return {REASON: wanted}
         lacks = not reason and protocol.repeated_finish is not None and runs and not self.message.failed
-        if lacks and self._stream.report(MISSING_FINISH, number, "the message ends without a finish reason"):
+        if lacks and self._stream.report(MISSING_FINISH, "the message ends without a finish reason"):
             return {REASON: words.called}
         return {}
 
@@ -85,13 +85,13 @@ class MessageEnd:
             return {}
         if parsed.what is What.HEAD and not isinstance(parsed.body.get("message"), dict):
             return {}
-        bare = self._stream.report(NULL_USAGE, self._stream.number, f"{parsed.kind} has no usage")
+        bare = self._stream.report(NULL_USAGE, f"{parsed.kind} has no usage")
         return {USAGE: self.protocol.usage[parsed.what]} if bare else {}
 
     def end(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
         if message.done and parsed.what is What.END:
-            gone = self._stream.report(REPEATED_STOP, self._stream.number, "the message stops twice")
+            gone = self._stream.report(REPEATED_STOP, "the message stops twice")
             if not (gone and message.finished_with == len(message.calls) and parsed.body.keys() <= self.protocol.bare):
                 self._stream.pass_on(event.frame, parsed)
             return
@@ -111,7 +111,7 @@ class MessageEnd:
         if message.failed or message.truncated or not self._runnable:
             return False
         self._close_all(over=True)
-        if not self._stream.report(MISSING_FINISH, self._stream.number, why):
+        if not self._stream.report(MISSING_FINISH, why):
             return False
         self._end_calls(over=True)
         message.finish = protocol.words.called
@@ -131,7 +131,6 @@ class MessageEnd:
             or (protocol.lines_by_first and not self._stream.keyed)
             or not self._stream.report(
                 MISSING_DONE,
-                self._stream.number,
                 "the stream ended without its last event",
                 severity=protocol.end_severity,
             )
@@ -149,7 +148,7 @@ class MessageEnd:
             if block.sent is not Sent.OPEN or block.call is None or block.waiting:
                 continue
             if self._client.is_complete(block, block.call, over=over) and not self.message.failed:
-                if self._stream.report(UNCLOSED_CALL, self._stream.number, "no event stopped the call", block.call):
+                if self._stream.report(UNCLOSED_CALL, "no event stopped the call", block.call):
                     self._client.close(block)
             else:
                 self._client.put_delta(block, block.call, over=True)

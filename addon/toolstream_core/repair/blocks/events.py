@@ -66,9 +66,7 @@ class BlockEvents:
         block.text.diverged = block.text.diverged or inside
         value = isinstance(received, int | float) and block.text.size > 0
         if inside or not (value or isinstance(received, str | dict | None)):
-            self._stream.report(
-                OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(received).__name__}", call
-            )
+            self._stream.report(OBJECT_ARGUMENTS, f"arguments are no text, but {type(received).__name__}", call)
             self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
             return
         self._note_kind(block, call, waiting, received)
@@ -77,7 +75,7 @@ class BlockEvents:
         if more != received:
             defect, why = truth.defect_of(block, call, received)
             if self._stream.report(
-                defect, self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
+                defect, why, call, at=self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number
             ):
                 wanted[ARGUMENTS], block.repaired = more, True
             elif (
@@ -88,7 +86,7 @@ class BlockEvents:
                 more, block.text.diverged = received if isinstance(received, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
-            self._stream.report(why_not[0], self._stream.number, why_not[1], call)
+            self._stream.report(why_not[0], why_not[1], call)
             block.unfit = True
         self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
 
@@ -134,15 +132,15 @@ class BlockEvents:
 
     def _late(self, block: Block, call: OpenCall, waiting: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
-        has_arguments, number = self.arguments_of(waiting), self._stream.number
+        has_arguments = self.arguments_of(waiting)
         repeats = truth.intended(block, call, over=True).text == block.text.text
         if repeats and block.sent is Sent.ENDED:
             return True
         if repeats and has_arguments:
-            if self._stream.report(REPLAYED_ARGUMENTS, number, "the complete arguments came again", call):
+            if self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call):
                 return True
         elif block.sent is Sent.STOPPED:
-            self._stream.report(UNKNOWN_BLOCK, number, "the block of a delta has stopped", call)
+            self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", call)
         if has_arguments:
             block.text.diverged = self.message.lost = True
         return False
@@ -152,15 +150,15 @@ class BlockEvents:
         text = self.text_of(waiting)
         if block.call is not None and text is not None:
             why = "text comes in a block that is a call"
-            if self._stream.report(FOREIGN_DELTA, self._stream.number, why, block.call):
+            if self._stream.report(FOREIGN_DELTA, why, block.call):
                 block.foreign.append(waiting)
                 if block.finished:
                     self._foreign_text(block)
                 return
         elif block.finished:
-            self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.others)
+            self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.others)
         elif (kind := self.protocol.get(waiting.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
-            gone = self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
+            gone = self._stream.report(FOREIGN_DELTA, f"a {kind} comes in a {block.type} block")
             if gone and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
                 return
         if block.call is None and block.others is None and self.arguments_of(waiting):
@@ -176,7 +174,7 @@ class BlockEvents:
         if parsed.what is What.DELTA and waiting.call is None:
             self.pass_foreign(None)
             taken = index in message.places and self._stream.report(
-                UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", waiting.call
+                UNKNOWN_BLOCK, f"no block {index} was started", waiting.call
             )
             self._stream.pass_on(
                 waiting.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
@@ -191,7 +189,7 @@ class BlockEvents:
         defect = UNKNOWN_BLOCK
         if self.protocol.get(parsed, INDEX) is ABSENT:
             defect, why = self._index_defect(ABSENT)
-        repair = self._stream.report(defect, self._stream.number, why, waiting.call)
+        repair = self._stream.report(defect, why, waiting.call)
         if parsed.what is What.STOP:
             if not (repair and message.blocks and parsed.body.keys() <= self.protocol.bare):
                 self._stream.pass_on(waiting.event.frame, parsed)
@@ -215,7 +213,7 @@ class BlockEvents:
                 wanted[INDEX] = block.place
         else:
             defect, why = self._index_defect(received)
-            if self._stream.report(defect, self._stream.number, why, call) or block.moved:
+            if self._stream.report(defect, why, call) or block.moved:
                 wanted[INDEX] = block.place
         if call is None or not protocol.late_identity:
             return wanted
@@ -234,7 +232,7 @@ class BlockEvents:
             defect, why = (
                 (REPEATED_ID, "the id comes again") if given == call.id else (CHANGING_ID, f"the id is {given}")
             )
-        return self._stream.report(defect, self._stream.number, why, call)
+        return self._stream.report(defect, why, call)
 
     def repairs_index(self, waiting: Waiting) -> bool:
         """Whether the index of an event is repaired that is not its block's."""
@@ -255,7 +253,7 @@ class BlockEvents:
         if block.finished:
             made = block.sent is Sent.ENDED
             block.sent = Sent.STOPPED
-            gone = made or self._stream.report(REPEATED_STOP, self._stream.number, "the block stops twice", call)
+            gone = made or self._stream.report(REPEATED_STOP, "the block stops twice", call)
             if not (gone and waiting.parsed.body.keys() <= self.protocol.bare):
                 self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
             return
@@ -280,7 +278,7 @@ class BlockEvents:
             defect, why = REPLAYED_ARGUMENTS, "the event that ends the call says its arguments again"
             if begun != truth.intended(block, call, over=True).text:
                 return {}
-        if self._stream.report(defect, self._stream.number, why, call):
+        if self._stream.report(defect, why, call):
             return {"whole": self.protocol.rest_of_call(waiting.parsed)}
         block.text.diverged = True
         return {}
@@ -291,10 +289,10 @@ class BlockEvents:
         nothing = call.arguments.empty and call.start_input is None
         ended = call.arguments.ended and not (call.arguments.is_complete or call.arguments.scanner.is_complete)
         if ended:
-            self._stream.report(INVALID_ARGUMENTS, self._stream.number, "the arguments are finished and no JSON", call)
+            self._stream.report(INVALID_ARGUMENTS, "the arguments are finished and no JSON", call)
         if nothing and call.name and not self.context.may_be_empty(call.name):
             why = f"{call.name} has required parameters and got no arguments"
-            self._stream.report(LOST_ARGUMENTS, self._stream.number, why, call)
+            self._stream.report(LOST_ARGUMENTS, why, call)
 
     def close(self, block: Block) -> None:
         """Stop a block whose stop has not come."""
@@ -358,7 +356,7 @@ class BlockEvents:
 
     def text_of_left_out(self, block: Block, waiting: Waiting) -> None:
         """Text inside a call that was left out."""
-        self._stream.report(FOREIGN_DELTA, self._stream.number, "text comes in a block that is a call", block.call)
+        self._stream.report(FOREIGN_DELTA, "text comes in a block that is a call", block.call)
         block.foreign.append(waiting)
         self._foreign_text(block)
 
@@ -393,7 +391,7 @@ class BlockStarts:
             self._start_again(block, waiting)
             return
         if self.is_double(block) and self._stream.report(
-            DOUBLED_CALL, self._stream.now, "the call repeats an earlier one", block.call
+            DOUBLED_CALL, "the call repeats an earlier one", block.call, at=self._stream.now
         ):
             block.sent = Sent.LEFT_OUT
             self.message.started += 1
@@ -415,7 +413,7 @@ class BlockStarts:
     def of_text(self, waiting: Waiting) -> Block | None:
         """The block of text that no event started; it is started here. `None` while another block is open."""
         message, index = self.message, self.protocol.get(waiting.parsed, INDEX)
-        starts = self._stream.report(UNKNOWN_BLOCK, waiting.event.frame.number, f"no block {index!r} was started")
+        starts = self._stream.report(UNKNOWN_BLOCK, f"no block {index!r} was started", at=waiting.event.frame.number)
         if any(block.sent is Sent.OPEN for block in message.blocks):
             return None
         block = Block(None, index, len(message.blocks), "text")
@@ -452,7 +450,7 @@ class BlockStarts:
         if number_of(index) != block.number:
             block.also.append(index)
             self.message.started += 1
-        gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
+        gone = self._stream.report(REPEATED_START, "the block starts again", call)
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
         adds = self._client.arguments_of(waiting) and not (
             self.protocol.late_identity or received == block.started_with
@@ -496,7 +494,7 @@ class BlockStarts:
                 defect, why = defects.reused, f"index {given} is that of an earlier block"
             else:
                 defect, why = defects.offset, f"the index is {given} where {expected} comes next"
-            repair = self._stream.report(defect, self._stream.number, why, block.call)
+            repair = self._stream.report(defect, why, block.call)
         block.place = place if repair or self.message.moved else given
         self.message.moved = self.message.moved or block.moved
         message.note_place(block.place)
@@ -511,7 +509,7 @@ class BlockStarts:
         wanted: dict[str, Json] = {}
 
         def judge(defect: Defect, message: str) -> bool:
-            return self._stream.report(defect, self._stream.number, message, call)
+            return self._stream.report(defect, message, call)
 
         if given and not came_id:
             block.lacks[ID] = judge(LATE_ID, "the id comes after the call's start")
@@ -548,25 +546,17 @@ class BlockStarts:
         if received == none:
             return {}
         if received is None and none == "":
-            return (
-                {ARGUMENTS: none}
-                if self._stream.report(NULL_ARGUMENTS, self._stream.number, "arguments are null", call)
-                else {}
-            )
+            return {ARGUMENTS: none} if self._stream.report(NULL_ARGUMENTS, "arguments are null", call) else {}
         if received in (None, ABSENT, "") or (none != "" and isinstance(received, str) and has_nothing(received)):
-            lacks = none == {} and self._stream.report(
-                MISSING_INPUT, self._stream.number, "the block starts without input", call
-            )
+            lacks = none == {} and self._stream.report(MISSING_INPUT, "the block starts without input", call)
             return {ARGUMENTS: none} if lacks else {}
         if received == {}:
             return {}
         if isinstance(received, str) and received.lstrip()[:1] not in {"{", '"', "n"}:
-            self._stream.report(
-                PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is not arguments", call
-            )
+            self._stream.report(PREFILLED_ARGUMENTS, "the block starts with text that is not arguments", call)
             block.text.diverged = True
             return {}
-        if self._stream.report(PREFILLED_ARGUMENTS, self._stream.number, "the block starts with its arguments", call):
+        if self._stream.report(PREFILLED_ARGUMENTS, "the block starts with its arguments", call):
             return {ARGUMENTS: none}
         block.text.diverged = True
         return {}

@@ -38,9 +38,7 @@ class BlockOrder:
         found = list(_calls(event, resolved))
         defect, parts = (None, [parsed]) if self.protocol.split is None else self.protocol.split(parsed)
         first_call = found[0] if found else None
-        if defect is not None and not self._stream.report(
-            defect, self._stream.number, "the entries come in another container", first_call
-        ):
+        if defect is not None and not self._stream.report(defect, "the entries come in another container", first_call):
             self._stream.pass_on(event.frame, parsed)
             self.message.lost = True
             return
@@ -113,7 +111,7 @@ class BlockOrder:
     def _report_overlap(self, block: Block) -> bool:
         """Report that this block starts within the one before it; whether that is repaired."""
         why = "a block starts before the one before it has stopped"
-        return self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, block.call)
+        return self._stream.report(OVERLAPPING_BLOCKS, why, block.call)
 
     def _owner(self, waiting: Waiting) -> Block | None:
         """The block of a delta or a stop."""
@@ -165,7 +163,7 @@ class BlockOrder:
         message = self.message
         if message.turn + 1 < len(message.blocks):
             return self._report_overlap(message.blocks[message.turn + 1])
-        return self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.call)
+        return self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.call)
 
     def _in_turn(self) -> Block | None:
         """The block whose events are sent now."""

@@ -141,7 +141,7 @@ class BlockDifference(Repairer):
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
             for number, defect in skip(block.meaning, block.text, passed):
-                self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)
+                self._stream.report(defect, MESSAGES.get(defect.name, defect.meaning), call, at=number)
             block.seen = call.arguments.size
 
     def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
@@ -161,9 +161,9 @@ class BlockDifference(Repairer):
             message.failed = message.cut = message.over = True
             self._order.settle()
             self._ending.flush()
-            self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
+            self._stream.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
         if parsed is not None and message.done and self.protocol.after_end is not None:
-            if not self.report(self.protocol.after_end, self._stream.number, "an event follows the end"):
+            if not self._stream.report(self.protocol.after_end, "an event follows the end"):
                 self._stream.pass_on(frame, parsed)
             return
         if parsed is None or parsed.what is What.OTHER:
@@ -234,10 +234,10 @@ class BlockDifference(Repairer):
         bare = {key: value for key, value in parsed.body.items() if key != "p"}
         if message.head is not None:
             if message.head == bare and not message.blocks:
-                if not self.report(REPEATED_START, self._stream.number, "the message starts again"):
+                if not self._stream.report(REPEATED_START, "the message starts again"):
                     self._stream.pass_on(event.frame, parsed)
                 return
-            self.report(RESTARTED_STREAM, self._stream.number, "a second message starts within the stream")
+            self._stream.report(RESTARTED_STREAM, "a second message starts within the stream")
             self.message.over = True
             self._order.settle()
             self._ending.flush(over=True)

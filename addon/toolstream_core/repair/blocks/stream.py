@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Json
+    from toolstream_core.defects.defect import Defect
+    from toolstream_core.model import Json, Severity
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
     from toolstream_core.repair.fields import Payload
     from toolstream_core.repair.shapes import Policy
@@ -37,7 +38,7 @@ class BlockStream:
         """`protocol`: the table of events; `policy`: what the client needs."""
         self.context, self.protocol, self.policy = context, protocol, policy
         self.message = Message()
-        self.report, self.on, self.because = reporter.report, reporter.on, reporter.because
+        self._reporter, self.on, self.because = reporter, reporter.on, reporter.because
         self.number = self.now = 0
         """The numbers of the event that is sent and of the event that came last."""
         self.out: list[Frame] = []
@@ -46,6 +47,18 @@ class BlockStream:
         """Whether events have an event line, or a key with their type; decided by the stream's first event."""
         self._shapes = not policy.shapes_nothing
         self.shaping = Shaping(policy, ShapedCalls(protocol.delta_keys, self._is_sendable), reporter)
+
+    def report(
+        self,
+        defect: Defect,
+        message: str,
+        call: OpenCall | None = None,
+        *,
+        at: int | None = None,
+        severity: Severity | None = None,
+    ) -> bool:
+        """Report a defect of the event that is sent, or of event `at`; whether to repair it here."""
+        return self._reporter.report(defect, self.number if at is None else at, message, call, severity=severity)
 
     def pass_on(
         self,
@@ -65,7 +78,7 @@ class BlockStream:
             return
         named = parsed.kind in protocol.event_lines and (self.keyed or not protocol.lines_by_first)
         nameless = named and not frame.name and b"data:" in frame.raw
-        line = nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line")
+        line = nameless and self.report(MISSING_EVENT_NAME, "the event has no event line", at=frame.number)
         written = frame
         if body is not parsed.body or line or self._was_split(frame, parsed):
             written = protocol.rewrite(self.context.writer, frame, parsed, body, line=line)
