@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.defects.causes import argument_text
-from toolstream_core.defects.causes.markup import as_markup
-from toolstream_core.defects.causes.rule import FRAGMENTS, Emit, new
+from toolstream_core.defects.causes.rule import FRAGMENTS, new
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
+from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from toolstream_core.defects.causes.at import At, Part
-    from toolstream_core.defects.causes.rule import Test, Value
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.causes.rule import At, Test, Value
     from toolstream_core.model import Json
 
 _EMPTY: Final = (None, ABSENT, "")
@@ -79,7 +78,7 @@ def is_object(at: At) -> bool:
 
 def astral(at: At) -> bool:
     """It has a character outside the basic plane."""
-    return argument_text.split_surrogates(at.text) is not None
+    return split_surrogates(at.text) is not None
 
 
 def contains(text: str) -> Test:
@@ -188,28 +187,28 @@ def all_arguments(at: At) -> str:
 
 def as_object(at: At) -> Json:
     """The arguments of its call as an object; `None` until they are complete."""
-    return argument_text.complete_arguments(at.call)
+    return complete_arguments(at.call)
 
 
 def snapshot(share: float) -> Value:
     """The arguments of its call as they were when only a part of each text had been generated."""
-    return lambda at: as_json(argument_text.state(as_object(at), share))
+    return lambda at: as_json(_state(as_object(at), share))
 
 
 def has_snapshots(at: At) -> bool:
     """Its arguments are complete, and have texts that grew."""
     value = as_object(at)
-    return bool(value) and argument_text.state(value, 0.5) != value
+    return bool(value) and _state(value, 0.5) != value
 
 
 def quoted(at: At) -> str:
     """Its fragment, as a part of a JSON string."""
-    return argument_text.double_encoded(at.text, first=not continues(at), last=completes(at))
+    return double_encoded(at.text, first=not continues(at), last=completes(at))
 
 
 def surrogate_part(which: int) -> Callable[[str], str]:
     """The text before or after a cut inside its first character outside the basic plane."""
-    return lambda said: (argument_text.split_surrogates(said) or (said, ""))[which]
+    return lambda said: (split_surrogates(said) or (said, ""))[which]
 
 
 def line_feed_at_end(said: str) -> str:
@@ -237,16 +236,52 @@ def cut_data(at: At) -> bytes:
     return (at.frame.data or b"")[:-1]
 
 
-def leaked(syntax: str, after: int | None = None) -> Emit:
-    """The calls as text: at the index of the first call, or `after` the last one's."""
-
-    def events(at: At) -> Iterable[Part]:
-        index = at.calls[0].index if after is None else at.calls[-1].index
-        index = index + after if after is not None and isinstance(index, int) else index
-        return at.protocol.texts(at.part, [as_markup(syntax, one) for one in at.calls], index)
-
-    return Emit(events)
-
-
 AGAIN: Final = new(What.START, id=own("id"), name=own("name"), arguments=all_arguments)
 """The complete call in one event."""
+
+
+# Argument texts as broken providers send them.
+
+
+def complete_arguments(call: OpenCall) -> dict[str, Any] | None:
+    """The arguments of a call; `{}` for none, `None` until they are one JSON object."""
+    if call.arguments.empty:
+        return {}
+    try:
+        value = numbers.loads(call.arguments.reading()[0]) if call.arguments.is_complete else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def double_encoded(text: str, *, first: bool, last: bool) -> str:
+    """A part of the arguments as it stands within a JSON string; the quotes are in the first and in the last one."""
+    return f"{'"' if first else ''}{json.dumps(text, ensure_ascii=False)[1:-1]}{'"' if last else ''}"
+
+
+def split_surrogates(text: str) -> tuple[str, str] | None:
+    """A text cut inside its first character outside the basic plane; `None` where it has none."""
+    at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
+    if at < 0:
+        return None
+    high, low = divmod(ord(text[at]) - 0x10000, 0x400)
+    return text[:at] + chr(0xD800 + high), chr(0xDC00 + low) + text[at + 1 :]
+
+
+def _state(value: Any, share: float) -> Any:
+    """A value with only the first part of each text."""
+    if isinstance(value, dict):
+        return {key: _state(part, share) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_state(part, share) for part in value]
+    return value[: int(len(value) * share)] if isinstance(value, str) else value
+
+
+def without_end(text: str) -> str:
+    """A text without its last character: what closes the arguments is cut off."""
+    return text.rstrip()[:-1]
+
+
+def deltas(text: str, size: int = 7) -> list[str]:
+    """A text as providers cut it into deltas of `size` characters: inside tags and tokens too."""
+    return [text[at : at + size] for at in range(0, len(text), size)]

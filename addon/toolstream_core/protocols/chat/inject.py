@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.defects import finish, framing, identity
-from toolstream_core.defects.causes.at import Part
 from toolstream_core.defects.causes.rule import (
     END,
     EVENT,
@@ -15,6 +14,7 @@ from toolstream_core.defects.causes.rule import (
     START,
     Cause,
     Emit,
+    Part,
     it,
     new,
     on,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.defects.causes.at import At
+    from toolstream_core.defects.causes.rule import At
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.inject.codec import Replaced
     from toolstream_core.wire.frame import Frame

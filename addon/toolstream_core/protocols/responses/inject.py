@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects import framing, identity
-from toolstream_core.defects.causes.at import Part
-from toolstream_core.defects.causes.markup import MARKUP, as_markup
+from toolstream_core.defects.causes.markup import MARKUP, as_markup, leaked
 from toolstream_core.defects.causes.rule import (
     DELTA,
     FINISH,
@@ -17,6 +16,7 @@ from toolstream_core.defects.causes.rule import (
     STREAMED_ITEM,
     WHOLE,
     Cause,
+    Part,
     it,
     new,
     on,
@@ -25,7 +25,7 @@ from toolstream_core.defects.causes.rule import (
     start,
 )
 from toolstream_core.defects.causes.what import What
-from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls, leaked
+from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.stages.inject.codec import EventCodec, put
 from toolstream_core.wire import json_access
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.causes.at import At
-    from toolstream_core.defects.causes.rule import Value
+    from toolstream_core.defects.causes.rule import At, Value
     from toolstream_core.model import Event, Json, SkippedRun
     from toolstream_core.stages.inject.codec import Path, Payload, Replaced
     from toolstream_core.wire.frame import Frame

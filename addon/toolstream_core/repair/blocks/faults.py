@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.defects.causes.argument_text import deltas
-from toolstream_core.defects.causes.at import Part
+from toolstream_core.defects.causes.rule import Part
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.words import deltas
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent
 from toolstream_core.stages.inject.codec import EventCodec, put

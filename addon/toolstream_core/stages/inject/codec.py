@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.causes.at import Part
+    from toolstream_core.defects.causes.rule import Part
     from toolstream_core.defects.causes.what import What
     from toolstream_core.model import Event, Json, SkippedRun
     from toolstream_core.wire.frame import Frame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.defects.causes.argument_text import (
+from toolstream_core.defects.causes.words import (
     complete_arguments,
     deltas,
     double_encoded,
