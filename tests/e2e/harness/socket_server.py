@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
-from toolstream_core.protocols.responses.warm_up import warmed_up
+from toolstream_core.protocols.responses.responses import warmed_up
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

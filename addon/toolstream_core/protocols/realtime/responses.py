@@ -1,13 +1,15 @@
-"""Realtime responses that toolstream writes: those of the Responses API in the form of Realtime."""
+"""Realtime responses that toolstream writes: those of the Responses API in the form of Realtime.
+
+https://platform.openai.com/docs/api-reference/realtime-server-events
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.protocols import openai_errors
 from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
-from toolstream_core.protocols.realtime.events import realtime_events, realtime_response, responses_response
-from toolstream_core.protocols.realtime.reader import RESPONSE
+from toolstream_core.protocols.realtime.reader import DONE, RESPONSE
 from toolstream_core.protocols.responses import responses
 from toolstream_core.protocols.socket_wire import SocketError
 from toolstream_core.protocols.unstreamed_parts import dictionary, uncut
@@ -15,13 +17,19 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
+
+
+_ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
+_ARGUMENTS: Final = "response.function_call_arguments."
+_OF_RESPONSE: Final = ("id", "status", "output", "usage", "metadata")
+"""Keys that a response has in both APIs."""
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -65,6 +73,46 @@ def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
         for at, frame in enumerate(frames)
         if isinstance(frame.json, dict)
     ]
+
+
+def realtime_events(events: Iterable[Payload]) -> Iterator[Payload]:
+    """The same response's events; those that Realtime does not have are left out."""
+    response_id = ""
+    calls: dict[str, Payload] = {}
+    for number, event in enumerate(events):
+        if event["type"] == "response.in_progress":
+            continue
+        kind = str(event["type"])
+        head: Payload = {"type": kind, "event_id": f"event_{response_id.removeprefix('resp_')}{number}"}
+        kept = {key: value for key, value in event.items() if key not in {"type", "sequence_number", "logprobs"}}
+        if "response" in event:
+            response = realtime_response(event["response"])
+            response_id = str(response.get("id"))
+            yield {**head, "type": DONE if kind in _ENDS else kind, "response": response}
+            continue
+        item = kept.get("item")
+        if isinstance(item, dict):
+            calls[str(item.get("id"))] = item
+            kept["item"] = {**item, "object": "realtime.item"}
+        if kind.startswith(_ARGUMENTS):
+            call = calls.get(str(event.get("item_id")), {})
+            named = {"name": call.get("name")} if kind.endswith("done") else {}
+            kept = {"call_id": call.get("call_id"), **named, **kept}
+        yield {**head, "response_id": response_id, **kept}
+
+
+def realtime_response(response: Payload) -> Payload:
+    """A response object of Responses as one of Realtime."""
+    kept: Payload = {key: response[key] for key in _OF_RESPONSE if key in response}
+    output = [{**dictionary(item), "object": "realtime.item"} for item in json_access.items(response.get("output"))]
+    return {"object": RESPONSE, **kept, "status_details": None, "conversation_id": None, "output": output}
+
+
+def responses_response(response: Payload) -> Payload:
+    """A response object of Realtime as one of Responses."""
+    items = [dictionary(item) for item in json_access.items(response.get("output"))]
+    output = [{key: value for key, value in item.items() if key != "object"} for item in items]
+    return {**{key: response[key] for key in _OF_RESPONSE if key in response}, "object": "response", "output": output}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:

@@ -27,6 +27,7 @@ from toolstream_core.defects.causes.rule import (
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls
 from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.stages.inject.codec import EventCodec, put
 from toolstream_core.wire import json_access
 
@@ -128,24 +129,9 @@ class ResponsesCodec(EventCodec):
 
     @override
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
-        text = "\n".join(texts)
-        item = message(text)
-        place: Payload = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        [content] = item["content"]
         number = {"sequence_number": part.body["sequence_number"]} if "sequence_number" in part.body else {}
-        made: list[Payload] = [
-            {
-                "type": "response.output_item.added",
-                "output_index": 0,
-                "item": {**item, "status": "in_progress", "content": []},
-            },
-            {"type": "response.content_part.added", **place, "part": {**content, "text": ""}},
-            {"type": "response.output_text.delta", **place, "delta": text},
-            {"type": "response.output_text.done", **place, "text": text},
-            {"type": "response.content_part.done", **place, "part": content},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
-        ]
-        return [Part(What.OTHER, "", {**one, **number}) for one in made]
+        events = item_events(message("\n".join(texts)), 0)
+        return [Part(What.OTHER, "", {key: one[key] for key in one if key != "logprobs"} | number) for one in events]
 
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT, Kind
@@ -34,7 +35,7 @@ def events(response: Payload, cut: Cut) -> list[Payload]:
     made: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
     for place, item in enumerate(json_access.items(response.get("output"))):
         if isinstance(item, dict):
-            made += _item_events(item, place, cut)
+            made += item_events(item, place, cut)
     kind = response.get("status") if response.get("status") in ("failed", "incomplete") else "completed"
     return [*made, {"type": f"response.{kind}", "response": response}]
 
@@ -50,7 +51,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     return response
 
 
-def _item_events(item: Payload, place: int, cut: Cut) -> Iterator[Payload]:
+def item_events(item: Payload, place: int, cut: Cut = uncut) -> Iterator[Payload]:
     """The events of one output item."""
     where = {"item_id": item.get("id"), "output_index": place}
     key = {"function_call": "arguments", "custom_tool_call": "input"}.get(str(item.get("type")))
@@ -138,6 +139,18 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     }
 
 
+def warmed_up(request: Json, token: str) -> list[bytes]:
+    """A response without output, which the next request may name; see `SocketWire.warm_up`.
+
+    https://developers.openai.com/api/docs/guides/websocket-mode
+    """
+    if json_access.get(request, "generate") is not False:
+        return []
+    model = json_access.get(request, "model")
+    response = HealthyResponse(model=model if isinstance(model, str) else "toolstream", request=request, token=token)
+    return list(streamed({**healthy_unstreamed(response), "output": []}, request))
+
+
 def _healthy_item(response: HealthyResponse, place: int, call: HealthyCall) -> dict[str, Any]:
     kind, key, prefix = ("custom_tool_call", "input", "ctc") if call.custom else ("function_call", "arguments", "fc")
     return {
@@ -164,40 +177,19 @@ def _message(response: HealthyResponse) -> dict[str, Any]:
 
 def promoted(promotion: Promotion) -> list[Frame]:
     """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
+    items = [_promoted_item(identity, wanted) for identity, wanted in promotion.calls]
+    made = [promotion.made(*item_events(item, place)) for place, item in enumerate(items, promotion.place)]
     payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     response = payload.get("response")
-    if not isinstance(response, dict):
-        return [*_promoted(promotion), promotion.event.frame]
-    items = [_promoted_item(identity, wanted, wanted.arguments, "completed") for identity, wanted in promotion.calls]
-    output = [*json_access.items(response.get("output")), *items]
-    return [
-        *_promoted(promotion),
-        promotion.writer.rewrite(promotion.event.frame, {**payload, "response": {**response, "output": output}}),
-    ]
+    if isinstance(response, dict):
+        output = [*json_access.items(response.get("output")), *items]
+        payload = {**payload, "response": {**response, "output": output}}
+    return [*chain.from_iterable(made), promotion.finished(payload)]
 
 
-def _promoted(promotion: Promotion) -> list[Frame]:
-    """The frames with only the calls."""
-    out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(promotion.calls):
-        whose, place = {"item_id": f"fc_{identity}"}, {"output_index": promotion.place + at}
-        kind = "response.function_call_arguments"
-        opened, complete = (
-            _promoted_item(identity, wanted, "", "in_progress"),
-            _promoted_item(identity, wanted, wanted.arguments, "completed"),
-        )
-        out += promotion.made(
-            {"type": "response.output_item.added", **place, "item": opened},
-            {"type": f"{kind}.delta", **whose, **place, "delta": wanted.arguments},
-            {"type": f"{kind}.done", **whose, **place, "arguments": wanted.arguments},
-            {"type": "response.output_item.done", **place, "item": complete},
-        )
-    return out
-
-
-def _promoted_item(identity: str, wanted: Wanted, arguments: str, status: str) -> dict[str, Json]:
+def _promoted_item(identity: str, wanted: Wanted) -> Payload:
     item = {"type": "function_call", "id": f"fc_{identity}", "call_id": identity, "name": wanted.name}
-    return {**item, "arguments": arguments, "status": status}
+    return {**item, "arguments": wanted.arguments, "status": "completed"}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:

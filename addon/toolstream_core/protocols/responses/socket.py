@@ -84,6 +84,6 @@ RESPONSES_SOCKET: Final = SocketWire(
     lane_key="stream_id",
     error=socket_error,
     stray_error=stray_error,
-    warm_up=on_demand("toolstream_core.protocols.responses.warm_up", "warmed_up"),
+    warm_up=on_demand("toolstream_core.protocols.responses.responses", "warmed_up"),
     host=on_demand("toolstream_core.protocols.responses.host", "ResponsesHost"),
 )

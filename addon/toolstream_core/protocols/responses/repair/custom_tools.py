@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
+from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.stages.response_ids import Custom
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # A custom tool takes free text and has no parameters. A model or gateway that calls it as a function invents one key
 # for the text, most often `input` or `patch`. With several keys, none, or another value than text, nothing tells which
 # is the text, and the call is forwarded unchanged.
-
-_DELTA, _DONE = "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"
 
 
 def unwrapped(arguments: str) -> str | None:
@@ -72,17 +70,10 @@ class CustomTools:
         response = json_access.text((stream.client.created or {}).get("id"))
         custom = Custom(has.call_id, has.name, text, response if isinstance(response, str) else "")
         stream.context.ids.sent_as_custom(custom, arguments)
-        place: Payload = {"item_id": has.id, "output_index": has.place}
         known: Payload = {**has.content, "id": has.id, "call_id": has.call_id, "name": has.name}
-        closed = {**as_custom(known, text), "status": "completed"} if "status" in known else as_custom(known, text)
-        begun = {**as_custom(known, ""), "status": "in_progress"}
+        closed = as_custom(known, text) | ({"status": "completed"} if "status" in known else {})
         has.done = has.is_custom = True
-        for event in (
-            {"type": ADDED, "output_index": has.place, "item": begun},
-            {"type": _DELTA, **place, "delta": text},
-            {"type": _DONE, **place, "input": text},
-            {"type": CLOSED, "output_index": has.place, "item": closed},
-        ):
+        for event in item_events(closed, has.place):
             stream.put(event, intended.call)
         self._items.closes(intended, closed, arguments)
         return True
