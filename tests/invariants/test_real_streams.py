@@ -16,7 +16,7 @@ from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.wire.sniff import NOT_OURS, choose
+from toolstream_core.wire.body import NOT_OURS, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,9 +14,9 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.wire import json_access
+from toolstream_core.wire.body import choose
 from toolstream_core.wire.frame import Cutter
 from toolstream_core.wire.numbers import loads
-from toolstream_core.wire.sniff import choose
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

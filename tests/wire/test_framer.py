@@ -8,9 +8,7 @@ import pytest
 
 from tests.wire.cuts import cut_at, read
 from toolstream_core.wire.frame import Cutter
-from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.json_document import DocumentFramer
-from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

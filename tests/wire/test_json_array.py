@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.wire.cuts import bodies, cut_at, every_cut, places, read, same_however_cut
-from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_framings import ArrayFramer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.cuts import every_cut, places, read, same_however_cut
-from toolstream_core.wire.json_document import DocumentFramer
+from toolstream_core.wire.json_framings import DocumentFramer
 
 
 def test_one_frame_at_the_end() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from tests.wire.cuts import bodies, cut_at, every_cut, places, read, same_however_cut
-from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.json_framings import LineFramer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from tests.wire.cuts import bodies
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, Message
-from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.json_document import DocumentFramer
-from toolstream_core.wire.ndjson import LineFramer
-from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
+from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

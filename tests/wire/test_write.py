@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.json_document import DocumentFramer
-from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_for
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.repair.complete_form import CompleteCallForm, Entry
     from toolstream_core.repair.fields import Deviation, Fields
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.stages.repair.repairer import Reporter
 
 MAX_SAME_ID: Final = 16
 """Calls of one id with which a further one is compared."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import EventContent, Json
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.stages.repair.repairer import Reporter
     from toolstream_core.wire.frame import Frame
 
 ARGUMENTS: Final = "arguments"

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
+from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.json_document import DocumentFramer
-from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
 from toolstream_core.wire.write import encoded, writer_for
 
 if TYPE_CHECKING:

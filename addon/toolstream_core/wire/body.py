@@ -1,14 +1,160 @@
-"""Undoes the content coding of one body. Knows bytes alone."""
+"""The framing of one body, from its label and its first bytes, and its content coding. Knows no protocol and no host."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import enum
+import re
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.wire.aws_event_stream import MESSAGES, PRELUDE, DamageError, EventStreamFramer, length
 from toolstream_core.wire.coding import CodingError, Decoder
-from toolstream_core.wire.sniff import NOT_OURS, choose
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
+from toolstream_core.wire.sse import BOM, SseFramer
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
+
+MAX_HEAD = 64 * 1024
+"""Bytes after which `choose` always decides."""
+
+
+class NotOurs(enum.Enum):
+    """The type of `NOT_OURS`, so that a result narrows under `is`."""
+
+    NOT_OURS = "not ours"
+
+
+NOT_OURS: Final = NotOurs.NOT_OURS
+"""No framing that could carry an LLM's response."""
+
+type _Choice = type[SseFramer | LineFramer | ArrayFramer | DocumentFramer | EventStreamFramer] | NotOurs | None
+
+
+class _Label(enum.Enum):
+    SSE = enum.auto()
+    LINES = enum.auto()
+    JSON = enum.auto()
+    MESSAGES = enum.auto()
+    OPEN = enum.auto()
+    """Not present, or not reliable."""
+    FOREIGN = enum.auto()
+
+
+_LABELS = {
+    "text/event-stream": _Label.SSE,
+    "application/x-ndjson": _Label.LINES,
+    "application/ndjson": _Label.LINES,
+    "application/jsonl": _Label.LINES,
+    "application/x-jsonl": _Label.LINES,
+    "application/jsonlines": _Label.LINES,
+    "application/x-jsonlines": _Label.LINES,
+    "application/x-json-stream": _Label.LINES,
+    "application/stream+json": _Label.LINES,
+    "application/json": _Label.JSON,
+    "text/json": _Label.JSON,
+    MESSAGES: _Label.MESSAGES,
+    "application/pdf": _Label.FOREIGN,
+    "application/zip": _Label.FOREIGN,
+}
+_FOREIGN = ("image/", "audio/", "video/", "font/", "multipart/", "application/grpc")
+_FIELD = re.compile(rb"[\r\n]*+(?:(?:data|event|id|retry)[:\r\n]|:)")
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:")
+_WHEN_UNSAID: dict[_Label, _Choice] = {
+    _Label.SSE: SseFramer,
+    _Label.LINES: LineFramer,
+    _Label.JSON: DocumentFramer,
+    _Label.MESSAGES: EventStreamFramer,
+}
+
+
+def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | NotOurs | None:
+    """The framing of a body that begins with `head`, all bytes so far; the caller feeds them to it.
+
+    The content type decides if the bytes leave it open; the first bytes that are not blank correct a wrong one.
+    `None`: more bytes are needed; never from `MAX_HEAD` bytes on, nor if the body has `ended`. More bytes never
+    change the result.
+    """
+    label = _label(content_type)
+    if label is _Label.FOREIGN:
+        return NOT_OURS
+    head = head[:MAX_HEAD]
+    lead = b"" if BOM.startswith(head) else head.removeprefix(BOM)
+    choice = _look(label, lead)
+    if choice is None and (ended or len(head) == MAX_HEAD):
+        choice = DocumentFramer if _is_document(label, lead) else _WHEN_UNSAID.get(label, NOT_OURS)
+    return choice() if isinstance(choice, type) else choice
+
+
+def _label(content_type: str) -> _Label:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind.startswith(_FOREIGN):
+        return _Label.FOREIGN
+    return _LABELS.get(kind, _Label.JSON if kind.endswith("+json") else _Label.OPEN)
+
+
+def _look(label: _Label, lead: bytes) -> _Choice:
+    if _FIELD.match(lead):
+        return SseFramer
+    if lead.startswith(b"\0") and label in {_Label.MESSAGES, _Label.OPEN}:
+        return _message(label, lead)
+    text = lead.lstrip()
+    if not text:
+        return None
+    if text.startswith(b"{"):
+        return _object(label, text)
+    if text.startswith(b"["):
+        return _array(label, text)
+    if label is not _Label.SSE and _may_be_field(lead):
+        return None
+    return _WHEN_UNSAID.get(label, NOT_OURS)
+
+
+def _message(label: _Label, lead: bytes) -> _Choice:
+    """A binary message, or other binary? Lengths and their checksum show it; no message has 16 MiB."""
+    if len(lead) < PRELUDE:
+        return None
+    try:
+        length(lead[:PRELUDE])
+    except DamageError:
+        return _WHEN_UNSAID.get(label, NOT_OURS)
+    return EventStreamFramer
+
+
+def _object(label: _Label, text: bytes) -> _Choice:
+    """A document, or the first of many lines? Without a content type of lines, only a line with a follower shows it."""
+    line, end, rest = text.partition(b"\n")
+    if not end:
+        return None
+    if not isinstance(parse(line), dict):
+        pretty = line.strip() == b"{" or label is not _Label.LINES
+        return DocumentFramer if pretty else LineFramer
+    if label is _Label.LINES:
+        return LineFramer
+    if _FIELD.match(rest):
+        return SseFramer
+    return None if not rest.strip() or _may_be_field(rest) else LineFramer
+
+
+def _array(label: _Label, text: bytes) -> _Choice:
+    if label is _Label.LINES:
+        return LineFramer
+    if label is _Label.JSON:
+        return ArrayFramer
+    inner = text[1:].lstrip()[:1]
+    if not inner:
+        return None
+    return ArrayFramer if inner in {b"{", b"]"} else _WHEN_UNSAID.get(label, NOT_OURS)
+
+
+def _may_be_field(text: bytes) -> bool:
+    """Whether more bytes could still make this the first field of an event stream."""
+    begun = text.lstrip(b"\r\n")
+    return any(field.startswith(begun) for field in _FIELDS)
+
+
+def _is_document(label: _Label, lead: bytes) -> bool:
+    return label is not _Label.LINES and lead.lstrip().startswith(b"{")
 
 
 class BodyDecoder:

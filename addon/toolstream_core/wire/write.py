@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from toolstream_core.wire import aws_event_stream, numbers
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, decode, with_payload
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.json_document import DocumentFramer
+from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
 from toolstream_core.wire.sse import BOM, SseFramer
 
 if TYPE_CHECKING:

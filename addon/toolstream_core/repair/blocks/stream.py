@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.repair.fields import Payload
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.stages.repair.repairer import Reporter
     from toolstream_core.wire.frame import Frame
 
 _PHASES: Final = {What.START: Phase.OPEN, What.DELTA: Phase.MORE, What.STOP: Phase.CLOSE}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.stages.repair.repairer import Reporter
 
 
 class Client:
