@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from mitmproxy.addonmanager import Loader
 
-    from toolstream_core.proxy.live.serving import ServedView
+    from toolstream_core.proxy.live.server import ServedView
     from toolstream_core.proxy.report import Listeners, VerdictListener
 
 logger = logging.getLogger(__name__)
@@ -347,10 +347,10 @@ class ToolstreamAddon:
     def _configure_view(self, text: str) -> None:
         """Start the live view, or stop it. Raises `OptionsError`."""
         if self.served is not None:
-            self.served.server.stop()
+            self.served.stop()
             self.served = self._reporters.view = None
         if text:
-            from toolstream_core.proxy.live.serving import ServedView  # noqa: PLC0415 - tornado takes time to import
+            from toolstream_core.proxy.live.server import ServedView  # noqa: PLC0415 - tornado takes time to import
 
             self.served = ServedView(text)
             self._reporters.view = self.served.view

@@ -58,11 +58,11 @@ class LiveResponse:
     """How the response broke, if it did."""
     _forgiven: str | None = None
     """How upstream's connection broke after the complete response, if the client does not see that."""
-    _recorder: Recorder | None = None
-    _record_sent: Take | None = None
-    """Records what the client gets, if that may be something else than what came."""
+    _recorders: Sequence[Recorder] = ()
+    _record_sent: Sequence[Take] = ()
+    """Record what the client gets, if that may be something else than what came."""
     _is_made_here = False
-    """Whether what is read is made from a response that the recorder has already."""
+    """Whether what is read is made from a response that the recorders have already."""
     _is_delivered = False
     """Whether a delivery reports what the client gets, when it goes."""
     _came_at = 0.0
@@ -107,10 +107,11 @@ class LiveResponse:
         )
         self._feed_fast = self._session.feed_fast
 
-    def record_with(self, recorder: Recorder) -> None:
+    def record_with(self, recorders: Sequence[Recorder]) -> None:
         """Record the bytes that come, and those that are sent if they may be others."""
-        self._recorder = recorder
-        self._record_sent = recorder.take_client() if self.rewrites else None
+        self._recorders = recorders
+        if self.rewrites:
+            self._record_sent = [one.take_client() for one in recorders]
 
     def keep_sent(self) -> None:
         """Keep what the client gets."""
@@ -136,7 +137,7 @@ class LiveResponse:
     @property
     def recorded(self) -> int | None:
         """The bytes of upstream that were recorded so far; `None` without a recorder."""
-        return None if self._recorder is None else self._recorder.size
+        return self._recorders[0].size if self._recorders else None
 
     def stream(self, chunk: bytes) -> bytes | list[bytes]:
         """Called by mitmproxy with each chunk: the same object is sent at once. `b""` is the end.
@@ -153,7 +154,7 @@ class LiveResponse:
         if not chunk:
             self.finish()
             return []
-        if self._recorder is not None or (not self._failed and self._session.reading):
+        if self._recorders or (not self._failed and self._session.reading):
             try:
                 self._schedule(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
@@ -206,31 +207,30 @@ class LiveResponse:
         """The flow is over for the client too."""
         self._catch_up()
         self.report_end()
-        if self._recorder is not None:
-            broken = self._broken if self.record is None else self.record.broken
-            noted = self.record is not None and bool(self.record.notes)
-            timed = not noted_faults(self.flow) and any(pick.touched for pick in self._session.transit)
-            self._recorder.end(self.flow, self.record, broken, differs=noted or timed)
+        broken = self._broken if self.record is None else self.record.broken
+        noted = self.record is not None and bool(self.record.notes)
+        timed = not noted_faults(self.flow) and any(pick.touched for pick in self._session.transit)
+        for recorder in self._recorders:
+            recorder.end(self.flow, self.record, broken, differs=noted or timed)
 
     def delivered(self) -> Callable[[bytes], None] | None:
         """The function to call with all bytes that the client gets; `None` if they are not needed."""
         self._is_delivered = True
-        if self._recorder is not None:
-            self._record_sent = self._recorder.take_client()
+        self._record_sent = [one.take_client() for one in self._recorders]
         if self.sent is not None:
             self.sent.reads_long = True
-        return None if self._recorder is None and self.sent is None else self._forwarded
+        return self._forwarded if self._recorders or self.sent is not None else None
 
     def added(self, chunk: bytes) -> None:
         """Record what else the client gets, after the response; it has nothing of the response's calls."""
-        if self._record_sent is not None:
-            self._record_sent(time.monotonic(), chunk, (len(chunk),))
+        for take in self._record_sent:
+            take(time.monotonic(), chunk, (len(chunk),))
 
     def fetched(self, response: http.Response, request: http.Request) -> None:
         """Take the response that this one is made from, and its request."""
-        if self._recorder is not None:
-            self._is_made_here = True
-            self._recorder.response_started(response, request)
+        self._is_made_here = True
+        for recorder in self._recorders:
+            recorder.response_started(response, request)
 
     def forgives(self, message: str) -> bool:
         """Whether the client need not see that the connection broke: the response is complete, and may be repaired."""
@@ -328,8 +328,9 @@ class LiveResponse:
 
     def _arrived(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """Record what upstream sent."""
-        if self._recorder is not None and not self._is_made_here:
-            self._recorder.take_upstream(when, data, sizes)
+        if not self._is_made_here:
+            for recorder in self._recorders:
+                recorder.take_upstream(when, data, sizes)
 
     def _forwarded(self, chunk: bytes) -> None:
         """Record and keep what the client gets."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.proxy.flow_facts import noted_faults
-from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import response_ids
 from toolstream_core.saved.flow import facts_of, request_json
@@ -16,6 +14,8 @@ from toolstream_core.settings import NOTHING
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mitmproxy import http
 
     from toolstream_core.delivery.schedule import Drawn
@@ -98,25 +98,22 @@ class LiveResponses:
         ids = response_ids(flow, self._ids)
         reporters = self._reporters
         live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
-        recorder = self._recorder(flow, request, delivering=delivering)
-        if recorder is not None:
-            live.record_with(recorder)
+        live.record_with(self._recorders(flow, request, delivering=delivering))
         self._responses[flow.id] = live
         if reporters.on:
             live.keep_sent()
         reporters.interface.watched(flow, live)
         return live, faults
 
-    def _recorder(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Recorder | None:
-        """The recorder of a response, if there is one."""
+    def _recorders(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Sequence[Recorder]:
+        """The recorders of a response."""
         view = self._reporters.view
-        taking: list[Recorder | None] = [
+        wanted: list[Recorder | None] = [
             self._capture.begin(flow),
             None if view is None else view.begin(flow, request),
             self._reporters.interface.begin(flow, request) if delivering else None,
         ]
-        found = [one for one in taking if one is not None]
-        return reduce(Both, found) if found else None
+        return [one for one in wanted if one is not None]
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """Report a socket's error that belongs to no response."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from tests.view.test_document import SCHEMA
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live.view import LiveCursor, LiveView
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.saved.flow import request_json
+from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -150,10 +151,18 @@ def test_both_recorders_get_everything() -> None:
     view, other = LiveView(failed), LiveView(failed)
     flow = llm_flow()
     one, two = begun(view, flow), begun(other, flow)
-    both = Both(one, two)
-    both.take_upstream(0.0, CHUNK, ())
-    both.take_client()(0.0, DONE, ())
-    both.end(flow, None, "lost", differs=False)
+    live = LiveResponse(
+        flow,
+        request_json(flow.request),
+        lambda *_: (),
+        lambda _, error: failed(error),
+        settings(Words(repair=["safe"])),
+    )
+    live.record_with([one, two])
+    live.stream(CHUNK)
+    live.added(DONE)
+    live.finish(broken="lost")
+    live.close()
     for each in (one, two):
         assert (each.chunks, each.sent, each.broken, each.over) == ([(0, CHUNK)], [DONE], "lost", True)
-    assert both.size == one.size
+    assert live.recorded == one.size

@@ -13,7 +13,7 @@ import pytest
 from mitmproxy.exceptions import OptionsError
 
 from tests.proxy.flows import CHUNK, llm_flow
-from toolstream_core.proxy.live.serving import ServedView
+from toolstream_core.proxy.live.server import ServedView
 from toolstream_core.saved.flow import request_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def served(do: Callable[[ServedView, str, str], None]) -> None:
         view = ServedView("0")
         url, _, token = view.address.partition("#token=")
         await asyncio.to_thread(do, view, url, token)
-        view.server.stop()
+        view.stop()
 
     asyncio.run(run())
 
@@ -92,8 +92,8 @@ def test_updates_stream() -> None:
                 patches.append(json.loads(line.removeprefix(b"data: ")))
         response.close()
         async with asyncio.timeout(20):
-            await view.server.unwatched(0.01)
-        view.server.stop()
+            await view.unwatched(0.01)
+        view.stop()
 
     asyncio.run(run())
 

@@ -43,44 +43,6 @@ class Recorder(Protocol):
         ...
 
 
-class Both:
-    """Two recorders of one response."""
-
-    def __init__(self, first: Recorder, second: Recorder) -> None:
-        """Both get everything; `first` has the size."""
-        self._first, self._second = first, second
-
-    @property
-    def size(self) -> int:
-        """That of the first."""
-        return self._first.size
-
-    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """See `Recorder`."""
-        self._first.take_upstream(when, data, sizes)
-        self._second.take_upstream(when, data, sizes)
-
-    def take_client(self) -> Take:
-        """See `Recorder`."""
-        takes = self._first.take_client(), self._second.take_client()
-
-        def take(when: float, data: bytes, sizes: Sequence[int]) -> None:
-            for one in takes:
-                one(when, data, sizes)
-
-        return take
-
-    def response_started(self, response: http.Response, request: http.Request) -> None:
-        """See `Recorder`."""
-        self._first.response_started(response, request)
-        self._second.response_started(response, request)
-
-    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
-        """See `Recorder`."""
-        self._first.end(flow, record, broken, differs=differs)
-        self._second.end(flow, record, broken, differs=differs)
-
-
 class LiveRecording:
     """The chunks of one response while they come. Appends only, so that another thread may read.
 

@@ -5,86 +5,62 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 import secrets
-from typing import TYPE_CHECKING, Any, Final, Protocol, override
+import sys
+from typing import TYPE_CHECKING, Any, Final, override
 
+from mitmproxy.exceptions import OptionsError
 from tornado.httpserver import HTTPServer
 from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from toolstream_core.proxy.live.view import LiveView
+from toolstream_core.redact import raised_at
 
+if TYPE_CHECKING:
     from tornado.web import _HandlerDelegate
+
+    from toolstream_core.proxy.live.view import LiveCursor
+
+logger = logging.getLogger(__name__)
 
 HOST: Final = "127.0.0.1"
 ALIVE: Final = 15.0
 """Seconds after which a comment is sent, so that a viewer that has gone is noticed."""
+_PORTS: Final = range(65536)
 
 
-class Cursor(Protocol):
-    """How far one viewer has got."""
+class ServedView:
+    """A live view and its server on one port. Only pages with its token get what the view shows."""
 
-    closed: bool
-    """Whether the viewer has gone."""
-
-    async def next(self, seconds: float) -> list[dict[str, Any]]:
-        """The patches since the last call, as soon as there are any; none after so many seconds."""
-        ...
-
-    def close(self) -> None:
-        """The viewer has gone."""
-        ...
-
-
-class Feed(Protocol):
-    """The source of the served document and its patches."""
-
-    failed: Callable[[Exception], None]
-    """Reports an internal error."""
-
-    def page(self) -> str:
-        """The page, without responses."""
-        ...
-
-    def document(self) -> dict[str, Any]:
-        """The document so far. Called in a thread."""
-        ...
-
-    def follow(self) -> Cursor:
-        """A viewer that has seen nothing."""
-        ...
-
-
-class ViewServer:
-    """One server on one port. Only pages with its token get what the view shows."""
-
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
-        self._token = secrets.token_urlsafe(24)
-        self._server: HTTPServer | None = None
+    def __init__(self, text: str) -> None:
+        """Listen on the port of this option value, 0 for any. Raises `OptionsError`."""
+        if not text.isdecimal() or int(text) not in _PORTS:
+            raise OptionsError(f"toolstream_view: {text!r} is not a port. Expected a number, or 0 for any free port")
+        try:
+            sockets = bind_sockets(int(text), HOST)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise OptionsError(f"toolstream_view: port {text} is not available ({why}). Name another, or 0") from error
+        number: int = sockets[0].getsockname()[1]
+        self.hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
+        self.token = secrets.token_urlsafe(24)
+        self.address = f"http://{HOST}:{number}/#token={self.token}"
+        self.view = LiveView(self._failed)
+        self._reported = False
         self._viewers = 0
         self._changed = asyncio.Event()
         """Set when a viewer comes or goes."""
-
-    def start(self, port: int) -> str:
-        """Listen on `port` of loopback, 0 for any; the address, with the token in its fragment. Raises `OSError`."""
-        sockets = bind_sockets(port, HOST)
-        number: int = sockets[0].getsockname()[1]
         routes = [(r"/", _Page), (r"/updates", _Updates), (r"/document", _Document)]
-        hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
-        settings = {"feed": self._feed, "server": self, "hosts": hosts, "token": self._token}
-        app = Application([(path, handler, settings) for path, handler in routes], log_function=_no_log)
+        app = Application([(path, handler, {"served": self}) for path, handler in routes], log_function=_no_log)
         self._server = HTTPServer(app)
         self._server.add_sockets(sockets)
-        return f"http://{HOST}:{number}/#token={self._token}"
 
     def stop(self) -> None:
         """Listen no more; viewers are disconnected when the loop ends."""
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
+        self._server.stop()
 
     async def unwatched(self, seconds: float) -> None:
         """Wait until no viewer has been connected for so long."""
@@ -96,15 +72,20 @@ class ViewServer:
             except TimeoutError:
                 return
 
-    def connected(self) -> None:
-        """A viewer connected."""
-        self._viewers += 1
+    def connected(self, change: int) -> None:
+        """A viewer connected (1) or disconnected (-1)."""
+        self._viewers += change
         self._changed.set()
 
-    def disconnected(self) -> None:
-        """A viewer disconnected."""
-        self._viewers -= 1
-        self._changed.set()
+    def announce(self) -> None:
+        """Print the address. It has a token, so it is not logged."""
+        sys.stderr.write(f"toolstream view: {self.address}\n")
+        sys.stderr.flush()
+
+    def _failed(self, error: Exception) -> None:
+        if not self._reported:
+            self._reported = True
+            logger.error("toolstream_view: the live view is not complete: %s. Traffic goes on.", raised_at(error))
 
 
 def _no_log(handler: RequestHandler | _HandlerDelegate) -> None:
@@ -114,9 +95,9 @@ def _no_log(handler: RequestHandler | _HandlerDelegate) -> None:
 class _Handler(RequestHandler):
     """Refuses requests under another name (DNS rebinding) and from other pages."""
 
-    def initialize(self, feed: Feed, server: ViewServer, hosts: frozenset[str], token: str) -> None:
+    def initialize(self, served: ServedView) -> None:
         """What `Application` hands on."""
-        self.feed, self.server, self._hosts, self._token = feed, server, hosts, token
+        self.served, self.view = served, served.view
 
     @override
     def set_default_headers(self) -> None:
@@ -130,7 +111,7 @@ class _Handler(RequestHandler):
     @override
     def prepare(self) -> None:
         host, origin = self.request.host, self.request.headers.get("Origin")
-        if host not in self._hosts or origin not in (None, f"http://{host}"):
+        if host not in self.served.hosts or origin not in (None, f"http://{host}"):
             raise HTTPError(403)
 
     @override
@@ -140,7 +121,7 @@ class _Handler(RequestHandler):
     def check_token(self) -> None:
         """Raise `HTTPError` without the token."""
         given = self.request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), self._token.encode()):
+        if not hmac.compare_digest(given.encode(), self.served.token.encode()):
             raise HTTPError(401)
 
 
@@ -148,7 +129,7 @@ class _Page(_Handler):
     def get(self) -> None:
         """The page, without any response: it asks for them with the token of its address."""
         self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish(self.feed.page())
+        self.finish(self.view.page())
 
 
 class _Document(_Handler):
@@ -156,18 +137,18 @@ class _Document(_Handler):
         """The document so far."""
         self.check_token()
         self.set_header("Content-Type", "application/json")
-        await self.finish(json.dumps(await asyncio.to_thread(self.feed.document), ensure_ascii=False))
+        await self.finish(json.dumps(await asyncio.to_thread(self.view.document), ensure_ascii=False))
 
 
 class _Updates(_Handler):
-    _cursor: Cursor | None = None
+    _cursor: LiveCursor | None = None
 
     async def get(self) -> None:
         """Patches as an event stream, until the viewer goes. Patches that a slow viewer has not read are not queued."""
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
-        cursor = self._cursor = self.feed.follow()
-        self.server.connected()
+        cursor = self._cursor = self.view.follow()
+        self.served.connected(1)
         try:
             while not cursor.closed:
                 patches = await cursor.next(ALIVE)
@@ -177,10 +158,10 @@ class _Updates(_Handler):
         except StreamClosedError:
             return
         except Exception as error:  # noqa: BLE001 - the viewer is disconnected, and the traffic goes on
-            self.feed.failed(error)
+            self.view.failed(error)
         finally:
             cursor.close()
-            self.server.disconnected()
+            self.served.connected(-1)
 
     @override
     def on_connection_close(self) -> None:

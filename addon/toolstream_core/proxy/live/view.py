@@ -128,11 +128,11 @@ class LiveView:
         self._wake()
 
     def page(self) -> str:
-        """See `server.Feed`."""
+        """The page, without responses."""
         return page(ViewBuilder(live=True).document([]), connect="'self'")
 
     def document(self) -> dict[str, Any]:
-        """See `server.Feed`."""
+        """The document so far. Called in a thread."""
         with self._lock:
             self._grow()
             return self._builder.assembled([one.object for one in self._placed if one.object])
@@ -143,7 +143,7 @@ class LiveView:
         return page({**document, "generated": {**document["generated"], "live": False}})
 
     def follow(self) -> LiveCursor:
-        """See `server.Feed`."""
+        """A viewer that has seen nothing."""
         return LiveCursor(self)
 
     def patches(self, cursor: LiveCursor) -> list[dict[str, Any]]:
@@ -232,7 +232,7 @@ class LiveCursor:
         self.closed = False
 
     async def next(self, seconds: float) -> list[dict[str, Any]]:
-        """See `server.Cursor`."""
+        """The patches since the last call, as soon as there are any; none after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._new.wait()
@@ -256,7 +256,7 @@ class LiveCursor:
         return {"response": place, "events": events[count:], **changing}
 
     def close(self) -> None:
-        """See `server.Cursor`."""
+        """The viewer has gone."""
         self.closed = True
         self._view.leave(self._new)
         self._new.set()
