@@ -8,7 +8,7 @@ from mitmproxy import http
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.capture import recording as module
 from toolstream_core.proxy.capture.recording import Recording, Saves
-from toolstream_core.proxy.flow_facts import note
+from toolstream_core.proxy.flow_facts import note_chunks
 from toolstream_core.shrinking.candidate import Chunk
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.draft import Ending
-    from toolstream_core.proxy.capture.worker import Batch
 
 
 class Listed:
@@ -103,7 +103,7 @@ def test_the_length_of_a_provided_answer_is_none_that_was_recorded() -> None:
     flow, listed = llm_flow(body=CHUNK), Listed()
     assert flow.response is not None
     flow.response.headers["content-length"] = str(len(CHUNK))
-    note(flow, [Chunk(0, CHUNK)], None)
+    note_chunks(flow, [Chunk(0, CHUNK)], None)
     recorded(flow, listed).end(flow, None, None, differs=False)
     assert listed.ending is not None
     assert b"content-length" not in dict(listed.ending.state["response"]["headers"])
