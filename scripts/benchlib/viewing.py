@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final
 from benchlib.streams import Kind, Load
 from tests.browser.chromium import program
 from toolstream_core.model import StreamFacts
-from toolstream_core.proxy.ui.call_text import response_lines
-from toolstream_core.proxy.ui.event_text import event_lines
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.proxy.ui.known import Seen
-from toolstream_core.proxy.ui.layout import wrapped
+from toolstream_core.proxy.ui.text import event_lines, response_lines, wrapped
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mitmproxy.test import tflow
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.proxy.flow_facts import Provided, breaks, note, provided
+from toolstream_core.proxy.flow_facts import Provided, breaks, note_chunks, provided
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds, line_of
 
@@ -16,7 +16,7 @@ def test_what_was_noted_is_read_back() -> None:
     """The chunks with their times, and how it broke."""
     flow = llm_flow(body=CHUNK + DONE)
     for broken in (None, "peer closed"):
-        note(flow, CHUNKS, broken)
+        note_chunks(flow, CHUNKS, broken)
         assert provided(flow) == Provided(CHUNKS, broken)
         assert breaks(flow) == (broken is not None)
 
@@ -28,14 +28,14 @@ def test_messages_of_several_lines_are_read_back() -> None:
     ends = LineEnds()
     ends.add(0, message)
     flow = llm_flow(body=chunk.data)
-    note(flow, [chunk], None, ends)
+    note_chunks(flow, [chunk], None, ends)
     assert provided(flow) == Provided([chunk], None, {chunk.data: message})
 
 
 def test_a_break_before_the_first_byte() -> None:
     """There is an answer, without any chunk."""
     flow = llm_flow(body=b"")
-    note(flow, [], "peer closed")
+    note_chunks(flow, [], "peer closed")
     assert provided(flow) == Provided([], "peer closed")
 
 
@@ -44,6 +44,6 @@ def test_live_answers_are_not_provided() -> None:
     assert provided(llm_flow(body=CHUNK)) is None
     assert provided(tflow.tflow()) is None
     again = llm_flow()
-    note(again, CHUNKS, "peer closed")
+    note_chunks(again, CHUNKS, "peer closed")
     assert provided(again) is None
     assert not breaks(again)

@@ -14,8 +14,8 @@ from tests.synthetic.test_responses import request_of
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.match_key import RequestKey
+from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import CallProvider, Provider
-from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from tests.proxy.flows import SECRET, llm_flow
+from toolstream_core.proxy.flow_facts import REPLAY, report_match
 from toolstream_core.proxy.provider import Provider
-from toolstream_core.proxy.replay import REPLAY, report
 from toolstream_core.saved.read import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ def told(request: Any, *, strict: bool = False) -> tuple[str, dict[str, Any], st
     assert Provider([GLM], strict=strict).respond(flow)
     lines: list[str] = []
     objects: list[str] = []
-    report(flow, line=lines.append, jsonl=objects.append)
+    report_match(flow, line=lines.append, jsonl=objects.append)
     [line], [document] = lines, objects
     assert [error.message for error in LINE.iter_errors(json.loads(document))] == []
     assert SECRET not in line + document + flow.comment + repr(flow.metadata)
@@ -72,5 +72,5 @@ def test_other_flows_are_not_told(metadata: dict[str, Any]) -> None:
     """Nobody replayed them."""
     flow = llm_flow()
     flow.metadata = metadata
-    report(flow, line=pytest.fail, jsonl=pytest.fail)
+    report_match(flow, line=pytest.fail, jsonl=pytest.fail)
     assert REPLAY not in flow.metadata

@@ -14,8 +14,8 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 from toolstream_core.protocols.requests.match_key import RequestKey
+from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import Provider
-from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import Fixture, read_flow
 from toolstream_core.saved.matching import Match, Matcher, Outcome, parting

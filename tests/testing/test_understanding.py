@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
-from toolstream_core.model.call import Runs
+from toolstream_core.model.record import Runs
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.testing.exchanges import FoundVerdict, ProxiedExchange, proxied_exchange, verdict_of
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered

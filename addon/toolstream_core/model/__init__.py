@@ -1,8 +1,18 @@
 """The nouns: events, fragments, calls, findings, changes, records. Knows no protocol."""
 
-from toolstream_core.model.call import Call, Runs
 from toolstream_core.model.events import NOTHING, Event, EventContent, Finish, Fragment, Kind, Phase, SkippedRun
-from toolstream_core.model.record import BAD_STATUS, Change, Finding, Injected, Note, Record, Severity, StreamFacts
+from toolstream_core.model.record import (
+    BAD_STATUS,
+    Call,
+    Change,
+    Finding,
+    Injected,
+    Note,
+    Record,
+    Runs,
+    Severity,
+    StreamFacts,
+)
 from toolstream_core.wire.json_value import ABSENT, Absent, Json, Seen
 
 __all__ = [

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.printable import word
+from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
+from toolstream_core.saved.matching import Outcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
@@ -15,14 +19,14 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mitmproxy import http
 
     from toolstream_core.delivery.sent_bytes import SentBytes
     from toolstream_core.model import Record
+    from toolstream_core.saved.matching import Match
     from toolstream_core.sockets.lines import LineEnds
-
 
 _STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
@@ -59,7 +63,9 @@ class Provided(NamedTuple):
     """Those of a WebSocket that have line ends, by their lines, which the chunks are."""
 
 
-def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None) -> None:
+def note_chunks(
+    flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None
+) -> None:
     """Note in a flow the chunks of its response, as in a captured flow."""
     ends = {LINE_ENDS: line_ends.places} if line_ends else {}
     flow.metadata[_KEY] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
@@ -177,3 +183,55 @@ def forwarded_response(
         client=f"{flow.client_conn.peername[0]} {agent}",
         secrets=secrets_of(flow.request),
     )
+
+
+REPLAY = "toolstream_replay"
+"""The key of `flow.metadata` under which it is."""
+VERSION = 1
+
+
+def note_match(flow: http.HTTPFlow, match: Match) -> None:
+    """Keep with the flow its fixture, and whether its request was the recorded one."""
+    facts: dict[str, Any] = {
+        "version": VERSION,
+        "answer": str(match.outcome),
+        "dialect": match.wanted.dialect,
+        "protocol": match.wanted.dialect,
+        "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
+        "source": match.fixture.source if match.fixture else None,
+    }
+    if match.parting is not None:
+        facts |= match.parting._asdict()
+    if match.near:
+        facts["near"] = [near._asdict() for near in match.near]
+    flow.metadata[REPLAY] = facts
+    source = (
+        f"answered from {match.fixture.source}: " if match.fixture and match.outcome is not Outcome.FINISHED else ""
+    )
+    flow.comment = f"{source}{_outcome(facts)}"
+
+
+def report_match(
+    flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None
+) -> None:
+    """Report it, if the response was a saved one."""
+    facts = flow.metadata.get(REPLAY)
+    if facts is None:
+        return
+    if line is not None:
+        words = [flow.request.pretty_host, facts["model"], facts["source"]]
+        line(f"replay {' '.join(word(one) for one in words if one)} {_outcome(facts)}")
+    if jsonl is not None:
+        more = {key: value for key, value in facts.items() if key != "version"}
+        jsonl(json.dumps({"type": "replay", "flow": flow.id, "host": flow.request.pretty_host, **more}))
+
+
+def _outcome(values: dict[str, Any]) -> str:
+    if values["answer"] == Outcome.DIVERGED:
+        differs = f"the request differs at {values['at']}: recorded {values['recorded']}, requested {values['asked']}"
+        return f"diverged (best match; {differs})"
+    if values["answer"] == Outcome.FINISHED:
+        return "finished: the request has the results of its calls; the response is a final text"
+    if values["answer"] == Outcome.REFUSED:
+        return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in values["near"]))
+    return str(values["answer"])

@@ -14,8 +14,7 @@ from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
-from toolstream_core.proxy.flow_facts import note as note_chunks
-from toolstream_core.proxy.replay import note
+from toolstream_core.proxy.flow_facts import note_chunks, note_match
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
 from toolstream_core.saved.flow import Fixture, content_of
 from toolstream_core.saved.flowfile import SOCKET
@@ -151,7 +150,7 @@ class Provider:
             respond(flow, final_text(match.wanted, parse(content_of(request))))
         else:
             _respond(flow, match.fixture, match.wanted.form, exact=match.outcome is Outcome.EXACT)
-        note(flow, match)
+        note_match(flow, match)
         return True
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mitmproxy import ctx
 from mitmproxy.exceptions import OptionsError
 
-from toolstream_core.proxy import replay
-from toolstream_core.proxy.flow_facts import Heading, place_of
+from toolstream_core.proxy.flow_facts import Heading, place_of, report_match
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.columns import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
 from toolstream_core.report.jsonform import JsonLines, call_object, may_append
@@ -264,7 +263,7 @@ class Reporters:
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Report which saved flow responded, if one did."""
         line = self._log.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
-        replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+        report_match(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """Report a socket's error that belongs to no response."""

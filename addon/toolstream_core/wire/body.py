@@ -1,4 +1,4 @@
-"""The framing of one body, from its label and its first bytes, and its content coding. Knows no protocol and no host."""
+"""The framing of a body, from its label and its first bytes, and its content coding. Knows no protocol and no host."""
 
 from __future__ import annotations
 

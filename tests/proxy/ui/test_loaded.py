@@ -16,7 +16,7 @@ from tests.proxy.ui.test_marks import HEALTHY
 from tests.proxy.ui.test_views import answered, call
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
-from toolstream_core.proxy.ui import loaded, written
+from toolstream_core.proxy.ui import facts, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +125,7 @@ def test_a_flow_that_cannot_be_read_stops_no_other(
 ) -> None:
     """An internal error is logged."""
     path = saved(tmp_path / "two.flow", [answered(DONE, RESULT), answered(HEALTHY)])
-    module = written if place == "saved_response" else loaded
+    module = written if place == "saved_response" else facts
     right = getattr(module, place)
     failing = iter([True, False])
 

@@ -22,7 +22,7 @@ from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.ui import facts, known
-from toolstream_core.proxy.ui.layout import WIDTH
+from toolstream_core.proxy.ui.text import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

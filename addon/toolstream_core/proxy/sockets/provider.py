@@ -11,8 +11,7 @@ from wsproto.utilities import generate_accept_token
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.proxy.flow_facts import Provided, opens_socket, provided
-from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.proxy.flow_facts import REPLAY, Provided, opens_socket, provided
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Outcome

@@ -14,8 +14,8 @@ from toolstream_core.proxy.options import filter_of, size_of
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.commands import Commands
+from toolstream_core.proxy.ui.facts import note_loaded, read_saved
 from toolstream_core.proxy.ui.known import Known
-from toolstream_core.proxy.ui.loaded import note_loaded, read_saved
 from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from mitmproxy import contentviews, http
 
-from toolstream_core.proxy.ui.call_text import response_lines, returned_lines
-from toolstream_core.proxy.ui.event_text import event_line, event_lines
-from toolstream_core.proxy.ui.layout import wrapped
+from toolstream_core.proxy.ui.text import event_line, event_lines, response_lines, returned_lines, wrapped
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.saved.flow import secrets_of
 

@@ -21,8 +21,7 @@ def without_default_addons() -> None:
 gc.disable()
 without_default_addons()
 
-from toolstream_core.proxy.worker.channel import Channel  # noqa: E402
-from toolstream_core.proxy.worker.service import serve  # noqa: E402
+from toolstream_core.proxy.worker.service import Channel, serve  # noqa: E402
 
 gc.enable()
 gc.freeze()

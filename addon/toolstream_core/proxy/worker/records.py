@@ -14,8 +14,7 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
-from toolstream_core.proxy.flow_facts import opens_socket
-from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.proxy.flow_facts import REPLAY, opens_socket
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.columns import Label, plain
 from toolstream_core.report.jsonform import record_object
