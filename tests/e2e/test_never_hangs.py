@@ -35,7 +35,7 @@ SCRIPTS = (addon_script(), HERE / "saboteur.py")
 MADE_HERE = [
     "toolstream_core.proxy.deliveries:Deliveries._fetch",
     "toolstream_core.proxy.delivery:Delivery._next",
-    "toolstream_core.proxy.delivery:SavedChunks.extend",
+    "toolstream_core.proxy.delivery:Delivery._next_chunk",
     "toolstream_core.proxy.delivery:ActionQueue.read",
 ]
 ON_THE_WAY = [

@@ -34,6 +34,7 @@ class FakeResponse:
         self.cut_off = SimpleNamespace(name=cut_off) if cut_off else None
         self.flow = SimpleNamespace(request=SimpleNamespace(is_http2=http2))
         self.ends = 0
+        self.rewrites = False
         self.errors: list[Exception] = []
         self.failed = self.errors.append
         self._forgiven = forgiven

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
-from toolstream_core.proxy.delivery import SavedChunks
+from tests.proxy.test_action_queue import FakeResponse
+from toolstream_core.proxy import delivery as module
+from toolstream_core.proxy.delivery import Delivery
+from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.transit import Wait
+
+if TYPE_CHECKING:
+    from toolstream_core.proxy.live_response import LiveResponse
 
 CHUNKS = (Chunk(100, b"a"), Chunk(700, b"b"))
 
 
 @pytest.mark.parametrize(("speed", "due"), [(1, [5.1, 5.7]), (2, [5.05, 5.35]), (0, [5, 5])])
-def test_due(speed: float, due: list[float]) -> None:
-    """Milliseconds after the beginning, divided by the speed; at once where the speed is 0."""
-    saved = SavedChunks(CHUNKS, speed)
-    saved.begin(5)
-    saved.begin(9)
-    times: list[float] = []
-    while saved:
-        times.append(saved.due)
-        saved.pop()
-    assert times == pytest.approx(due)
-
-
-def test_chunks_come_in_order() -> None:
-    """Those that come later stand behind the others."""
-    saved = SavedChunks(CHUNKS, 0)
-    saved.extend([Chunk(0, b"c")])
-    assert [saved.pop() for _ in range(3)] == [b"a", b"b", b"c"]
-    assert not saved
-
-
-def test_clear() -> None:
-    """Nothing is left."""
-    saved = SavedChunks(CHUNKS, 0)
-    saved.clear()
-    assert not saved
+def test_due(monkeypatch: pytest.MonkeyPatch, speed: float, due: list[float]) -> None:
+    """Milliseconds after the beginning, divided by the speed; at once where the speed is 0. Then comes the end."""
+    now = 5.0
+    monkeypatch.setattr(module, "_now", lambda: now)
+    live = FakeResponse()
+    delivery = Delivery(cast("LiveResponse", live), saved=Provided(CHUNKS, None), speed=speed)
+    delivery.offer_headers()
+    assert delivery.next() is None
+    delivery.offer(None)
+    sent: list[tuple[float, object]] = []
+    while (step := delivery.next()) is not None:
+        if isinstance(step, Wait):
+            now += step.seconds
+        else:
+            sent.append((now, step))
+    assert [chunk for _, chunk in sent] == [b"A", b"B", b"."]
+    assert [time for time, _ in sent] == pytest.approx([*due, due[-1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
@@ -233,6 +233,23 @@ def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment
             if pick.stream():
                 out.append((one, pick))
     return out
+
+
+class HttpError(NamedTuple):
+    """An error that a fault sends in place of a response."""
+
+    status: int
+    headers: dict[str, str]
+    spec: str
+    """The fault, as the user wrote it."""
+
+
+def http_error(settings: Settings, exchange: StreamFacts, number: int, moment: Moment) -> HttpError | None:
+    """The error in place of a response; `None` if the request goes to the provider. `number`: that of the request."""
+    for fault, pick in drawn(settings, exchange, number, moment):
+        status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
+        return HttpError(status, {"retry-after": str(later)} if later else {}, pick.fault.spec)
+    return None
 
 
 def _is_within_arguments(call: OpenCall) -> bool:

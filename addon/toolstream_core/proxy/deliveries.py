@@ -15,7 +15,7 @@ from mitmproxy.addons.clientplayback import ReplayHandler
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.delivery import second_request
-from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
+from toolstream_core.delivery.schedule import Drawn, Schedule, http_error
 from toolstream_core.model import ABSENT, BAD_STATUS, Change, StreamFacts
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
@@ -137,15 +137,16 @@ class Deliveries:
         if not (opens or looks_like_llm(flow.request.path, body)):
             return False
         exchange = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=body)
-        for fault, pick in drawn(self._settings, exchange, self._requests, moment):
-            protocol = claiming(flow.request.path) or PROTOCOLS[0]
-            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
-            error_body = json.dumps(protocol.error_body(kind_of(status), status)).encode()
-            headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
-            flow.response = http.Response.make(status, error_body, headers)
-            note_fault(flow, pick.fault.spec)
-            return True
-        return False
+        error = http_error(self._settings, exchange, self._requests, moment)
+        if error is None:
+            return False
+        protocol = claiming(flow.request.path) or PROTOCOLS[0]
+        error_body = json.dumps(protocol.error_body(kind_of(error.status), error.status))
+        flow.response = http.Response.make(
+            error.status, error_body, {"content-type": "application/json", **error.headers}
+        )
+        note_fault(flow, error.spec)
+        return True
 
     def destreams(self, flow: http.HTTPFlow) -> bool:
         """Respond in the place of upstream, which is asked without a stream; whether that was done."""

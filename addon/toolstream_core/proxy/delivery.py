@@ -135,48 +135,6 @@ def _size(action: Action) -> int:
     return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)
 
 
-class SavedChunks:
-    """The chunks of a saved response that are left."""
-
-    def __init__(self, chunks: Iterable[Chunk], speed: float) -> None:
-        """The chunks come `speed` times as fast as recorded, at once if it is 0."""
-        self._chunks = deque(chunks)
-        self._speed = speed
-        self._begun: float | None = None
-
-    def __bool__(self) -> bool:
-        """Whether chunks are left."""
-        return bool(self._chunks)
-
-    @property
-    def begun(self) -> bool:
-        """Whether the time of the response runs."""
-        return self._begun is not None
-
-    def begin(self, now: float) -> None:
-        """The time of the response runs from `now`, in seconds; only the first call counts."""
-        if self._begun is None:
-            self._begun = now
-
-    @property
-    def due(self) -> float:
-        """When the next chunk is due, on the clock of `begin`."""
-        assert self._begun is not None
-        return self._begun + (self._chunks[0].after / 1000 / self._speed if self._speed else 0.0)
-
-    def extend(self, chunks: Iterable[Chunk]) -> None:
-        """Add chunks."""
-        self._chunks.extend(chunks)
-
-    def pop(self) -> bytes:
-        """The next chunk's bytes."""
-        return self._chunks.popleft().data
-
-    def clear(self) -> None:
-        """Drop all chunks."""
-        self._chunks.clear()
-
-
 logger = logging.getLogger(__name__)
 
 ASKING = 60.0
@@ -195,6 +153,19 @@ type Step = bytes | Wait | Cut | Finish | None
 class Delivery:
     """One response's way to the client, step by step."""
 
+    heading = False
+    """Whether the headers are about to be sent."""
+    unread = False
+    """Whether the fetched response is an error that is forwarded unread."""
+    _step: Step = None
+    _providing = False
+    """Whether the headers were sent and saved chunks are left."""
+    _begun: float | None = None
+    """When the time of the saved chunks began."""
+    _due: float | None = None
+    _patience = 0.0
+    _waited = _last = _overflown = False
+
     def __init__(
         self,
         live: LiveResponse,
@@ -212,31 +183,23 @@ class Delivery:
         """
         self.paced = schedule is not None or saved is not None or fetch is not None
         """Whether it decides on every chunk, not only on how the response ends."""
-        self._step: Step = None
         self._live = live
         self._sent = live.delivered() if schedule or fetch or (saved and live.rewrites) else None
         self._queue = ActionQueue(live, schedule)
         chunks, self._broken, _ = saved or Provided((), None)
-        self._saved = SavedChunks(chunks, speed)
+        self._saved = deque(chunks)
+        """The saved chunks that are left."""
+        self._speed = speed
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the offered chunk."""
-        self._providing = False
-        """Whether the headers were sent and saved chunks are left."""
         self._closed = closed
         self._again = again
         self._fetch = fetch
         self._fetching: asyncio.Task[Sequence[Chunk]] | None = None
-        self._patience = 0.0
-        self.heading = False
-        """Whether the headers are about to be sent."""
-        self.unread = False
-        """Whether the fetched response is an error that is forwarded unread."""
         self._requested: asyncio.Task[bytes] | None = None
-        self._due: float | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
         """Set when there is no reason to wait any more."""
-        self._waited = self._last = self._overflown = False
 
     def offer_headers(self) -> None:
         """The headers are about to be sent."""
@@ -250,7 +213,7 @@ class Delivery:
         """
         self.heading = False
         if not self._last and self.provided:
-            self._providing = not self._saved.begun
+            self._providing = self._begun is None
         if chunk is None:
             self._last = True
             if not self.provided:
@@ -426,15 +389,17 @@ class Delivery:
         """Read the next saved chunk when it is due; whether there is one."""
         if not self._providing:
             return False
-        self._saved.begin(_now())
+        now = _now()
+        self._begun = now if self._begun is None else self._begun
         if not self._saved:
             self._providing = False
             self._queue.end_saved(self._broken)
             return bool(self._queue)
-        if self._saved.due > _now():
-            self._due = self._saved.due
+        due = self._begun + (self._saved[0].after / 1000 / self._speed if self._speed else 0.0)
+        if due > now:
+            self._due = due
             return True
-        data = self._saved.pop()
+        data = self._saved.popleft().data
         if self.unread:
             self._queue.add(Send(data, NOWHERE))
         else:

@@ -6,12 +6,12 @@ import contextlib
 import json
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from mitmproxy import ctx, http
 from mitmproxy.hooks import Hook
 
-from toolstream_core.delivery.schedule import Schedule, drawn
+from toolstream_core.delivery.schedule import Schedule, http_error
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
@@ -33,39 +33,12 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolstream_core.delivery.schedule import HttpError
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
     from toolstream_core.proxy.flow_facts import Provided
     from toolstream_core.proxy.live_responses import LiveResponses
     from toolstream_core.proxy.sockets.provider import SocketProvider
-    from toolstream_core.settings import Settings
     from toolstream_core.stages.response_ids import Ids
-
-
-class Refusal(NamedTuple):
-    """The response to a request that is not sent to the provider."""
-
-    message: bytes
-    fault: str
-    """What made it, as the user wrote it."""
-
-
-class ErrorMessages:
-    """The errors of one run of the proxy."""
-
-    def __init__(self) -> None:
-        self._requests = 0
-
-    def instead_of(
-        self, socket: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
-    ) -> Refusal | None:
-        """The error to send instead of a response; `None` if the request goes to the provider."""
-        self._requests += 1
-        exchange = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
-        for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
-            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
-            headers = {"retry-after": str(later)} if later else {}
-            return Refusal(encoded(place.error(kind_of(status), status, headers)), pick.fault.spec)
-        return None
 
 
 @dataclass
@@ -117,7 +90,7 @@ class Sockets:
         """Sockets that may be an LLM's, and how many messages their clients have sent."""
         self._begun: dict[str, int] = {}
         self._served: set[str] = set()
-        self._errors = ErrorMessages()
+        self._requests = 0
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
         """Refuse a request to open a socket whose client would ask over HTTP then; whether that was done.
@@ -232,20 +205,20 @@ class Sockets:
         socket = relay.flow
         settings = self._responses.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane, request.event)
-        refusal = None
-        if settings.transit and request.start is not Start.SAID:
-            refusal = self._errors.instead_of(socket, request, place, settings)
-        if refusal is None and request.start is Start.LATER:
+        error = self._error(socket, request, settings)
+        if error is None and request.start is Start.LATER:
             return None
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = response_flow(socket, request, number)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
         self._responses.on_request(flow)
         restore(flow, self._ids)
-        if refusal is not None:
-            note_fault(flow, refusal.fault)
+        message = None
+        if error is not None:
+            message = encoded(place.error(kind_of(error.status), error.status, error.headers))
+            note_fault(flow, error.spec)
             settings = NOTHING
-        provider = self.provider if relay.served and refusal is None else None
+        provider = self.provider if relay.served and error is None else None
         saved = None if provider is None else self._saved(provider, flow, place)
         live, faults = self._responses.begin(flow, self._responses.request_of(flow), delivering=True, settings=settings)
         delivery = None
@@ -253,10 +226,18 @@ class Sockets:
             exchange = replace(live.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
             delivery = Delivery(live, schedule, saved, 0.0 if provider is None else provider.speed)
-        response = SocketResponse(live, place, delivery, None if refusal is None else refusal.message, saved)
+        response = SocketResponse(live, place, delivery, message, saved)
         if saved is not None:
             response.serve()
         return response
+
+    def _error(self, socket: http.HTTPFlow, request: SocketRequest, settings: Settings) -> HttpError | None:
+        """The error in place of a response; `None` if the request goes to the provider."""
+        if not settings.transit or request.start is Start.SAID:
+            return None
+        self._requests += 1
+        facts = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
+        return http_error(settings, facts, self._requests, Moment.MESSAGE)
 
     def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The response to a request that no provider gets."""
