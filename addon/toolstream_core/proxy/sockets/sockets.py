@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.flow_facts import Provided
     from toolstream_core.proxy.live_responses import LiveResponses
     from toolstream_core.proxy.sockets.provider import SocketProvider
+    from toolstream_core.settings import Settings
     from toolstream_core.stages.response_ids import Ids
 
 
