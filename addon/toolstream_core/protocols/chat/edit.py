@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.model import ABSENT, Phase
+from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.model import Json
+    from toolstream_core.repair.fields import Fields
     from toolstream_core.wire.frame import Frame
 
 _NOTHING: Final[tuple[Json, ...]] = ("", None, [], {})
@@ -20,21 +20,11 @@ _HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "servi
 """The keys that all chunks of a response have in common."""
 _EVENT: Final = frozenset({*_HEAD, "choices", "usage", "error", "obfuscation"})
 _CHOICE: Final = frozenset({"index", "delta", "finish_reason"})
-ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
+_ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
 """The keys of an entry and of its function."""
+OF_ENTRY: Final = ("index", "id", "type")
+OF_FUNCTION: Final = ("name", "arguments", "parameters")
 _NONE: Final[Mapping[str, Json]] = MappingProxyType({})
-
-
-class EventEntry(NamedTuple):
-    """One entry of one event."""
-
-    fragment: Fragment
-    call: OpenCall
-    choice: int
-    entry: dict[str, Json]
-    """A copy, to be changed at will; `function` in it too."""
-    opening: bool
-    """Whether it is the call's first."""
 
 
 def choice_number(choice: Json, place: int) -> int:
@@ -63,36 +53,6 @@ def entries_of(delta: Json) -> list[Json]:
         return entries
     legacy = json_access.get(delta, "function_call")
     return [{"function": legacy}] if isinstance(legacy, dict) else []
-
-
-def event_entries(event: Event, resolved: Sequence[ResolvedFragment], seen: set[int]) -> list[EventEntry] | None:
-    """The entries of an event that is in order; `None` of one that is not, or that has none.
-
-    `seen` remembers the calls that have opened, by `id(call)`.
-    """
-    if not resolved or any(one.fragment.phase is not Phase.MORE for one in resolved):
-        return None
-    entries = [
-        (choice_number(choice, place), entry)
-        for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices")))
-        for entry in _listed(json_access.get(choice, "delta", "tool_calls"))
-    ]
-    if len(entries) != len(resolved) or not all(_in_order(entry) for _, entry in entries):
-        return None
-    out: list[EventEntry] = []
-    for (fragment, call), (number, entry) in zip(resolved, entries, strict=True):
-        copy = {**entry, "function": dict(entry["function"])}
-        out.append(EventEntry(fragment, call, number, copy, id(call) not in seen))
-        seen.add(id(call))
-    return out
-
-
-def _listed(entries: Json) -> list[Json]:
-    return entries if isinstance(entries, list) else []
-
-
-def _in_order(entry: Json) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("function"), dict)
 
 
 def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str, Json]:
@@ -197,3 +157,82 @@ def finishes(payload: Json) -> bool:
     return any(
         json_access.get(choice, "finish_reason") for choice in json_access.items(json_access.get(payload, "choices"))
     )
+
+
+class ReceivedEntry(NamedTuple):
+    """One entry of an event."""
+
+    fields: Fields
+    raw: Json
+    """The entry as it stands in the payload."""
+
+    @property
+    def extra(self) -> bool:
+        """Whether it has keys that are no field of a call: a vendor's."""
+        function = json_access.get(self.raw, "function")
+        inner = function.keys() - set(OF_FUNCTION) if isinstance(function, dict) else set()
+        outer = self.raw.keys() - {*OF_ENTRY, "function", *OF_FUNCTION} if isinstance(self.raw, dict) else set()
+        return bool(inner or outer)
+
+
+def read_entry(entry: Json) -> ReceivedEntry:
+    """Read an entry in any form."""
+    if not isinstance(entry, dict):
+        return ReceivedEntry({}, entry)
+    function = entry.get("function")
+    if not isinstance(function, dict):
+        function = entry
+    keys = OF_FUNCTION[:2] if "arguments" in function else OF_FUNCTION
+    fields = {key: entry[key] for key in OF_ENTRY if key in entry}
+    return ReceivedEntry(fields | {key: function[key] for key in keys if key in function}, entry)
+
+
+def written(call_entry: ReceivedEntry, fields: Fields) -> dict[str, Json]:
+    """The entry with these fields: keys in the order in which they came, then new ones."""
+    raw = call_entry.raw if isinstance(call_entry.raw, dict) else {}
+    inner = raw.get("function")
+    inner = inner if isinstance(inner, dict) else {}
+    function = dict(_in_order(inner, fields, OF_FUNCTION))
+    outer = raw if isinstance(raw.get("function"), dict) else {k: v for k, v in raw.items() if k not in OF_FUNCTION}
+    entry = {key: value for key, value in _in_order(outer, fields, OF_ENTRY) if key != "function"}
+    if not function:
+        return entry
+    keys = [key for key in outer if key in entry or key == "function"]
+    at = keys.index("function") if "function" in keys else len(keys)
+    order = [*keys[:at], *(key for key in entry if key not in keys), "function", *keys[at + 1 :]]
+    return {key: function if key == "function" else entry[key] for key in order}
+
+
+def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> list[tuple[str, Json]]:
+    known = [
+        (key, fields[key] if key in own else value) for key, value in raw.items() if key not in own or key in fields
+    ]
+    return [*known, *((key, fields[key]) for key in own if key in fields and key not in raw)]
+
+
+def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
+    """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values.
+
+    Arguments that are no text replace none.
+    """
+    texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
+    out = _together(first, more)
+    if out is not None:
+        function = out.pop("function") if out.keys() - first.keys() else out["function"]
+        out["function"] = function
+        text = "".join(text for text in texts if isinstance(text, str))
+        function["arguments"] = texts[1] if not text and isinstance(texts[1], dict | list) else text
+    return out
+
+
+def _together(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
+    """The keys of both objects, at every depth; of the fields of a call the first value that is not blank."""
+    out = {**first, **{key: value for key, value in more.items() if first.get(key) in ("", None) or key not in _ENTRY}}
+    for key in first.keys() & more.keys():
+        if isinstance(first[key], dict) and isinstance(more[key], dict):
+            out[key] = _together(first[key], more[key])
+            if out[key] is None:
+                return None
+        elif key not in _ENTRY and first[key] != more[key]:
+            return None
+    return out

@@ -23,8 +23,16 @@ from toolstream_core.defects.causes.rule import (
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import changed, cut_data, has, has_calls, text
-from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.edit import chunk, entry_chunk, event_entries, has_nothing, with_entries
+from toolstream_core.model import ABSENT, Phase
+from toolstream_core.protocols.chat.edit import (
+    OF_ENTRY,
+    OF_FUNCTION,
+    choice_number,
+    chunk,
+    entry_chunk,
+    has_nothing,
+    with_entries,
+)
 from toolstream_core.stages.inject.codec import EventCodec, put
 from toolstream_core.wire import json_access
 
@@ -41,8 +49,6 @@ if TYPE_CHECKING:
 
 _TOKEN: Final = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
 """About one token."""
-_OF_ENTRY: Final = ("index", "id", "type")
-_OF_FUNCTION: Final = frozenset({"name", "arguments", "parameters"})
 _NEW: Final = {
     What.START: {"index": 0, "id": "", "type": "function", "function": {"name": "", "arguments": ""}},
     What.DELTA: {"index": 0, "function": {}},
@@ -75,14 +81,30 @@ class ChatCodec(EventCodec):
         if not (ends or isinstance(payload, dict)):
             return ()
         self._last = payload if isinstance(payload, dict) else self._last
-        found = event_entries(event, resolved, self._seen) or []
+        found = self._entries(event, resolved)
         reasons = [one for one in content.finishes if one.reason]
         what = What.FINISH if reasons else What.END if ends else What.EVENT
         choice = reasons[0].choice if reasons else found[0].choice if found else 0
+        return [*found, Part(what, _RECEIVED, payload, None, choice)]
+
+    def _entries(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
+        """The entries of an event; none of one that is not in order."""
         entries = [
-            Part(What.START if one.opening else What.DELTA, _RECEIVED, one.entry, one.call, one.choice) for one in found
+            (choice_number(choice, place), entry)
+            for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices")))
+            if isinstance(listed := json_access.get(choice, "delta", "tool_calls"), list)
+            for entry in listed
         ]
-        return [*entries, Part(what, _RECEIVED, payload, None, choice)]
+        if any(one.fragment.phase is not Phase.MORE for one in resolved) or len(entries) != len(resolved):
+            return []
+        if not all(isinstance(json_access.get(entry, "function"), dict) for _, entry in entries):
+            return []
+        parts: list[Part] = []
+        for (_, call), (number, entry) in zip(resolved, entries, strict=True):
+            what = What.DELTA if id(call) in self._seen else What.START
+            parts.append(Part(what, _RECEIVED, entry, call, number))
+            self._seen.add(id(call))
+        return parts
 
     @override
     def get(self, part: Part, name: str) -> Json:
@@ -171,12 +193,12 @@ def _changed(made: Sequence[Replaced]) -> bool:
 
 
 def _path(name: str) -> tuple[str, ...]:
-    return ("function", name) if name in _OF_FUNCTION else (name,)
+    return ("function", name) if name in OF_FUNCTION else (name,)
 
 
 def _in_order(entry: dict[str, Any]) -> dict[str, Any]:
     """The entry with its fields in the usual order."""
-    first = {key: entry[key] for key in _OF_ENTRY if key in entry}
+    first = {key: entry[key] for key in OF_ENTRY if key in entry}
     return first | entry
 
 

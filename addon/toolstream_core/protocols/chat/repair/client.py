@@ -1,21 +1,312 @@
-"""All calls of one stream, as the client has them."""
+"""The calls of one stream as a client has them that reads exactly what the protocol documents, and what it lacks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.protocols.chat.repair.client_call import Turn, same
-from toolstream_core.protocols.chat.repair.difference import has_all, lack
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
+from toolstream_core.repair.client_text import ClientText
 from toolstream_core.repair.shapes import NO_SHAPE, is_complete
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.defects.defect import Defect
+    from toolstream_core.model import Json
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Reporter
+
+
+class Lack(NamedTuple):
+    """What a client lacks of a call's arguments."""
+
+    text: str
+    defect: Defect | None = None
+    """Why that is not the fragment that came."""
+    stands: bool = False
+    """Whether the fragment is forwarded unchanged all the same."""
+    as_received: bool = False
+    """Whether the client has exactly the received text once it has this."""
+    contradicts: bool = False
+    """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
+
+
+class Held(NamedTuple):
+    """An entry that a policy withholds."""
+
+    entry: Json
+    delta: str
+    """The arguments that it brings."""
+    upto: int
+    """How many characters of the call's arguments had come with it."""
+
+
+class ClientCall:
+    """A call as the client has it, and the intended call."""
+
+    __slots__ = (
+        "defect",
+        "header",
+        "held",
+        "held_for",
+        "id",
+        "in_message",
+        "intended",
+        "is_open",
+        "name",
+        "order",
+        "place",
+        "received",
+        "seen_as",
+        "text",
+    )  # fmt: skip
+
+    def __init__(self, intended: IntendedCall, order: int) -> None:
+        """A call that was not sent yet; `order`: its position among the calls."""
+        self.intended = intended
+        self.order = order
+        self.place: Json = None
+        """The index under which the client has it, or will have it."""
+        self.id = self.name = ""
+        self.text = ClientText(intended.call.arguments)
+        """Its arguments as the client has joined them."""
+        self.received = 0
+        """Length of the received arguments up to the last event that was sent; waiting events have the rest."""
+        self.is_open = False
+        """Whether the client knows of it."""
+        self.header: dict[str, Json] = {}
+        """What came in the entry that opened it."""
+        self.defect: Defect | None = None
+        """The deviation for which a part of it was last withheld or changed."""
+        self.held: list[Held] = []
+        """The entries that a policy withholds, joined if their keys allow it."""
+        self.held_for: tuple[str, ...] = ()
+        """The shapes for which they are withheld."""
+        self.in_message = False
+        """Whether it comes in messages only."""
+        self.seen_as = ("", "")
+        """Its id and name, as far as they had come with the fragment before."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of it can be lacking, unless more of it comes."""
+        arguments = self.intended.arguments
+        if not (self.is_open and self.intended.call.name and arguments.ended):
+            return False
+        return self.text.diverged or (arguments.is_json and self.is_in_step())
+
+    def is_in_step(self, fragment: str = "") -> bool:
+        """Whether the client has exactly the fragments before `fragment`."""
+        arguments = self.intended.arguments
+        return self.text.is_in_step(arguments, arguments.size - len(fragment))
+
+    def lacks_name(self, part: Json) -> bool:
+        """Whether a part of a name is what the client has not got of it."""
+        return isinstance(part, str) and bool(part) and self.intended.call.name == self.name + part
+
+    def got(self, text: str, *, as_received: bool) -> None:
+        """More of its arguments was sent; `as_received`: the client now has exactly the received text so far."""
+        if not self.text.diverged:
+            self.text.add(text, self.intended.arguments, as_received=as_received)
+
+    def lack(self, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
+        """What the client lacks of the arguments, of which `fragment` came last.
+
+        `upto`: the number of characters up to the current event; waiting events send the rest.
+        `over`: the provider sends no more of them.
+        """
+        if self.text.diverged:
+            return Lack(fragment)
+        intended, meaning = self.intended, self.intended.meaning
+        is_last = upto is None or upto == meaning.received.size
+        if is_last and self.is_in_step(fragment) and (intended.is_plain(fragment) if fragment else self.is_open):
+            return Lack(fragment, as_received=True)
+        text, defect, stands = intended.text(over=over)
+        has, is_cumulative = self.text.text, meaning.cumulative is not None
+        if not text.startswith(has) or (is_cumulative and meaning.stale):
+            return Lack(fragment, defect, contradicts=True)
+        if is_cumulative:
+            return Lack(text[len(has) :], defect)
+        raw = intended.arguments.text()
+        if upto is not None:
+            received = raw[: max(upto - meaning.begin, 0)]
+            text = received if text.startswith(received) else text
+        as_received = raw.startswith(text) and self.is_in_step(raw[self.text.size :])
+        return Lack(text[len(has) :], defect, stands, as_received)
+
+    @property
+    def has_all(self) -> bool:
+        """Whether the client has all arguments of a complete call."""
+        return (self.intended.is_complete_object or self.intended.silent) and not self.lack("").text
+
+
+class Turn:
+    """The calls of one choice, or of one response, as the client has them."""
+
+    def __init__(self) -> None:
+        self.calls: list[ClientCall] = []
+        self.ids: set[str] = set()
+        """The ids that the client has."""
+        self.next_place = 0
+        """Where the client would have the next call."""
+        self.finished = False
+        """Whether a finish reason came."""
+        self.withholds = False
+        """Whether a policy withheld a call."""
+        self.complete = False
+        """Whether the response ended by itself, so that calls without arguments are complete."""
+        self._open: dict[int, ClientCall] = {}
+        """Calls that may lack something, by `order`."""
+        self._changed: dict[int, ClientCall] = {}
+        """Calls of which something came since they were last judged."""
+        self._unsettled: dict[int, ClientCall] = {}
+        """Calls of which something came since they were last settled."""
+        # Positions of calls: whose arguments have begun and are incomplete; that lack a part, or all arguments; that no
+        # finish reason makes complete; of arguments without a call.
+        self._incomplete: set[int] = set()
+        self._lacking: set[int] = set()
+        self._broken: set[int] = set()
+        self._anonymous: set[int] = set()
+        self._undecided: dict[int, ClientCall] = {}
+        """Those of which all that came may stand for what follows."""
+        self._of_id: dict[str, list[ClientCall]] = {}
+        """By the provider's id, the calls that it was given to."""
+        self._by_meaning: dict[tuple[str, str, str], ClientCall] = {}
+        """By id, name and meaning, the first complete call."""
+
+    def add(self, intended: IntendedCall) -> ClientCall:
+        """A call opens."""
+        one = ClientCall(intended, len(self.calls))
+        for before in self.calls[-1:]:
+            if before.intended.nothing:
+                before.intended.settle()
+                self._changed[before.order] = before
+        self.calls.append(one)
+        return one
+
+    def note(self, state: ClientCall) -> None:
+        """A fragment of a call came: update what is known of this call and of others."""
+        intended, call = state.intended, state.intended.call
+        self._open[state.order] = self._changed[state.order] = self._unsettled[state.order] = state
+        if state.is_open and intended.is_placeholder is not None:
+            return
+        of_id = self._of_id.setdefault(call.id, []) if call.id else []
+        if call.id and (not of_id or of_id[-1] is not state) and state not in of_id:
+            of_id.append(state)
+        if len(of_id) > 1:
+            for two in of_id[-2:]:
+                if is_clean(two):
+                    key = (call.id, two.intended.call.name, two.intended.call.arguments.meaning)
+                    if self._by_meaning.setdefault(key, two).order > two.order:
+                        self._by_meaning[key] = two
+        if intended.is_placeholder is None and intended.may_be_placeholder:
+            self._undecided[state.order] = state
+        elif intended.is_placeholder is None and not intended.has_little:
+            self._undecided.pop(state.order, None)
+            verdict = intended.replaces_placeholder
+            for one_of_them in (state, *self._undecided.values()):
+                one_of_them.intended.is_placeholder = verdict
+            self._changed |= self._undecided
+            self._undecided.clear()
+
+    def skipped(self, state: ClientCall) -> None:
+        """Plain fragments of a call were forwarded unseen."""
+        self._changed[state.order] = state
+
+    @property
+    def has_incomplete(self) -> bool:
+        """Whether the arguments of a call have begun and are not complete."""
+        self._judge()
+        return bool(self._incomplete)
+
+    @property
+    def has_anonymous(self) -> bool:
+        """Whether arguments came without a call."""
+        self._judge()
+        return bool(self._anonymous)
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a call lacks a part, or has no arguments."""
+        self._judge()
+        return bool(self._lacking)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all calls are complete at the finish reason."""
+        self._judge()
+        return (self.next_place > 0 or self.withholds) and not self._broken
+
+    def _judge(self) -> None:
+        for order, one in self._changed.items():
+            intended = one.intended
+            for found, holds in (
+                (self._incomplete, intended.incomplete),
+                (self._lacking, intended.lacks),
+                (self._broken, intended.is_id_alone or not (intended.nothing or intended.is_complete_at_finish)),
+                (self._anonymous, not (intended.call.id or intended.call.name or intended.call.arguments.empty)),
+            ):
+                (found.add if holds else found.discard)(order)
+        self._changed.clear()
+
+    def place_of(self, state: ClientCall) -> Json:
+        """Where the client needs a call that it does not have yet."""
+        return self.next_place if state.place is None else state.place
+
+    def withheld(self, state: ClientCall, *, keeps_place: bool) -> None:
+        """A policy withholds a call; `keeps_place`: later ones that are sent before it leave a place for it."""
+        self.withholds = True
+        if keeps_place and state.place is None and not state.intended.nothing:
+            state.place = self.next_place
+            self.placed(state.place)
+
+    def placed(self, place: Json) -> None:
+        """The client has a call there."""
+        if isinstance(place, int):
+            self.next_place = max(self.next_place, place + 1)
+
+    def unfinished(self) -> list[ClientCall]:
+        """The calls that may lack something."""
+        for order, one in list(self._open.items()):
+            if one.is_complete:
+                del self._open[order]
+        return list(self._open.values())
+
+    def earlier(self, state: ClientCall) -> ClientCall | None:
+        """The earlier call with the same id and name that a call repeats, or may repeat."""
+        call = state.intended.call
+        of_id = self._of_id.get(call.id, ()) if call.id else ()
+        if len(of_id) < 2 or of_id[0] is state:  # noqa: PLR2004
+            return None
+        if is_clean(state):
+            first = self._by_meaning.get((call.id, call.name, call.arguments.meaning))
+            if first is not None and first.order < state.order:
+                return first
+        return next(
+            (two for two in of_id if two.order < state.order and two.intended.call.name in {call.name, ""}), None
+        )
+
+    def settle(self, *, ended: bool = False) -> None:
+        """Nothing follows that could change what has come; `ended`: because the body is over."""
+        for one in self._unsettled.values():
+            one.intended.settle(cut_off=ended and not self.finished)
+        self._changed |= self._unsettled
+        self._unsettled.clear()
+
+
+def is_clean(state: ClientCall) -> bool:
+    """Whether a call's arguments are one complete object, for the client too."""
+    arguments = state.intended.call.arguments
+    read = arguments.is_json or state.intended.meaning.cumulative is not None
+    return read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
+
+
+def same(state: ClientCall, other: ClientCall) -> bool:
+    """Whether two calls with one id have the same arguments."""
+    if not (is_clean(state) and is_clean(other)) or state.intended.call.name != other.intended.call.name:
+        return False
+    return state.intended.call.arguments.meaning == other.intended.call.arguments.meaning
 
 
 class Client:
@@ -84,7 +375,7 @@ class Client:
             return self._may_send_complete(state, over=over)
         if part.in_turn:
             return over or all(map(_is_sent, self.turn_of(state).calls[: state.order]))
-        return over or state.is_open or state.text.diverged or bool(lack(state, "", upto=state.received).text)
+        return over or state.is_open or state.text.diverged or bool(state.lack("", upto=state.received).text)
 
     def _may_send_complete(self, state: ClientCall, *, over: bool) -> bool:
         """A call is sent after all earlier ones, once it is complete and more of it is unlikely."""
@@ -95,7 +386,7 @@ class Client:
             return state.is_open
         if over:
             return True
-        if not lack(state, "", upto=state.received).text:
+        if not state.lack("", upto=state.received).text:
             return False
         is_followed = turn.finished or state.order < len(turn.calls) - 1 or not state.intended.call.runs.more_than(1)
         before = [earlier for earlier in turn.calls[: state.order] if not earlier.is_open]
@@ -120,4 +411,4 @@ def _has_come(state: ClientCall) -> bool:
 
 def _is_sent(state: ClientCall) -> bool:
     """Whether the client has all of a complete call, or gets none of it."""
-    return state.intended.nothing or state.defect is DOUBLED_CALL or (not state.intended.silent and has_all(state))
+    return state.intended.nothing or state.defect is DOUBLED_CALL or (not state.intended.silent and state.has_all)

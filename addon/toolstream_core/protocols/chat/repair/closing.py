@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.identity import LATE_NAME
 from toolstream_core.model import Phase
-from toolstream_core.protocols.chat.repair.difference import lack
-from toolstream_core.protocols.chat.repair.entries import read_entry, written
+from toolstream_core.protocols.chat.edit import read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.client import Client
-    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.client import Client, ClientCall
     from toolstream_core.protocols.chat.repair.finishing import Finishes
-    from toolstream_core.protocols.chat.repair.stream import Stream
-    from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
+    from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
     from toolstream_core.wire.frame import Frame
 
@@ -53,7 +50,7 @@ class Closing:
                 continue
             if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
                 continue
-            more = lack(one, "", upto=one.received, over=True)
+            more = one.lack("", upto=one.received, over=True)
             if more.contradicts:
                 continue
             if made and not more.text and not one.text.text.strip():

@@ -10,6 +10,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_E
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.chat.edit import (
+    ReceivedEntry,
     choice_number,
     continuation,
     ending_of,
@@ -17,12 +18,12 @@ from toolstream_core.protocols.chat.edit import (
     entry_chunk,
     has_nothing,
     has_role,
+    read_entry,
     with_entries,
     without_ending,
+    written,
 )
 from toolstream_core.protocols.chat.repair.closing import Closing
-from toolstream_core.protocols.chat.repair.difference import has_all, lack
-from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
 from toolstream_core.protocols.chat.repair.stream import Stream
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from toolstream_core.model import Event, Fragment, Json
-    from toolstream_core.protocols.chat.repair.client import Client
-    from toolstream_core.protocols.chat.repair.client_call import Turn
-    from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
+    from toolstream_core.protocols.chat.repair.client import Client, Turn
+    from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
 
@@ -60,7 +60,7 @@ def unstreamed(
             continue
         if one.intended.nothing or client.doubles(one):
             continue
-        more = lack(one, part.delta, upto=part.upto)
+        more = one.lack(part.delta, upto=part.upto)
         if more.contradicts:
             continue
         one.in_message = True
@@ -130,7 +130,7 @@ def _pieces(entry: Json, client: Client, turn: Turn) -> list[Json]:
     one = next((one for one in turn.calls if one.place == index), None)
     if not isinstance(text, str) or one is None:
         return [entry]
-    at = Position(nonblank(entry.get("id", ABSENT)) != "", text.endswith("}") and has_all(one))
+    at = Position(nonblank(entry.get("id", ABSENT)) != "", text.endswith("}") and one.has_all)
     first, *more = client.policy.cut(text, at)
     if not more:
         return [entry]

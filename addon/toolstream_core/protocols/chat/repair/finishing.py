@@ -23,10 +23,8 @@ from toolstream_core.repair.finish import FinishWords
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event
-    from toolstream_core.protocols.chat.repair.client import Client
-    from toolstream_core.protocols.chat.repair.client_call import Turn
-    from toolstream_core.protocols.chat.repair.stream import Stream
-    from toolstream_core.protocols.chat.repair.waiting import Waiting
+    from toolstream_core.protocols.chat.repair.client import Client, Turn
+    from toolstream_core.protocols.chat.repair.stream import Stream, Waiting
 
 WORDS: Final = FinishWords(
     called="tool_calls",

@@ -36,7 +36,7 @@ from toolstream_core.model import ABSENT
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, Severity
-    from toolstream_core.protocols.chat.repair.client_call import ClientCall, Turn
+    from toolstream_core.protocols.chat.repair.client import ClientCall, Turn
 
 
 class Named(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.chat.repair.client import Client
 from toolstream_core.protocols.chat.repair.events import ChatEvents
-from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
+from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
 from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE

@@ -1,9 +1,9 @@
-"""One Chat Completions stream beside its calls: envelope, choices, position."""
+"""One Chat Completions stream beside its calls: envelope, choices, position; its events until they are sent."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
@@ -13,13 +13,58 @@ from toolstream_core.stages.repair.repairer import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Event, Json
-    from toolstream_core.protocols.chat.repair.client import Client
+    from collections.abc import Sequence
+
+    from toolstream_core.calls.arguments import ArgumentText
+    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.protocols.chat.repair.client import Client, ClientCall
     from toolstream_core.wire.frame import Frame
 
 _SIGNATURE: Final = b'"thought_signature"'
 ENOUGH: Final = 2
 """Chunks after which an id that has not changed counts as the stream's."""
+
+
+class Touched(NamedTuple):
+    """A fragment of an event, and its call."""
+
+    fragment: Fragment
+    one: ClientCall
+    upto: int
+    """How many characters of the call's arguments had come with it."""
+    fresh: bool
+    """Whether it has an id or a name for the first time."""
+    guess: ArgumentText | None = None
+    """The text that it was put into on a guess."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the guess was taken back: the fragment is not the call's."""
+        return self.guess is not None and self.guess is not self.one.intended.call.arguments
+
+    @property
+    def delta(self) -> str:
+        """The arguments that it brings."""
+        return self.fragment.arguments if isinstance(self.fragment.arguments, str) else ""
+
+
+class Waiting(NamedTuple):
+    """An event between its arrival and the client."""
+
+    event: Event
+    touched: Sequence[Touched]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has content other than a finish reason."""
+        content = self.event.content
+        if content.end or content.error or content.text.strip() or content.thought.strip():
+            return True
+        return any(part.fresh or part.delta for part in self.touched)
+
+    def brings_more(self, choice: int) -> bool:
+        """Whether it brings more of a choice's calls; repeated ids and names do not count."""
+        return any(part.fragment.choice == choice and (part.fresh or part.delta) for part in self.touched)
 
 
 class Stream:

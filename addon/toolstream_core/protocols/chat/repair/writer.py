@@ -12,10 +12,9 @@ from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, N
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import naming
-from toolstream_core.protocols.chat.repair.client_call import Held
-from toolstream_core.protocols.chat.repair.difference import Lack, lack
-from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, joined, read_entries, read_entry, written
+from toolstream_core.protocols.chat.repair.client import Held, Lack
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
-    from toolstream_core.protocols.chat.repair.client import Client
-    from toolstream_core.protocols.chat.repair.client_call import ClientCall, Turn
+    from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
     from toolstream_core.protocols.chat.repair.finishing import Finishes
-    from toolstream_core.protocols.chat.repair.stream import Stream
-    from toolstream_core.protocols.chat.repair.waiting import Touched
+    from toolstream_core.protocols.chat.repair.stream import Stream, Touched
     from toolstream_core.repair.fields import Fields
 
 
@@ -89,7 +86,7 @@ class EntryWriter:
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
         """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
-        entries, number = read_entries({"delta": delta}), event.frame.number
+        entries, number = [read_entry(one) for one in entries_of(delta)], event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
@@ -258,7 +255,7 @@ class EntryWriter:
         self, state: ClientCall, choice: int, fragment: str, number: int, *, upto: int | None, made: bool
     ) -> Lack:
         """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
-        more = lack(state, fragment, upto=upto, over=upto is None)
+        more = state.lack(fragment, upto=upto, over=upto is None)
         state.defect = more.defect or state.defect
         if more.contradicts or more.stands:
             self._names(state, more)
