@@ -138,12 +138,12 @@ def _turn(exchange: ProxiedExchange, exchanges: Sequence[ProxiedExchange]) -> di
         "number": exchange.request.number,
         "status": exchange.status,
         "broken": exchange.broken,
-        "events": list(exchange.sent),
+        "events": exchange.sent,
         "truncated": exchange.truncated,
-        "calls": [{**asdict(call), "events": list(call.events)} for call in exchange.calls],
+        "calls": [asdict(call) for call in exchange.calls],
         "findings": [asdict(finding) for finding in exchange.findings],
         "request": _request(exchange, exchanges),
-        "verdict": None if verdict is None else _listed(asdict(verdict)),
+        "verdict": None if verdict is None else asdict(verdict),
     }
 
 
@@ -159,13 +159,6 @@ def _request(exchange: ProxiedExchange, exchanges: Sequence[ProxiedExchange]) ->
         "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in new.calls],
         "results": [{"id": one.id, "name": one.name, "text": one.text} for one in new.results],
     }
-
-
-def _listed(value: Any) -> Any:
-    """The same with lists in the place of tuples."""
-    if isinstance(value, dict):
-        return {key: _listed(inner) for key, inner in value.items()}
-    return [_listed(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 _SHOWN: Final = frozenset(Grade) - {Grade.OK}

@@ -6,7 +6,7 @@ import json
 import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, override
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
 from toolstream_core.checking.client import Sessions
@@ -21,7 +21,7 @@ from toolstream_core.checking.grading import (
     known_results,
     rank,
 )
-from toolstream_core.checking.report import VERSION, case_object, client_object, rename_reason, result_of
+from toolstream_core.checking.report import case_object, client_object, rename_reason, result_of
 from toolstream_core.clients.advice import Advice
 from toolstream_core.defects.defect import Safety
 from toolstream_core.defects.table import DEFECTS
@@ -29,13 +29,12 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
-from toolstream_core.state_file import Results, StateFile
+from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.schema import clear_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from toolstream_core.checking.cases import Case, Plan
     from toolstream_core.checking.client import Client, Run, Seats
@@ -46,6 +45,9 @@ if TYPE_CHECKING:
 
 class CheckState(Results[tuple[str, str], dict[str, Any]]):
     """Finished cases by client and id."""
+
+    command = "toolstream check"
+    parts = "command, calls"
 
     @override
     def read(self, line: str) -> tuple[tuple[str, str], dict[str, Any]] | None:
@@ -61,11 +63,6 @@ class CheckState(Results[tuple[str, str], dict[str, Any]]):
     @override
     def line(self, key: tuple[str, str], result: dict[str, Any]) -> str:
         return json.dumps({"client": key[0], "case": result})
-
-    @classmethod
-    def open(cls, path: Path, about: Mapping[str, object]) -> Self:
-        """As `StateFile`."""
-        return cls(StateFile(path, {**about, "version": VERSION}, command="toolstream check", parts="command, calls"))
 
 
 SAFE: Final = frozenset(defect.name for defect in DEFECTS if defect.repair is Safety.SAFE)

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
 from toolstream_core.checking.client import Client, Seats, Workdir, clients_of
-from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
+from toolstream_core.checking.report import (
+    VERSION,
+    comparison,
+    current,
+    document,
+    junit,
+    lines,
+    summary,
+    workflow_commands,
+)
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupt_on_sigterm, say
@@ -116,6 +125,7 @@ def _name(command: Sequence[str]) -> str:
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
     """The settings that must be equal for a check to continue."""
     return {
+        "version": VERSION,
         "clients": {client.name: [client.shown, client.protocol] for client in clients},
         "calls": plan.calls,
         "tools": plan.tools,
@@ -331,10 +341,8 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
     """The cases that were run before. Raises `ToolstreamError`."""
-    if args.resume is None:
-        return CheckState()
     try:
-        return CheckState.open(args.resume, about(args, plan, clients))
+        return CheckState(args.resume, about(args, plan, clients))
     except OSError as error:
         raise ToolstreamError(f"--resume: {args.resume} cannot be written: {error.strerror}") from error
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolstream_core.cli.arguments import selected_codes
 from toolstream_core.cli.output import Reading, printed_to
@@ -45,30 +45,8 @@ if TYPE_CHECKING:
     type Elapsed = Callable[[], int] | None
     type Shows = Callable[[Finding], bool] | None
     """Whether a finding is printed at its event; `None` for all."""
-
-
-class Printer(Protocol):
+    type Printer = TextPrinter | JsonPrinter
     """Returns sinks before a response is read, gets its record, and is closed at the end."""
-
-    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
-        """The sinks that get the events of the next response."""
-        ...
-
-    def add(self, record: Record, hide: Hide) -> None:
-        """The last response was an LLM's."""
-        ...
-
-    def judged(self, verdict: ReportedVerdict) -> None:
-        """How a client interpreted one of the responses so far."""
-        ...
-
-    def advised(self, source: str, options: str) -> None:
-        """Options that help with the response from `source`, as long as it has no verdict."""
-        ...
-
-    def close(self) -> None:
-        """No more responses come."""
-        ...
 
 
 class TextPrinter:

@@ -215,8 +215,6 @@ def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, re
 
 
 def _tried(args: argparse.Namespace, finding: Codes, original: Candidate) -> TriedCandidates:
-    if args.resume is None:
-        return TriedCandidates()
     about = {
         "flow": digest(original),
         "finding": sorted(finding or ()),
@@ -227,7 +225,7 @@ def _tried(args: argparse.Namespace, finding: Codes, original: Candidate) -> Tri
         "any_failure": args.any_failure,
         "provider_repeats": args.provider_repeats,
     }
-    return TriedCandidates.open(args.resume, about)
+    return TriedCandidates(args.resume, about)
 
 
 def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Outcome]) -> str:

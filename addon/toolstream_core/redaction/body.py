@@ -6,7 +6,7 @@ import base64
 import re
 from collections import deque
 from copy import deepcopy
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
 from toolstream_core.redaction.channels import Channels, Framing, framing
@@ -126,22 +126,6 @@ _LEAD: Final = b"data: "
 _END: Final = b"\n\n"
 
 
-class Redactor(Protocol):
-    """Redacts text incrementally, and returns as many bytes as it is fed."""
-
-    def feed(self, data: bytes) -> bytes:
-        """The finished bytes."""
-        ...
-
-    def so_far(self) -> bytes:
-        """What `feed` held back: complete, and without a secret that may go on."""
-        ...
-
-    def finish(self) -> bytes:
-        """The rest."""
-        ...
-
-
 class _Awaited(NamedTuple):
     """A frame whose text is being redacted."""
 
@@ -152,7 +136,7 @@ class _Awaited(NamedTuple):
 class MessageRedactor:
     """Redacts the messages of one body; each goes on as long as it was."""
 
-    def __init__(self, text: Redactor) -> None:
+    def __init__(self, text: _TextRedactor) -> None:
         """`text` redacts the messages."""
         self._text = text
         self._framer = EventStreamFramer()
@@ -261,7 +245,7 @@ class BodyRedactor:
         """For one body; `finder` is one of the same redaction and secrets that has looked at similar bodies."""
         self._text = _TextRedactor(redaction, known, finder)
         self._head = b""
-        self._redactor: Redactor | None = None
+        self._redactor: MessageRedactor | _TextRedactor | None = None
         """Known when the first bytes show the kind of body."""
 
     def feed(self, data: bytes) -> bytes:

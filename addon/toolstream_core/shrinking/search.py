@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, Self, override
+from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.events import Pass, fewer_events, fewer_groups, fewer_responses, single_chunks
@@ -16,11 +16,10 @@ from toolstream_core.shrinking.values import (
     shorter_texts,
     smaller_requests,
 )
-from toolstream_core.state_file import Results, StateFile
+from toolstream_core.state_file import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.condition import Condition, Oracle
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 class TriedCandidates(Results[str, bool]):
     """Whether the bug showed, by the digests of candidates."""
 
+    command = "toolstream shrink"
+    parts = "flow, command"
+
     @override
     def read(self, line: str) -> tuple[str, bool] | None:
         digest, _, shows = line.partition(" ")
@@ -38,11 +40,6 @@ class TriedCandidates(Results[str, bool]):
     @override
     def line(self, key: str, result: bool) -> str:
         return f"{key} {int(result)}"
-
-    @classmethod
-    def open(cls, path: Path, about: Mapping[str, object]) -> Self:
-        """As `StateFile`."""
-        return cls(StateFile(path, about, command="toolstream shrink", parts="flow, command"))
 
 
 def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
