@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects import identity
 from toolstream_core.defects.defect import REALTIME
-from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
-from toolstream_core.protocols.responses.repair.events import EventForm
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.repair.shapes import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
 from toolstream_core.stages.inject.injector import injectors
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import RepairerMaker
 
-FORM: Final = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
-REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, form=FORM),)
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, realtime=True),)
 AT_END: Final = IncompleteCalls
 INJECTORS: Final[dict[str, InjectorMaker]] = injectors(
     REALTIME, ResponsesCodec, {name: cause for name, cause in OWN.items() if name != identity.CUSTOM_AS_FUNCTION.name}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
+    from toolstream_core.repair.fields import Payload
 
 _NUMBER_KEY: Final = b'"sequence_number"'
 _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
@@ -20,10 +23,17 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 class ClientItem:
     """One function call, as the client has it from the event that adds it on."""
 
-    __slots__ = ("call_id", "closed", "content", "done", "final", "id", "is_custom", "name", "place", "text", "why")
+    __slots__ = (
+        *("call_id", "closed", "content", "done", "final", "id", "is_custom", "name", "place", "text", "why"),
+        "_is_named",
+    )
 
-    def __init__(self, arguments: ArgumentText, place: int, item_id: str, call_id: str, name: str) -> None:
-        self.place, self.id, self.call_id, self.name = place, item_id, call_id, name
+    def __init__(
+        self, arguments: ArgumentText, place: int, item_id: str, call: OpenCall, *, is_named: bool = False
+    ) -> None:
+        """`is_named`: whether events with arguments have the call's id, and the last one its name."""
+        self.place, self.id, self.call_id, self.name = place, item_id, call.id, call.name
+        self._is_named = is_named
         self.text = ClientText(arguments)
         """Its arguments: the deltas joined."""
         self.done = self.closed = False
@@ -36,6 +46,37 @@ class ClientItem:
         """The item as last sent."""
         self.why: dict[str, Defect] = {}
         """By key: the defect because of which the client has another value than the provider sent."""
+
+    def adding(self) -> Payload:
+        """The event that adds it."""
+        return {"type": ADDED, "output_index": self.place, "item": self._item("", "in_progress")}
+
+    def delta(self, text: str) -> Payload:
+        """A fragment of its arguments."""
+        return {"type": DELTA, **self._whose(), "delta": text}
+
+    def whole(self, text: str) -> Payload:
+        """The event with its complete arguments."""
+        return {"type": DONE, **self._whose("name"), "arguments": text}
+
+    def closing(self, text: str, status: Json = "completed") -> Payload:
+        """The event that closes it."""
+        return {"type": CLOSED, "output_index": self.place, "item": self._item(text, status)}
+
+    def fields(self, text: str) -> Payload:
+        """The fields of the item with these arguments; without a name that is unknown."""
+        known: Payload = {"id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
+        return {key: value for key, value in known.items() if value or key != "name"}
+
+    def _item(self, text: str, status: Json) -> Payload:
+        known = {"id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
+        return {**self.content, "type": "function_call", **known, "status": status}
+
+    def _whose(self, *more: str) -> Payload:
+        """The fields that identify the call in an event with arguments."""
+        place: Payload = {"item_id": self.id, "output_index": self.place}
+        known: Payload = {"call_id": self.call_id, "name": self.name}
+        return place | {key: known[key] for key in ("call_id", *more) if self._is_named and known[key]}
 
 
 class Client:

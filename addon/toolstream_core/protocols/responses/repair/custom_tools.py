@@ -66,7 +66,7 @@ class CustomTools:
             return False
         stream = self._stream
         arguments = intended.call.arguments.text()
-        has = self._items.identities.adopt(intended, item, CUSTOM_AS_FUNCTION)
+        has = self._items.adopt(intended, item, CUSTOM_AS_FUNCTION)
         response = json_access.text((stream.client.created or {}).get("id"))
         custom = Custom(has.call_id, has.name, text, response if isinstance(response, str) else "")
         stream.context.ids.sent_as_custom(custom, arguments)

@@ -1,36 +1,48 @@
-"""Sends what the client lacks of the arguments of a function call, with the event at hand."""
+"""Sends what the client lacks of a function call, with the event at hand: its item, ids, name and arguments."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.json_text import is_json, is_object
-from toolstream_core.defects.arguments import LOST_ARGUMENTS, REPLAYED_ARGUMENTS, SHORT_DELTAS
-from toolstream_core.defects.finish import REPEATED_STOP
+from toolstream_core.defects.arguments import (
+    LOST_ARGUMENTS,
+    OBJECT_ARGUMENTS,
+    PREFILLED_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    SHORT_DELTAS,
+)
+from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.identity import (
     CUSTOM_AS_FUNCTION,
     DOUBLED_CALL,
+    DUPLICATE_ID,
     ITEM_PER_FRAGMENT,
+    MISSING_ID,
     MISSING_INDEX,
     MISSING_START,
+    REUSED_INDEX,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.responses.repair import events
-from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
-from toolstream_core.protocols.responses.repair.identity import Identities
+from toolstream_core.protocols.responses.repair.client import ClientItem
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE, OF_ITEM
 from toolstream_core.protocols.responses.repair.writer import ItemWriter, of_missing
 from toolstream_core.repair.fields import laid_over
+from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Payload
+
+_USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
 
 class Difference:
@@ -38,8 +50,7 @@ class Difference:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._writer = writer = ItemWriter(stream)
-        self.identities = Identities(stream, writer)
+        self._writer = ItemWriter(stream)
 
     def send(self, received: CallEvent, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
         """Send what the client lacks of a call, with one of its events.
@@ -47,7 +58,7 @@ class Difference:
         `last`: no later event of the call waits; `closes_again`: the next event closes the call;
         `is_added_later`: a waiting event adds it.
         """
-        intended, kind, repairs = received.intended, received.kind, self._writer.repairs
+        intended, kind, repairs = received.intended, received.kind, self._stream.repairs
         in_disorder = intended.is_split and (
             self._stream.calls.has_foreign_fragments or not repairs(ITEM_PER_FRAGMENT, intended)
         )
@@ -69,31 +80,31 @@ class Difference:
 
     def _send_added(self, received: CallEvent) -> None:
         if received.intended.has is None:
-            self._stream.send_for(received, self.identities.added(received))
+            self._stream.send_for(received, self._added(received))
             self._send_early(received.intended)
         else:
-            self.identities.added_again(received)
+            self._added_again(received)
 
     def _adds(self, received: CallEvent, *, is_added_later: bool) -> bool:
         """Whether an item without an `added` event is added now; if not, nothing is left to send."""
         intended = received.intended
-        if not self._writer.repairs(MISSING_START, intended):
+        if not self._stream.repairs(MISSING_START, intended):
             intended.passed = True
             self._writer.forward(received)
             return False
         if received.kind == DELTA and is_added_later:
             intended.early.append(received)
             return False
-        self.identities.put_added(intended, json_access.get(received.payload, "item"), MISSING_START, received)
+        self.put_added(intended, json_access.get(received.payload, "item"), MISSING_START, received)
         return True
 
     def _is_dropped(self, received: CallEvent) -> bool:
         """Whether an event is of an item that repeats the call, or of a call sent as a custom tool call."""
         intended = received.intended
         assert intended.has is not None
-        if received.own in intended.copies and self._writer.repairs(DOUBLED_CALL, intended):
+        if received.own in intended.copies and self._stream.repairs(DOUBLED_CALL, intended):
             return True
-        return intended.has.is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
+        return intended.has.is_custom and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
         """Send the deltas that came before the event that adds their item."""
@@ -104,11 +115,114 @@ class Difference:
         self._stream.because(MISSING_START)
         self._stream.client.renumber()
         for received in early:
-            self._stream.send_for(
-                received, self._writer.written(received, events.delta(has, received.delta, self._stream.form))
-            )
+            self._writer.send(received, has.delta(received.delta))
         has.text.add(text, intended.arguments)
         intended.early = []
+
+    # -- its place, its ids and its name
+
+    def _added(self, received: CallEvent) -> Payload:
+        """The event that adds the item, as it is sent."""
+        intended, payload = received.intended, received.payload
+        place, why = self._place(intended, payload.get("output_index"))
+        if why is not None and not self._stream.repairs(why, intended):
+            place, why = place if why is MISSING_INDEX else int(payload["output_index"]), None
+        item = payload.get("item")
+        has = self._identify(intended, item, place, why)
+        self._stream.client.open_text.clear()
+        wanted = has.fields("")
+        if not isinstance(item, dict) or item.get("arguments") in ("", None) or "arguments" not in item:
+            del wanted["arguments"]
+        elif not isinstance(item["arguments"], str | dict):
+            self._stream.repairs(OBJECT_ARGUMENTS, intended)
+            del wanted["arguments"]
+        out = self._writer.written(received, {"output_index": place, **wanted}, OF_ITEM)
+        if "arguments" in wanted and out["item"]["arguments"] == "":
+            has.why["arguments"] = PREFILLED_ARGUMENTS
+        has.content = dict(out["item"]) if isinstance(out.get("item"), dict) else {}
+        return out
+
+    def put_added(self, intended: IntendedCall, item: Json, defect: Defect, received: CallEvent | None = None) -> None:
+        """Send an event that adds the item, because of `defect`."""
+        has = self.adopt(intended, item, defect)
+        intended.defect = has.why["added"] = defect
+        if received is not None and received.payload.get("output_index") != has.place:
+            has.why.setdefault("output_index", defect)
+        self._stream.put(has.adding(), intended.call)
+
+    def adopt(self, intended: IntendedCall, item: Json, defect: Defect) -> ClientItem:
+        """Add a call to the client's items that no event added."""
+        place, why = self._place(intended, intended.call.index)
+        has = self._identify(intended, item, place, None if why is None else defect)
+        self._stream.client.open_text.clear()
+        return has
+
+    def _added_again(self, received: CallEvent) -> None:
+        """Handle an event that adds an item again."""
+        intended, payload = received.intended, received.payload
+        has = intended.has
+        assert has is not None
+        arguments = json_access.get(payload, "item", "arguments")
+        if (
+            arguments
+            and isinstance(arguments, str)
+            and not (has.done or has.closed)
+            and self._stream.repairs(PREFILLED_ARGUMENTS, intended)
+        ):
+            has.why["arguments"] = PREFILLED_ARGUMENTS
+        own = json_access.get(payload, "item", "id")
+        if own == has.id and (why := has.why.pop("added", None)) is not None:
+            drop = self._stream.repairs(why, intended)
+        elif own == has.id and not (has.closed or intended.is_split):
+            drop = self._stream.repairs(REPEATED_START, intended)
+        elif intended.is_split:
+            drop = self._stream.repairs(ITEM_PER_FRAGMENT, intended)
+            has.closed = False
+            if drop and isinstance(own, str):
+                intended.dropped[own] = payload
+        else:
+            drop = self._stream.repairs(DOUBLED_CALL, intended)
+        if not drop:
+            self._stream.send_for(received, payload)
+
+    def _identify(self, intended: IntendedCall, item: Json, place: int, moved: Defect | None) -> ClientItem:
+        """Decide the ids and the name under which the client has the call."""
+        stream, call = self._stream, intended.call
+        own = json_access.get(item, "id")
+        item_id = own if isinstance(own, str) and own else call.item_id or stream.context.ids.make("fc_")
+        has = intended.has = ClientItem(intended.arguments, place, item_id, call, is_named=stream.realtime)
+        has.content = dict(item) if isinstance(item, dict) else {}
+        others = {
+            one.has.call_id for one in stream.calls.by_key.values() if one.has is not None and one is not intended
+        }
+        if not nonblank(call.id) or (call.id in others and intended.is_duplicate is not True):
+            defect = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
+            if self._stream.repairs(defect, intended):
+                has.call_id, has.why["call_id"] = stream.context.ids.make("call_"), defect
+
+        def judge(defect: Defect, message: str) -> bool:
+            return stream.repairs(defect, intended, message)
+
+        judge_id(call.id, stream.calls.earlier_ids, judge, _USUAL_ID)
+        has.name = judge_name(call.name, stream.context.schemas, judge)
+        stream.client.take_place(place)
+        intended.passed = False
+        if moved is not None:
+            has.why["output_index"] = stream.client.moved[place] = moved
+            if isinstance(call.index, int):
+                stream.client.moved[call.index] = moved
+        return has
+
+    def _place(self, intended: IntendedCall, index: object) -> tuple[int, Defect | None]:
+        """A place for a new item, and the defect because of which it is not the event's `output_index`."""
+        client = self._stream.client
+        place = json_access.integer(index)
+        if not isinstance(place, int):
+            return client.free, MISSING_INDEX
+        if place in client.taken:
+            return client.free, REUSED_INDEX
+        joined = any(one.is_split for one in self._stream.calls.by_key.values())
+        return (client.free, ITEM_PER_FRAGMENT) if joined and place > client.free else (place, None)
 
     # -- what it says
 
@@ -119,7 +233,7 @@ class Difference:
         if reading.defect is None:
             return reading.text
         raw = intended.call.arguments.text()
-        repairs = self._writer.repairs(reading.defect, intended)
+        repairs = self._stream.repairs(reading.defect, intended)
         if not repairs or reading.text == raw:
             return raw
         intended.defect = reading.defect
@@ -127,13 +241,13 @@ class Difference:
 
     def _delta(self, received: CallEvent, *, last: bool) -> None:
         """Send a delta: the intended arguments so far, without the part that the client has."""
-        intended, has, form = received.intended, received.intended.has, self._stream.form
+        intended, has = received.intended, received.intended.has
         assert has is not None
         if has.closed or has.done:
             self._after_end(received, has)
         elif self._is_next_part(received, has):
             has.text.grow(received.more)
-            self._stream.send_for(received, self._writer.written(received, events.delta(has, received.delta, form)))
+            self._writer.send(received, has.delta(received.delta))
         elif not (received.delta or isinstance(received.payload.get("delta"), str)):
             self._writer.forward(received)
         elif (text := self._intended(received, has)) is None:
@@ -142,7 +256,7 @@ class Difference:
             more = self._more(received, has, text, last=last)
             if not more and received.delta:
                 intended.defect = intended.defect or _dropped(intended)
-                more = "" if self._writer.repairs(intended.defect, intended) else received.delta
+                more = "" if self._stream.repairs(intended.defect, intended) else received.delta
             self._put_delta(received, has, more)
 
     def _is_next_part(self, received: CallEvent, has: ClientItem) -> bool:
@@ -183,7 +297,7 @@ class Difference:
 
     def _put_delta(self, received: CallEvent, has: ClientItem, more: str) -> None:
         intended, delta = received.intended, received.payload.get("delta")
-        out = self._writer.written(received, events.delta(has, more, self._stream.form))
+        out = self._writer.written(received, has.delta(more))
         shown = out.get("delta") == more or intended.defect is not None or "arguments" in has.why
         has.text.add(more if shown or not isinstance(delta, str) else delta, intended.arguments)
         self._stream.send_for(received, out)
@@ -193,9 +307,9 @@ class Difference:
         if received.own != has.id or not received.has_place:
             self._writer.forward(received)
             return
-        wanted = events.delta(has, "", self._stream.form)
+        wanted = has.delta("")
         del wanted["delta"]
-        self._stream.send_for(received, self._writer.written(received, wanted))
+        self._writer.send(received, wanted)
         if not received.intended.is_too_long:
             has.text.add(received.delta, received.intended.call.arguments)
 
@@ -205,7 +319,7 @@ class Difference:
         known = same_arguments(has.text.text, self._stream.calls.reading(intended, over=True).text)
         message = "a delta follows the event with the complete arguments"
         again = (intended.call.over or known) and bool(received.payload.get("delta"))
-        if not (again and self._writer.repairs(REPLAYED_ARGUMENTS, intended, message)):
+        if not (again and self._stream.repairs(REPLAYED_ARGUMENTS, intended, message)):
             self._writer.forward(received)
 
     @staticmethod
@@ -223,7 +337,7 @@ class Difference:
         if has.text.diverged or not text.startswith(given):
             has.text.diverged = True
             if not same_arguments(text, given):
-                self._writer.repairs(
+                self._stream.repairs(
                     SHORT_DELTAS, intended, "the deltas have other arguments than the event after them"
                 )
             return False
@@ -231,10 +345,10 @@ class Difference:
             self._stream.because(prefilled)
         if (held := intended.defect or why) is not None:
             self._stream.because(held)
-        elif not self._writer.repairs(of_missing(intended), intended):
+        elif not self._stream.repairs(of_missing(intended), intended):
             self.give(has, text, arguments)
             return False
-        self._stream.put(events.delta(has, text[len(given) :], self._stream.form), intended.call)
+        self._stream.put(has.delta(text[len(given) :]), intended.call)
         self.give(has, text, arguments)
         return True
 
@@ -268,15 +382,15 @@ class Difference:
         if (
             intended.is_split
             and not self._stream.calls.is_complete(intended)
-            and self._writer.repairs(ITEM_PER_FRAGMENT, intended)
+            and self._stream.repairs(ITEM_PER_FRAGMENT, intended)
         ):
             return
         self.send_missing(intended, text)
         has.done, has.final = True, text
-        wanted = events.done(has, text, self._stream.form)
+        wanted = has.whole(text)
         if "name" in wanted and "name" not in received.payload:
             del wanted["name"]
-        self._stream.send_for(received, self._writer.written(received, wanted))
+        self._writer.send(received, wanted)
 
     def _close(self, received: CallEvent) -> None:
         """Send the event that closes the item."""
@@ -285,29 +399,27 @@ class Difference:
         assert has is not None
         arguments = json_access.get(item, "arguments")
         if has.closed and (not arguments or same_arguments(str(arguments), has.final) or not is_object(str(arguments))):
-            if not self._writer.repairs(REPEATED_STOP, intended):
+            if not self._stream.repairs(REPEATED_STOP, intended):
                 stream.send_for(received, payload)
             return
         if has.closed:
             self._writer.forward(received)
             return
         if intended.is_split and not stream.calls.is_complete(intended) and not intended.call.over:
-            if not self._writer.repairs(ITEM_PER_FRAGMENT, intended):
+            if not self._stream.repairs(ITEM_PER_FRAGMENT, intended):
                 stream.send_for(received, payload)
             return
         text = self._arguments_text(intended, arguments)
         lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
         if lacks_whole and not has.done and is_json(text):
-            stream.put(events.done(has, text, stream.form), intended.call)
+            stream.put(has.whole(text), intended.call)
             has.done = True
         if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
-            self._writer.repairs(
+            self._stream.repairs(
                 LOST_ARGUMENTS, intended, f"{intended.call.name} has required parameters and got no arguments"
             )
-        wanted: Payload = {"output_index": has.place, **events.complete_item(has, text)}
-        if not has.name:
-            del wanted["name"]
-        out = self._writer.written(received, wanted, events.OF_ITEM)
+        wanted: Payload = {"output_index": has.place, **has.fields(text)}
+        out = self._writer.written(received, wanted, OF_ITEM)
         self.closes(intended, out.get("item"), text)
         stream.send_for(received, out)
 
@@ -331,8 +443,8 @@ class Difference:
             text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
         self.send_missing(intended, text)
         if not has.done:
-            stream.put(events.done(has, text, stream.form), intended.call)
-        event = events.closed(has, text, status)
+            stream.put(has.whole(text), intended.call)
+        event = has.closing(text, status)
         has.done = True
         self.closes(intended, event["item"], text)
         stream.put(event, intended.call)
@@ -344,9 +456,7 @@ class Difference:
         has = intended.has
         assert has is not None
         text = has.final if has.closed else self._arguments_text(intended, item.get("arguments"))
-        wanted = events.complete_item(has, text)
-        if not has.name:
-            del wanted["name"]
+        wanted = has.fields(text)
         if intended.is_too_long:
             del wanted["arguments"]
         return laid_over(item, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))

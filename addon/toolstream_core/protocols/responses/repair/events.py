@@ -1,16 +1,15 @@
-"""The events of Responses and Realtime: their types, and those that the repair adds for one call."""
+"""The events of Responses and Realtime: their types, and what a single event shows."""
 
 from __future__ import annotations
 
-import enum
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.repair.fields import Payload
     from toolstream_core.wire.frame import Frame
 
@@ -59,53 +58,20 @@ def event_type(frame: Frame) -> str:
     return str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
 
 
-class EventForm(NamedTuple):
-    """How the events that the Responses and Realtime APIs share differ between the two."""
-
-    completed: str
-    """The type of the terminal event of a completed response."""
-    only_end: str | None
-    """The type of the terminal event, if it does not depend on the status."""
-    repeats_response: bool
-    """Whether later events contain the response, from which a missing first event can be made."""
-    names_calls: bool
-    """Whether events with arguments have the call's id, and the last one the tool's name."""
-
-    def terminal(self, payload: dict[str, Json], kind: str) -> tuple[str | None, str]:
-        """The type that replaces another API's terminal type (or `None`), and the type in terms of Responses."""
-        intended = _by_status(payload) if kind == REALTIME_DONE else kind
-        own = self.only_end or intended
-        return (None if own == kind else own), intended
-
-
-RESPONSES_FORM: Final = EventForm(COMPLETED, only_end=None, repeats_response=True, names_calls=False)
-
-
-def _by_status(payload: dict[str, Json]) -> str:
-    response = payload.get("response")
-    kind = f"response.{response.get('status') if isinstance(response, dict) else ''}"
+def by_status(payload: Payload) -> str:
+    """The type of a terminal event that is named as in the Realtime API, in terms of Responses."""
+    kind = f"response.{json_access.get(payload, 'response', 'status')}"
     return kind if kind in TERMINAL else COMPLETED
 
 
-class Tail(enum.Enum):
-    """The last bytes of a body, after the last complete event."""
-
-    NONE = enum.auto()
-    COMMENT = enum.auto()
-    EVENT = enum.auto()
-    """A truncated event: its content is lost, and everything after it."""
-    TERMINAL = enum.auto()
-    """A truncated `response.completed`: every call came before it."""
+def completes(frame: Frame) -> bool:
+    """Whether the last frame of a body is a truncated `response.completed`: every call came before it."""
+    return frame.json is ABSENT and _COMPLETES.match(frame.raw.strip()) is not None
 
 
-def tail_of(frame: Frame) -> Tail:
-    """Classifies the last frame of a body. Anything sent after a truncated event would become a part of it."""
-    raw = frame.raw.strip()
-    if not frame.trailing or not raw:
-        return Tail.NONE
-    if all(line.startswith(b":") for line in raw.splitlines() if line):
-        return Tail.COMMENT
-    return Tail.TERMINAL if _COMPLETES.match(raw) and frame.json is ABSENT else Tail.EVENT
+def is_comment(frame: Frame) -> bool:
+    """Whether a frame has nothing but comments."""
+    return all(line.startswith(b":") for line in frame.raw.strip().splitlines() if line)
 
 
 def is_resumed(path: str, payload: dict[str, Json], kind: str) -> bool:
@@ -145,41 +111,3 @@ def is_bare(payload: dict[str, Json]) -> bool:
 
 OF_ITEM: Final = {key: ("item", key) for key in ("id", "call_id", "name", "arguments")}
 """Where events that add or close an item have its fields."""
-
-
-def added(has: ClientItem) -> Payload:
-    """The event that adds the call."""
-    return {"type": ADDED, "output_index": has.place, "item": _item(has, "", "in_progress")}
-
-
-def delta(has: ClientItem, text: str, form: EventForm) -> Payload:
-    """A fragment of its arguments."""
-    return {"type": DELTA, **_whose(has, form), "delta": text}
-
-
-def done(has: ClientItem, text: str, form: EventForm) -> Payload:
-    """The event with its complete arguments."""
-    return {"type": DONE, **_whose(has, form, "name"), "arguments": text}
-
-
-def closed(has: ClientItem, text: str, status: Json = "completed") -> Payload:
-    """The event that closes the call."""
-    return {"type": CLOSED, "output_index": has.place, "item": _item(has, text, status)}
-
-
-def complete_item(has: ClientItem, text: str) -> Payload:
-    """The fields of an item with the complete call."""
-    return {"id": has.id, "call_id": has.call_id, "name": has.name, "arguments": text}
-
-
-def _item(has: ClientItem, text: str, status: Json) -> Payload:
-    return {**has.content, "type": "function_call", **complete_item(has, text), "status": status}
-
-
-def _whose(has: ClientItem, form: EventForm, *more: str) -> Payload:
-    """The fields that identify the call in an event with arguments."""
-    place: Payload = {"item_id": has.id, "output_index": has.place}
-    if not form.names_calls:
-        return place
-    known: Payload = {"call_id": has.call_id, "name": has.name}
-    return place | {key: known[key] for key in ("call_id", *more) if known[key]}

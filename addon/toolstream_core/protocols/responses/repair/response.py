@@ -23,6 +23,8 @@ from toolstream_core.protocols.responses.repair.events import (
     COMPLETED,
     CREATED,
     OF_EVENT,
+    REALTIME_DONE,
+    by_status,
     is_bare,
     missing_head,
     usage_of,
@@ -54,7 +56,7 @@ class ResponseDifference:
     def begin(self, payload: Payload, kind: str) -> None:
         """Send `response.created` before the first event, if that is another one."""
         stream, self._begun = self._stream, True
-        if not stream.form.repeats_response or stream.calls.failed:
+        if stream.realtime or stream.calls.failed:
             return
         response = missing_head(payload, kind)
         if response is not None and stream.report(MISSING_HEAD, f"the stream begins with {kind}, not with {CREATED}"):
@@ -93,10 +95,11 @@ class ResponseDifference:
         stream, client = self._stream, self._stream.client
         if client.ended:
             return None if stream.report(REPEATED_STOP, "the response ends again") else payload
-        own, kind = stream.form.terminal(payload, kind)
+        received, kind = kind, by_status(payload) if kind == REALTIME_DONE else kind
+        own = REALTIME_DONE if stream.realtime else kind
         # Clients may read calls from the terminal event alone: one with other calls must not become readable.
         denied = any(contradicts(call, fragment) for fragment, call in resolved)
-        foreign = own is not None and stream.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}")
+        foreign = own != received and stream.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}")
         if foreign and not denied:
             payload = {**payload, "type": own}
         client.ended = True
@@ -176,7 +179,7 @@ class ResponseDifference:
                 continue
             sends = stream.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call)
             if sends and not self._custom.put(intended, content):
-                self._items.identities.put_added(intended, content, UNSTREAMED_CALLS)
+                self._items.put_added(intended, content, UNSTREAMED_CALLS)
                 self._items.put_end(intended, json_access.get(content, "status") or "completed")
 
     def _close_open(self) -> None:
@@ -283,7 +286,8 @@ class ResponseDifference:
             return False
         if not all(self._is_complete(intended) for intended in calls.values() if not intended.is_duplicate):
             return False
-        if not stream.report(MISSING_FINISH, f"the stream ended without {stream.form.completed}"):
+        completed = REALTIME_DONE if stream.realtime else COMPLETED
+        if not stream.report(MISSING_FINISH, f"the stream ended without {completed}"):
             return False
         self._close_open()
         created = client.created or {}
@@ -291,7 +295,7 @@ class ResponseDifference:
         response["id"] = self._id(created)
         response["usage"] = usage_of(created)
         stream.end_turn(over=True)
-        stream.put({"type": stream.form.completed, "response": response})
+        stream.put({"type": completed, "response": response})
         return True
 
     def _is_complete(self, intended: IntendedCall) -> bool:

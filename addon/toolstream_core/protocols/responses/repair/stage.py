@@ -27,19 +27,16 @@ from toolstream_core.protocols.responses.repair.events import (
     DELTA,
     DONE,
     REALTIME_DONE,
-    RESPONSES_FORM,
     TERMINAL,
-    EventForm,
-    Tail,
     as_function_event,
+    completes,
     event_type,
+    is_comment,
     is_resumed,
-    tail_of,
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
-from toolstream_core.protocols.responses.repair.stream import Stream
-from toolstream_core.protocols.responses.repair.writer import MESSAGES
+from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
@@ -73,11 +70,10 @@ class ReceivedEvent(NamedTuple):
 class ResponsesRepair(Repairer):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
-    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM, policy: Policy = NO_SHAPE) -> None:
-        """One stream, from its start; `form`: how the API names its events; `policy`: what the client needs."""
+    def __init__(self, context: Context, policy: Policy = NO_SHAPE, *, realtime: bool = False) -> None:
+        """One stream, from its start; `policy`: what the client needs; `realtime`: whether it is of that API."""
         super().__init__(context)
-        self.form = form
-        self._stream = stream = Stream(self, context, form, policy)
+        self._stream = stream = Stream(self, context, policy, realtime=realtime)
         self._items = items = Difference(stream)
         self._custom = CustomTools(stream, items)
         self._response = ResponseDifference(stream, items, self._custom)
@@ -109,7 +105,7 @@ class ResponsesRepair(Repairer):
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, stream = event.frame, self._stream
-        if frame.trailing and tail_of(frame) is not Tail.NONE:
+        if frame.trailing and frame.raw.strip():
             self._cut = ReceivedEvent(event, resolved, None)
             return []
         if self._passes and stream.shapes_nothing:
@@ -173,7 +169,7 @@ class ResponsesRepair(Repairer):
             return False
         if received.more != len(delta) or not self._is_inside(intended, received.more) or delta[-1] >= "\ud800":
             return False
-        if self.form.names_calls and payload.get("call_id") != has.call_id:
+        if self._stream.realtime and payload.get("call_id") != has.call_id:
             return False
         if not self._stream.counts_on(payload):
             return False
@@ -346,10 +342,11 @@ class ResponsesRepair(Repairer):
         stream = self._stream
         stream.frames, stream.number = [], stream.now
         cut, self._cut = self._cut, None
-        tail = Tail.NONE if cut is None else tail_of(cut.event.frame)
-        may_complete = clean and not self.has_gap and tail is not Tail.EVENT
+        ends = cut is not None and completes(cut.event.frame)
+        loses = not ends and cut is not None and not is_comment(cut.event.frame)
+        may_complete = clean and not (self.has_gap or loses)
         completed = not self._passes and self._response.at_end(clean=may_complete)
-        if cut is not None and not (completed and tail is Tail.TERMINAL):
+        if cut is not None and not (completed and ends):
             payload = cut.event.frame.json
             if cut.event.content.finishes and isinstance(payload, dict):
                 self._pass(cut, payload)

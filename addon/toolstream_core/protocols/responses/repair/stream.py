@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.model import Phase
 from toolstream_core.protocols.responses.repair.client import Client
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, Severity
-    from toolstream_core.protocols.responses.repair.events import EventForm
-    from toolstream_core.protocols.responses.repair.intended import CallEvent
+    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.repair.fields import Paths, Payload
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
@@ -38,12 +38,51 @@ _PATHS: Final[Paths] = {ARGUMENTS: ("delta",), INDEX: ("output_index",)}
 _PHASES: Final = {ADDED: Phase.OPEN, CLOSED: Phase.CLOSE}
 
 
+MESSAGES: Final = {
+    "missing-index": "an event of the item has no output_index",
+    "reused-index": "another item has this output_index",
+    "rotating-item-id": "the event has another item id, or none",
+    "missing-id": "the item has no call_id",
+    "duplicate-id": "another call has this call_id",
+    "changing-call-id": "the call_id differs from the one before",
+    "late-name": "the name comes later than the event that adds the item",
+    "empty-name": "the item that closes the call has no name",
+    "decorated-name": "the name contains a tool's name and other characters",
+    "item-per-fragment": "a fragment of the call comes in its own item",
+    "doubled-call": "the call repeats an earlier one",
+    "repeated-start": "the item is added again",
+    "repeated-stop": "the item is closed again",
+    "missing-start": "the item was not added before",
+    "unstreamed-calls": "the call comes in the completed response only",
+    "unclosed-call": "no output_item.done came for the call",
+    "missing-deltas": "no delta has the arguments",
+    "short-deltas": "the deltas lack the end of the arguments",
+    "short-closing": "the event has fewer of the arguments than those before it",
+    "prefilled-arguments": "the item is added with its arguments",
+    "object-arguments": "the arguments are not a string",
+    "snapshot-arguments": "a delta is a complete object: a newer state of the arguments, or another call",
+    "cumulative-arguments": "a delta carries all arguments so far instead of the next ones",
+    "replayed-arguments": "the complete arguments are repeated",
+    "placeholder-arguments": "a placeholder precedes the arguments",
+    "double-encoded-arguments": "the arguments are JSON within a JSON string",
+    "trailing-garbage": "something follows the arguments",
+    "merged-calls": "arguments of another call follow complete arguments",
+    "split-surrogate": "a delta ends with half of a surrogate pair",
+}
+"""The message of a finding, by the name of its defect."""
+
+
+_LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
+"""Defects that only a later event reveals."""
+
+
 class Stream:
     """The state of one stream, and the frames to send for an event."""
 
-    def __init__(self, repairer: Repairer, context: Context, form: EventForm, policy: Policy) -> None:
+    def __init__(self, repairer: Repairer, context: Context, policy: Policy, *, realtime: bool) -> None:
         """For one stream; `repairer` receives the findings; `policy`: what the client needs."""
-        self.context, self.form, self.policy, self.shapes_nothing = context, form, policy, policy.shapes_nothing
+        self.context, self.realtime = context, realtime
+        self.policy, self.shapes_nothing = policy, policy.shapes_nothing
         self._repairer = repairer
         self.on, self.because = repairer.on, repairer.because
         self.calls, self.client = IntendedCalls(context), Client()
@@ -71,6 +110,12 @@ class Stream:
     ) -> bool:
         """Report a defect at the event that is sent, or (`now`) at the last one; whether it is repaired."""
         return self._repairer.report(defect, self.now if now else self.number, message, call, severity=severity)
+
+    def repairs(self, defect: Defect, intended: IntendedCall, message: str = "") -> bool:
+        """Report a defect of a call; whether it is repaired."""
+        severity = WARNING if defect.name == "empty-name" else None
+        message = message or MESSAGES.get(defect.name, defect.meaning)
+        return self.report(defect, message, intended.call, severity=severity, now=defect.name in _LATER)
 
     # -- sequence numbers
 
