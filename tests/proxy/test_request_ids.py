@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.protocols.requests.mentions import mentions
+from toolstream_core.protocols.requests.conversation import mentions
 from toolstream_core.proxy.own_ids import response_ids, restore, restored, upstream
 from toolstream_core.stages.response_ids import Ids, Own
 

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.mentions import mentions, refers_to_kept_calls
+from toolstream_core.protocols.requests.conversation import mentions, refers_to_kept_calls
 from toolstream_core.stages.response_ids import DIGITS, Custom, ResponseIds
 from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.mentions import Mention
+    from toolstream_core.protocols.requests.conversation import Mention
     from toolstream_core.stages.response_ids import Functions, Ids, Own
 
 

@@ -51,7 +51,6 @@ def test_what_is_offered_and_said_again() -> None:
     told = reader.conversation(REQUEST)
     assert [(call.id, call.name, call.arguments) for call in told.calls] == [("t", "f", '{"a":1}')]
     assert [(result.id, result.text) for result in told.results] == [("t", '{"b":2}')]
-    assert [(one.id, one.call) for one in reader.mentions(REQUEST)] == [("t", True), ("t", False)]
 
 
 @pytest.mark.parametrize("odd", [None, [], {"messages": 5}, {"messages": [5, {"content": 5}, {"content": [5]}]}])
@@ -60,7 +59,6 @@ def test_odd_requests_raise_nothing(odd: Any) -> None:
     reader = BedrockRequests()
     assert reader.schemas(odd) == {}
     assert reader.conversation(odd).calls == ()
-    assert list(reader.mentions(odd)) == []
 
 
 def test_the_path_of_the_whole_answer() -> None:

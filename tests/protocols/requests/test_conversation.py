@@ -63,6 +63,7 @@ def test_other_forms() -> None:
     assert conversation({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
     odd: Any
     for odd in (
+        {"messages": [{"role": "assistant", "tool_calls": [None, 3]}]},
         None,
         [],
         {"messages": "x"},

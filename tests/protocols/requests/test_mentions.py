@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.requests.mentions import Mention, mentions, refers_to_kept_calls
+from toolstream_core.protocols.requests.conversation import Mention, mentions, refers_to_kept_calls
 
 CALL, RESULT = Mention("x", call=True, name="f"), Mention("x", call=False, name="")
 CHAT: list[Any] = [

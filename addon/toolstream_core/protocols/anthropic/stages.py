@@ -10,7 +10,7 @@ from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference

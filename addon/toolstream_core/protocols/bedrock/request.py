@@ -11,7 +11,6 @@ from urllib.parse import unquote
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import conversation as common
 from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult, error_mark
-from toolstream_core.protocols.requests.mentions import Mention
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice, description_of
 from toolstream_core.wire import json_access, numbers
@@ -73,23 +72,6 @@ class BedrockRequests(Requests):
             common.conversation(request).texts,
             continues=False,
         )
-
-    @override
-    def mentions(self, request: Json) -> Iterator[Mention]:
-        for block in _blocks(request):
-            for key in ("toolUse", "toolResult"):
-                identity = json_access.get(block, key, "toolUseId")
-                name = json_access.get(block, key, "name")
-                if isinstance(identity, str):
-                    yield Mention(identity, call=key == "toolUse", name=name if isinstance(name, str) else "")
-
-    @override
-    def earlier_ids(self, request: Json) -> frozenset[str]:
-        return frozenset(one.id for one in self.mentions(request) if one.call and one.id)
-
-    @override
-    def results(self, request: Json) -> int:
-        return sum(isinstance(block.get("toolResult"), dict) for block in _blocks(request))
 
     @override
     def unstreamed(self, request: Json) -> Json:

@@ -10,7 +10,7 @@ from toolstream_core.defects.defect import GEMINI
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS

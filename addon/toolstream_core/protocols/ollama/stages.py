@@ -10,7 +10,7 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT

@@ -1,4 +1,4 @@
-"""The tool calls and results that a request repeats from earlier turns, in any protocol.
+"""The calls, results and texts of earlier turns that a request repeats, in any protocol.
 
 The messages of OpenAI Chat Completions and Responses, Anthropic, Gemini and Ollama are distinguished by their keys.
 """
@@ -13,7 +13,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from toolstream_core.model import Json
 
@@ -71,6 +71,16 @@ class Conversation:
     """The value of `previous_response_id`; `""` if there is none."""
 
 
+class Mention(NamedTuple):
+    """One place of a request in which the id of a call belongs."""
+
+    id: str
+    call: bool
+    """Whether it is the call itself; its result otherwise."""
+    name: str
+    """The tool's name, of a call."""
+
+
 _HISTORY: Final = ("messages", "input", "contents")
 _FUNCTION_ITEMS: Final = ("function_call", "custom_tool_call")
 _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
@@ -80,17 +90,59 @@ _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
-    entries = [entry for key in _HISTORY for entry in _entries(json_access.get(request, key))]
-    stored = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
+    entries = _history(request)
     calls = tuple(call for entry in entries for call in _calls(entry))
-    stored = stored or any(json_access.get(entry, "type") == "item_reference" for entry in entries)
     return Conversation(
         calls,
         tuple(result for entry in entries for result in _results(entry)),
         tuple(text for entry in entries if (text := _text(entry))),
-        stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
+        _is_stored(request) or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         _str(json_access.get(request, "previous_response_id")),
     )
+
+
+def mentions(request: Json) -> Iterator[Mention]:
+    """Every call and every result of a conversation, or in a client's message of Realtime, that has an id, in order."""
+    for entry in (*_history(request), json_access.get(request, "item")):
+        for call in _calls(entry):
+            if isinstance(call.written.id, str):
+                yield Mention(call.written.id, call=True, name=call.name)
+        for result in _results(entry):
+            if isinstance(result.written_id, str):
+                yield Mention(result.id, call=False, name="")
+
+
+def earlier_ids(request: Json) -> frozenset[str]:
+    """The ids of the calls in the conversation so far."""
+    return frozenset(one.id for one in mentions(request) if one.id)
+
+
+def refers_to_kept_calls(request: Json) -> bool:
+    """Whether a Responses request may bring results of calls that the server has kept; each item of Realtime may.
+
+    https://platform.openai.com/docs/guides/conversation-state
+    """
+    return json_access.get(request, "type") == "conversation.item.create" or _is_stored(request)
+
+
+def words(request: Json) -> str:
+    """The last user message; `""` if unknown."""
+    return next(_prompts(reversed(_history(request))), "")
+
+
+def opening(request: Json) -> str:
+    """The first user message; `""` if unknown."""
+    return next(_prompts(_history(request)), "")
+
+
+def after_last_response(request: Json) -> dict[str, Json]:
+    """A request with only the messages after the assistant's last one."""
+    for key in _HISTORY:
+        entries = json_access.items(json_access.get(request, key))
+        if entries:
+            last = max((at for at, entry in enumerate(entries) if _is_response(entry)), default=-1)
+            return {key: entries[last + 1 :]}
+    return {}
 
 
 def without_history(request: Json) -> Json:
@@ -106,9 +158,29 @@ def _has_lone_result(items: list[Json], calls: tuple[EchoedCall, ...]) -> bool:
     return any(result.id not in ids for item in items for result in _results(item) if json_access.get(item, "type"))
 
 
-def _entries(value: Json) -> list[Json]:
-    """The list of messages; Gemini also accepts a single content in its place."""
-    return [value] if isinstance(value, dict | str) else list(json_access.items(value))
+def _history(request: Json) -> list[Json]:
+    """The messages; a prompt alone is one, and Gemini also accepts a single content in place of the list."""
+    values = [json_access.get(request, key) for key in _HISTORY]
+    return [entry for value in values for entry in ([value] if isinstance(value, str) else json_access.items(value))]
+
+
+def _is_stored(request: Json) -> bool:
+    """Whether the server stores the conversation."""
+    kept = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
+    return kept or any(json_access.get(entry, "type") == "item_reference" for entry in _history(request))
+
+
+def _is_response(entry: Json) -> bool:
+    kind = json_access.get(entry, "type")
+    is_item = isinstance(kind, str) and (kind.endswith("_call") or kind == "reasoning")
+    return is_item or json_access.get(entry, "role") in ("assistant", "model")
+
+
+def _prompts(entries: Iterable[Json]) -> Iterator[str]:
+    """The user's texts."""
+    for entry in entries:
+        if (isinstance(entry, str) or json_access.get(entry, "role") == "user") and (text := _text(entry)):
+            yield text
 
 
 def _parts(entry: Json) -> Iterator[Json]:
@@ -119,7 +191,8 @@ def _parts(entry: Json) -> Iterator[Json]:
 def _calls(entry: Json) -> Iterator[EchoedCall]:
     if json_access.get(entry, "role") != "tool":
         for call in json_access.items(json_access.get(entry, "tool_calls")):
-            yield _call(call, _first(call, "function", "custom") or call, "id")
+            if isinstance(call, dict):
+                yield _call(call, _first(call, "function", "custom") or call, "id")
         if isinstance(legacy := json_access.get(entry, "function_call"), dict) and "parts" not in entry:
             yield _call(legacy, legacy, "id")
     if isinstance(entry, dict) and runs_on_client(entry):
@@ -153,7 +226,10 @@ def _call(owner: Json, fields: Json, key: str) -> EchoedCall:
 
 def _results(entry: Json) -> Iterator[ToolResult]:
     kind = json_access.get(entry, "type")
-    if json_access.get(entry, "role") in ("tool", "function") and not any(_responses(entry)):
+    of_tool = json_access.get(entry, "role") in ("tool", "function") or isinstance(
+        json_access.get(entry, "tool_call_id"), str
+    )
+    if of_tool and not any(_responses(entry)):
         name = json_access.get(entry, "tool_name") or json_access.get(entry, "name")
         yield _result(entry, json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
@@ -180,7 +256,7 @@ def error_mark(result: Json) -> str:
 
 def _responses(entry: Json) -> Iterator[dict[str, Json]]:
     for part in _parts(entry):
-        if response := _first(part, "functionResponse", "function_response"):
+        if (response := _first(part, "functionResponse", "function_response")) is not None:
             yield response
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.requests import conversation, mentions, tools, turns
+from toolstream_core.protocols.requests import conversation, tools
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import Conversation
-    from toolstream_core.protocols.requests.mentions import Mention
     from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
 
 
@@ -58,31 +57,28 @@ class Requests:
 
     def ends_with_results(self, request: Json) -> bool:
         """Whether results of tools have come since the assistant's last words or calls."""
-        return self.results(turns.after_last_response(request)) > 0
+        return self.results(conversation.after_last_response(request)) > 0
 
     def conversation(self, request: Json) -> Conversation:
         """The earlier calls that the request repeats, and the tools' results."""
         return conversation.conversation(request)
 
-    def mentions(self, request: Json) -> Iterator[Mention]:
-        """Every call and every result of the conversation that has an id, in order."""
-        return mentions.mentions(request)
-
     def earlier_ids(self, request: Json) -> frozenset[str]:
         """The ids of the calls in the conversation so far."""
-        return tools.earlier_ids(request)
+        found = self.conversation(request)
+        return frozenset(filter(None, [*(one.id for one in found.calls), *(one.id for one in found.results)]))
 
     def results(self, request: Json) -> int:
         """How many tool results the conversation holds."""
-        return turns.results(request)
+        return len(self.conversation(request).results)
 
     def words(self, request: Json) -> str:
         """The last user message; `""` if unknown."""
-        return turns.words(request)
+        return conversation.words(request)
 
     def opening(self, request: Json) -> str:
         """The first user message; `""` if unknown."""
-        return turns.opening(request)
+        return conversation.opening(request)
 
     def unstreamed_path(self, path: str) -> str:
         """The path, with query, of the same request without a stream."""

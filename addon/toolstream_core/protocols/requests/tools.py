@@ -101,24 +101,6 @@ def custom_tools(request: Json) -> frozenset[str]:
     return frozenset(found[True] - found[False])
 
 
-def earlier_ids(request: Json) -> frozenset[str]:
-    """The ids of the calls in the conversation so far."""
-    found: set[str] = set()
-    for key in ("messages", "input", "contents"):
-        for message in json_access.items(json_access.get(request, key)):
-            entries = [message]
-            for inner in ("tool_calls", "content", "parts"):
-                entries.extend(json_access.items(json_access.get(message, inner)))
-            for entry in entries:
-                ids = (
-                    json_access.get(entry, "id"),
-                    json_access.get(entry, "call_id"),
-                    json_access.get(entry, "functionCall", "id"),
-                )
-                found.update(one for one in ids if one and isinstance(one, str))
-    return frozenset(found)
-
-
 def _declared(request: Json) -> Iterator[OfferedTool]:
     for tool, _ in _defined(request):
         yield from _tool(tool)

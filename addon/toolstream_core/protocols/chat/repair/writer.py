@@ -15,7 +15,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import naming
 from toolstream_core.protocols.chat.repair.client import Held, Lack
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS

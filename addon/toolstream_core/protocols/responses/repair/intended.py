@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.requests.tools import custom_tools, earlier_ids
+from toolstream_core.protocols.requests.conversation import earlier_ids
+from toolstream_core.protocols.requests.tools import custom_tools
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import Reading
