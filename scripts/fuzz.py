@@ -132,10 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         f"  {name}: {(invariant.__doc__ or '').splitlines()[0]}\n" for name, invariant in INVARIANTS.items()
     )
     parser = argparse.ArgumentParser(
-        prog="scripts/fuzz",
-        description=__doc__,
-        epilog=told,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="scripts/fuzz", description=__doc__, epilog=told, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=1, help="how long (1)")
     parser.add_argument("--cases", type=int, default=0, help="so many streams in this process, instead of minutes")

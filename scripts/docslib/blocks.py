@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from docslib.tables import DOCS, ROOT, code, codes, table
+from docslib.tables import DOCS, ROOT, code, codes
 from recording import plain, svg
 from tests import test_architecture as architecture
 from toolstream_core.checking import report
@@ -31,6 +31,7 @@ from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption
 from toolstream_core.report import catalogue
+from toolstream_core.report.columns import table
 from toolstream_core.settings import injectable_names
 from toolstream_core.transit import TRANSIT
 

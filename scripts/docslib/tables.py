@@ -15,6 +15,7 @@ from toolstream_core.clients.model import AXES, STANDARD
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
+from toolstream_core.report.columns import table
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DOCS: Final = ROOT / "docs"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table."""
-    yield from (f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def code(word: str) -> str:
@@ -156,11 +152,7 @@ def _overview() -> Iterator[str]:
     yield from _table_between(("shape", "dialects", "description"), shapes)
     yield "## Timing and connection faults"
     transit = [
-        (
-            code(one["name"]),
-            one["meaning"],
-            "; ".join(f"{code(key['name'])}: {key['values']}" for key in one["keys"]),
-        )
+        (code(one["name"]), one["meaning"], "; ".join(f"{code(key['name'])}: {key['values']}" for key in one["keys"]))
         for one in document["transit"]
     ]
     yield from _table_between(("fault", "description", "keys"), transit)

@@ -18,6 +18,7 @@ from matrixlib.record import (
     RerunCell,
     badness,
 )
+from toolstream_core.report.columns import table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -70,12 +71,7 @@ def markdown(measured: Sequence[Measured]) -> str:
     notes = {client.name: client.notes for client, _ in ran}
     lines = [*HEAD.splitlines(), "", *_measurement([record for _, record in ran]), ""]
     lines += _totals(cells, sum(record.judged for _, record in ran))
-    lines += [
-        "",
-        "## Incomplete and repeated calls",
-        "",
-        *_rerun([(client.name, record) for client, record in ran]),
-    ]
+    lines += ["", "## Incomplete and repeated calls", "", *_rerun([(client.name, record) for client, record in ran])]
     lines += _section("Failures by severity", _red(cells))
     lines += _section("Worse with repair", _single((cell for cell in cells if cell.worse), notes))
     unsaved = (cell for cell in cells if cell.failed_raw and cell.repairable and not cell.saved)
@@ -114,7 +110,7 @@ def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """A heading and a table whose first row is its head; "None." where there are no others."""
     head, *others = rows
     yield from ("", f"## {title}", "")
-    yield from table(head, others) if others else ["None."]
+    yield from _table(head, others) if others else ["None."]
 
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
@@ -168,7 +164,7 @@ def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
         yield from ("", f"### {protocol}", "")
         names = [client.name for client, _ in there]
         rows = ([f"`{case}`", *(_marks(cells.get((case, name))) for name in names)] for case in _cases(cells))
-        yield from table(["under", *names], rows)
+        yield from _table(["under", *names], rows)
 
 
 def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:
@@ -219,7 +215,7 @@ def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
         ran, rejected, unclear = (_count(cells, way, signs) for signs in _SIGNS.values())
         yield f"- {column}: {ran} ran, {rejected} rejected, {unclear} unknown, of {len(cells)} cells"
     heads = [f"{what}, {column}" for column in _COLUMNS for what in _SIGNS]
-    yield from ("", *table(["under", *heads, "other failures, `whole-calls`", "not judged"], _rows(cells)))
+    yield from ("", *_table(["under", *heads, "other failures, `whole-calls`", "not judged"], _rows(cells)))
 
 
 def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:
@@ -251,10 +247,9 @@ def _told(values: Iterator[str], none: str = "nothing was run") -> str:
     return ", ".join(dict.fromkeys(values)) or none
 
 
-def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a table."""
-    for row in (head, ["---"] * len(head), *rows):
-        yield "| " + " | ".join(_text(value) for value in row) + " |"
+def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The lines of a table of any values."""
+    return table([*map(_text, head)], ([*map(_text, row)] for row in rows))
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.agents import AGENTS, Agent, Upstream, launch
+from toolstream_core.agents import AGENTS, Agent, Upstream, launch, takes_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def test_a_command_that_is_no_agent_is_left_alone() -> None:
     found = started("python agent.py", A="b")
     assert found.command == ("python", "agent.py")
     assert found.environment == {**ALL, "A": "b"}
-    assert (found.agent, found.variables, found.arguments, found.takes_terminal) == (None, (), (), False)
+    assert (found.agent, found.variables, found.arguments) == (None, (), ())
 
 
 def test_codex_streams_over_http_from_saved_flows() -> None:
@@ -150,4 +150,4 @@ def test_arguments_behind_npm() -> None:
 )
 def test_who_draws_on_the_whole_terminal(command: str, takes: bool) -> None:
     """An agent, unless its arguments say otherwise."""
-    assert started(command).takes_terminal is takes
+    assert takes_terminal(command.split()) is takes

@@ -206,7 +206,7 @@ def test_the_summary() -> None:
     """A table of what was not right; no text leaves its cell."""
     text = summary(report())
     assert text.startswith("### agent\\|&lt;b&gt; (openai-chat)\n\n7 cases: 1 ok")
-    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
     assert [row.split(" | ")[2] for row in rows] == [
         f"openai-chat/fault/{name}" for name in ("b-half", "d-untried", "e-weak", "g-shown", "c-optional")
     ]

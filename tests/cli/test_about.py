@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli import about
+from toolstream_core.cli import main as command_line
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def test_a_door_that_is_missing_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """With what helps; mitmdump would only say that there is no such script."""
-    monkeypatch.setattr(about, "addon_script", lambda: tmp_path / "toolstream.py")
+    monkeypatch.setattr(command_line, "addon_script", lambda: tmp_path / "toolstream.py")
     assert main(["addon-path"]) == 2
     told = capsys.readouterr()
     assert not told.out

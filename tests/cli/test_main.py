@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolstream_core.cli import about, main
+from toolstream_core.cli import main
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.parser import EPILOG
 from toolstream_core.version import __version__
@@ -131,7 +131,7 @@ def test_an_interrupted_command_says_130(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(args: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(about, "print_addon_path", interrupted)
+    monkeypatch.setattr(main, "print_addon_path", interrupted)
     assert main.main(["addon-path"]) == 130
 
 
@@ -193,7 +193,7 @@ def test_the_words_are_those_of_the_command_line(
     def found(args: object) -> int:
         return 1
 
-    monkeypatch.setattr(about, "print_addon_path", found)
+    monkeypatch.setattr(main, "print_addon_path", found)
     assert main.main() == 1
     assert capsys.readouterr().out == ""
 

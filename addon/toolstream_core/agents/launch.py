@@ -122,15 +122,13 @@ class Launch:
     command: tuple[str, ...]
     environment: Mapping[str, str]
     """All of it."""
-    agent: Agent | None
-    variables: tuple[str, ...]
+    agent: Agent | None = None
+    variables: tuple[str, ...] = ()
     """Names of those that were set for the agent alone."""
-    removed: tuple[str, ...]
+    removed: tuple[str, ...] = ()
     """Names of those that it does not get."""
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
     """Those that were added to the command line."""
-    takes_terminal: bool
-    """Whether the command uses the full screen of the terminal."""
 
 
 def launch(
@@ -148,15 +146,7 @@ def launch(
     """
     found = recognise(command)
     if found is None:
-        return Launch(
-            command=tuple(command),
-            environment=environment,
-            agent=None,
-            variables=(),
-            removed=(),
-            arguments=(),
-            takes_terminal=False,
-        )
+        return Launch(command=tuple(command), environment=environment)
     names = {**environment, PROXY: proxy, SOCKETS: str(sockets).lower()}
     variables = dict(_filled(_variables(found.agent, own, upstream), names))
     names |= variables
@@ -169,8 +159,13 @@ def launch(
         variables=tuple(variables),
         removed=tuple(removed),
         arguments=arguments,
-        takes_terminal=found.agent.takes_terminal(command[found.at :]),
     )
+
+
+def takes_terminal(command: Sequence[str]) -> bool:
+    """Whether a command line starts an agent that uses the full screen of the terminal."""
+    found = recognise(command)
+    return found is not None and found.agent.takes_terminal(command[found.at :])
 
 
 def _variables(agent: Agent, own: Mapping[str, str], upstream: Upstream) -> Mapping[str, str]:

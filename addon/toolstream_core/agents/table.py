@@ -138,10 +138,7 @@ AGENTS: Final = (
         name="claude",
         commands=("claude",),
         packages=("@anthropic-ai/claude-code",),
-        offline={
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-        },
+        offline={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
         headless=("-p", "--print", "mcp", "config", "doctor", "update", "--help", "--version"),
         protocols="Anthropic Messages",
         reaches=f"{_SAME_HTTP}, or ANTHROPIC_BASE_URL",

@@ -314,10 +314,7 @@ REASONS: Final = {
     Outcome.OK: None,
 }
 """What each verdict means as a reason. `as-text` is a problem only where the text has an incomplete call."""
-_RETURNED: Final = {
-    Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE,
-    Outcome.DUPLICATE_CALL: Reason.TWICE,
-}
+_RETURNED: Final = {Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE, Outcome.DUPLICATE_CALL: Reason.TWICE}
 """Reasons where no result shows that the call ran."""
 _BY_RESULTS: Final = frozenset(
     {Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL, Outcome.CALL_REJECTED, Outcome.AS_TEXT}

@@ -13,7 +13,7 @@ from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
 from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.columns import middle, wrapped
+from toolstream_core.report.columns import middle, table, wrapped
 from toolstream_core.verdict import Outcome
 from toolstream_core.version import __version__
 
@@ -304,16 +304,17 @@ def _client_section(client: dict[str, Any]) -> Iterator[str]:
     yield counts(client)
     yield ""
     shown = [case for case in worst_first(client["cases"]) if case["grade"] not in (Grade.OK, Grade.SKIPPED)]
-    if shown:
-        yield "| grade | required | case | why | run it again |"
-        yield "|---|---|---|---|---|"
-    for case in shown[:_ROWS]:
-        required = "yes" if case["required"] else "no"
-        cells = [case["grade"], required, case["id"], _annotation(case), f"`{case['rerun']}`"]
-        yield f"| {' | '.join(map(_cell, cells))} |"
+    rows = [_row(case) for case in shown[:_ROWS]]
     if len(shown) > _ROWS:
-        yield f"| … | | {len(shown) - _ROWS} more | | |"
+        rows.append(["…", "", f"{len(shown) - _ROWS} more", "", ""])
+    yield from table(("grade", "required", "case", "why", "run it again"), rows) if rows else ()
     yield ""
+
+
+def _row(case: dict[str, Any]) -> list[str]:
+    required = "yes" if case["required"] else "no"
+    cells = [case["grade"], required, case["id"], _annotation(case), f"`{case['rerun']}`"]
+    return [*map(_cell, cells)]
 
 
 def _annotation(case: dict[str, Any]) -> str:

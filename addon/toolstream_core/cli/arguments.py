@@ -131,33 +131,24 @@ def _verdict(text: str) -> Any:
     return Outcome(text)
 
 
-def _repair(text: str) -> str:
-    from toolstream_core.settings import Words, settings
+def _setting(name: str) -> Callable[[str], str]:
+    """Checks a value of the field `name` of `Words`."""
 
-    settings(Words(repair=[text]))
-    return text
+    def read(text: str) -> str:
+        from toolstream_core.settings import Words, settings
 
+        settings(Words(**{name: [text]}))  # type: ignore[arg-type]  # never the seed
+        return text
 
-def _shape(text: str) -> str:
-    from toolstream_core.settings import Words, settings
-
-    settings(Words(shape=[text]))
-    return text
-
-
-def _fault(text: str) -> str:
-    from toolstream_core.settings import Words, settings
-
-    settings(Words(fault=[text]))
-    return text
+    return read
 
 
 PROTOCOL: Final = _one_of(_protocols)
 PROBED: Final = _one_of(_probed)
 DEFECTS: Final = Names(_defects, _codes)
-REPAIR: Final = Names(_repairs, _repair)
-SHAPE: Final = Names(_shapes, _shape)
-FAULT: Final = Names(_faults, _fault)
+REPAIR: Final = Names(_repairs, _setting("repair"))
+SHAPE: Final = Names(_shapes, _setting("shape"))
+FAULT: Final = Names(_faults, _setting("fault"))
 VERDICT: Final = Names(_verdicts, _verdict)
 NAME: Final = Names(_names, str)
 """`explain` knows codes and old names too."""
@@ -222,8 +213,6 @@ def flow(text: str) -> Path | str:
 
 def log_file(text: str) -> Path:
     """A file to log to; a level without a folder is a mistaken `--level`."""
-    from toolstream_core.proxy.option_table import LEVELS
-
     if text in LEVELS:
         raise argparse.ArgumentTypeError(f"{text!r} is a level. Expected: --level {text}, or --log ./{text} for a file")
     return path(text)

@@ -305,13 +305,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
             for client in clients:
                 rerun = rerun_of(args, client)
                 check = ClientCheck(
-                    client,
-                    plan,
-                    seats=seats,
-                    state=state,
-                    rerun=rerun,
-                    tell=progress.tell,
-                    announce=reports.announce,
+                    client, plan, seats=seats, state=state, rerun=rerun, tell=progress.tell, announce=reports.announce
                 )
                 checks.append(check)
                 check.run()

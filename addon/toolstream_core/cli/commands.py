@@ -493,7 +493,7 @@ COMMANDS: Final = {
             "print the path of the mitmproxy addon",
             _nothing,
             'Print the path of the mitmproxy addon, for mitmdump -s "$(toolstream addon-path)".',
-            function="about:print_addon_path",
+            function="main:print_addon_path",
         ),
         Command(
             "completion",
@@ -501,7 +501,7 @@ COMMANDS: Final = {
             _completion,
             "Print a completion script. bash and zsh: source it; fish: pipe it to source; PowerShell: invoke it.",
         ),
-        Command("help", "print the help of a command", _help, function="about:print_help"),
-        Command("version", "print the version", _nothing, function="about:print_version"),
+        Command("help", "print the help of a command", _help, function="main:print_help"),
+        Command("version", "print the version", _nothing, function="main:print_version"),
     )
 }

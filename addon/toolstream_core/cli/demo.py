@@ -166,10 +166,7 @@ ACTS: Final = [
             Scene("Anthropic Messages", "anthropic-single", MESSAGES_CLIENT),
         ],
     ),
-    Act(
-        "demo: --level calls",
-        [Scene("A client that starts a call at each id", EMPTY_ID, BY_ID_CLIENT, works=False)],
-    ),
+    Act("demo: --level calls", [Scene("A client that starts a call at each id", EMPTY_ID, BY_ID_CLIENT, works=False)]),
     Act(
         "demo: --level calls --shape whole-calls",
         [Scene("The same client, with the option after the arrow", EMPTY_ID, BY_ID_CLIENT)],
@@ -200,10 +197,7 @@ def _failed(act: Act, paint: Paint) -> list[str]:
     print(f"$ toolstream serve {act.arguments}", flush=True)
     args = parsed(["serve", *act.arguments.split()])
     setup = setup_of(args, network="none", log=args.level)
-    with (
-        _output(terminal=paint is colour) as (log, output),
-        ProxySession(setup, log=log, keep=False) as session,
-    ):
+    with _output(terminal=paint is colour) as (log, output), ProxySession(setup, log=log, keep=False) as session:
         calls = [_calls(scene, session) for scene in act.scenes]
         session.finish()
     logged = _logged(output)

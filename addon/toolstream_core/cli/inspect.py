@@ -96,11 +96,7 @@ class TextPrinter:
         """Count it, and write its lines if they waited."""
         del hide
         self._counts.update(
-            [
-                "stream",
-                *("call" for _ in record.calls),
-                *(finding.severity.value for finding in record.findings),
-            ]
+            ["stream", *("call" for _ in record.calls), *(finding.severity.value for finding in record.findings)]
         )
         if self._chunks is not None:
             return
@@ -308,10 +304,7 @@ def run(args: argparse.Namespace) -> int:
     inputs = [Path(path) for path in args.paths if path != STDIN]
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
-            _printer(args),
-            partial(responses, request=args.request),
-            selected_codes(args),
-            _dialects(args.protocol),
+            _printer(args), partial(responses, request=args.request), selected_codes(args), _dialects(args.protocol)
         )
         for path in args.paths:
             inspection.read(path)

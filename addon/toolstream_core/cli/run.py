@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.agents import Upstream, launch, recognise
+from toolstream_core.agents import Upstream, launch, takes_terminal
 from toolstream_core.cli.output import Output, say
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
@@ -275,7 +275,7 @@ def _log(args: argparse.Namespace, folder: Path) -> Iterator[_Log]:
     if args.log is not None:
         with appended(args.log) as file:
             yield _Log(file)
-    elif sys.stderr.isatty() and _takes_terminal(args.command_line):
+    elif sys.stderr.isatty() and takes_terminal(args.command_line):
         path = folder / "log"
         # The proxy shares the offset of its file, so what is printed is read through another one.
         with path.open("wb") as file, path.open("rb") as kept:
@@ -286,11 +286,6 @@ def _log(args: argparse.Namespace, folder: Path) -> Iterator[_Log]:
                 log.show()
     else:
         yield _Log()
-
-
-def _takes_terminal(command: list[str]) -> bool:
-    found = recognise(command)
-    return found is not None and found.agent.takes_terminal(command[found.at :])
 
 
 def _failed(error: Exception, code: int) -> int:

@@ -207,10 +207,7 @@ def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reade
 def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:
     """The oracle without a command: a candidate needs the finding, and the verdict of the saved conversation."""
     verdict = args.verdict or (None if args.any_failure else worst(verdicts(original, reader)))
-    wanted = [
-        *([shows(reader, finding)] if finding else []),
-        *([has_verdict(reader, verdict)] if verdict else []),
-    ]
+    wanted = [*([shows(reader, finding)] if finding else []), *([has_verdict(reader, verdict)] if verdict else [])]
     return lambda candidate: all(oracle(candidate) for oracle in wanted)
 
 

@@ -282,11 +282,10 @@ def _any_heard(responses: Sequence[ProbedResponse]) -> bool:
 
 
 VERSION: Final = 1
-FORMATS: Final = ("text", "markdown", "json")
 
 
 def printed(probe: Probe, form: str, hide: Callable[[str], str]) -> str:
-    """The result in one of `FORMATS`; `hide` removes secrets from the provider's texts."""
+    """The result as `text`, `markdown` or `json`; `hide` removes secrets from the provider's texts."""
     if form == "json":
         return json.dumps(document(probe, hide), ensure_ascii=False)
     lines = _markdown(probe, hide) if form == "markdown" else _cell_text(probe, hide)

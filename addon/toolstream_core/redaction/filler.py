@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left
+from copy import deepcopy
+from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,7 +15,7 @@ from toolstream_core.redaction.settings import TextMode
 from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Context(enum.Enum):
@@ -54,20 +56,13 @@ _DEEPEST: Final = 1000
 
 
 class Walker:
-    """Reads one body. `copy` to look ahead."""
+    """Reads one body, text by text."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[bytes, Context, bytes]] = []
         self._key = b""
         self._key_next = False
         self._inside: bool | None = None
-
-    def copy(self) -> Walker:
-        """Another one that goes on from here."""
-        other = Walker()
-        other._stack = self._stack.copy()
-        other._key, other._key_next, other._inside = self._key, self._key_next, self._inside
-        return other
 
     @property
     def _context(self) -> Context:
@@ -202,17 +197,18 @@ _REMEMBERED: Final = 4096
 _RESTART: Final = 2
 
 
-def _filled_beside(text: bytes, kept: re.Pattern[bytes], chain: Chain) -> bytes:
+def _filled_beside(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes], bytes]) -> bytes:
+    """The text, filled, except what is `kept`."""
     parts, at = [], 0
     for found in kept.finditer(text):
-        parts += [chain.fill(text[at : found.start()]), found[0]]
+        parts += [fill(text[at : found.start()]), found[0]]
         at = found.end()
-    return b"".join([*parts, chain.fill(text[at:])])
+    return b"".join([*parts, fill(text[at:])])
 
 
 def fill_value(text: bytes, mode: TextMode) -> bytes:
     """Filler for one value of arguments."""
-    return _filled_beside(text, _LITERALS, Chain(mode))
+    return _filled_beside(text, _LITERALS, Chain(mode).fill)
 
 
 class ArgumentsFiller:
@@ -246,7 +242,7 @@ class ArgumentsFiller:
         if self._all_in_string is None and text:
             self._all_in_string = text.startswith(b'"')
         if self._all_in_string:
-            return _filled_beside(text, _IN_STRING, self._chain)
+            return _filled_beside(text, _IN_STRING, self._chain.fill)
         parts: list[bytes] = []
         at = 0
         while at < len(text):
@@ -258,7 +254,7 @@ class ArgumentsFiller:
 
     def _outside(self, token: bytes) -> bytes:
         if token not in _PUNCTUATION:
-            return _filled_beside(token, _LITERALS, self._chain)
+            return _filled_beside(token, _LITERALS, self._chain.fill)
         self._chain.restart()
         if token == b'"':
             self._in = b"key" if self._key_next else b"value"
@@ -279,7 +275,7 @@ class ArgumentsFiller:
             if token.startswith(b"\\u"):
                 return self._chain.fill_escape(token)
             if not token.startswith(b"\\"):
-                return _filled_beside(token, _LITERALS, self._chain)
+                return _filled_beside(token, _LITERALS, self._chain.fill)
         return token
 
 
@@ -313,19 +309,10 @@ _IS_JSON: Final = re.compile(
 _IS_CODE: Final = re.compile(rb"\s*(?:<\|python_tag\|>)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(")
 
 
-def _filled_between(text: bytes, kept: re.Pattern[bytes], mode: TextMode) -> bytes:
-    parts, at = [], 0
-    for found in kept.finditer(text):
-        parts += [fill(text[at : found.start()], mode), found[0]]
-        at = found.end()
-    return b"".join([*parts, fill(text[at:], mode)])
-
-
 def fill_chat(text: bytes, mode: TextMode) -> bytes:
     """Filler for a text, whose markup stays. JSON keeps its keys, and a call in code its names."""
-    if _IS_CODE.match(text):
-        return _filled_between(text, _WITH_CODE, mode)
-    return _filled_between(text, _WITH_JSON if _IS_JSON.search(text) else _PLAIN, mode)
+    kept = _WITH_CODE if _IS_CODE.match(text) else _WITH_JSON if _IS_JSON.search(text) else _PLAIN
+    return _filled_beside(text, kept, partial(fill, mode=mode))
 
 
 # Values that are words of a protocol, names and ids, and what only the provider can read.
@@ -367,7 +354,7 @@ class TextFiller:
         values = list(self._walker.walk(window[:flushed]))
         ahead = [
             value._replace(start=value.start + flushed, end=value.end + flushed)
-            for value in self._walker.copy().walk(window[flushed:])
+            for value in deepcopy(self._walker).walk(window[flushed:])
         ]
         addresses = _Addresses(window)
         edits: list[Edit] = []

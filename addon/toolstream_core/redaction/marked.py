@@ -209,15 +209,7 @@ _ROWS: Final = (
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
-SIGNS: Final = (
-    *(sign for sign, _ in _BY_SIGN),
-    b"private",
-    b"cookie",
-    b"curl",
-    b"hook",
-    b"--from-literal",
-    *_PAIRED,
-)
+SIGNS: Final = (*(sign for sign, _ in _BY_SIGN), b"private", b"cookie", b"curl", b"hook", b"--from-literal", *_PAIRED)
 """Of these, in lower case, a text has one where a mark finds something."""
 
 

@@ -41,13 +41,13 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     """The differences between a text and the same one redacted; parts of one secret are reported as one."""
     parts: list[tuple[int, int]] = []
     for start, end in spans(data, clean):
-        if end - start >= _PIECE:
-            yield from _joined(data, parts)
-            parts = []
-            yield _secret(data, [(start, end)])
-        else:
+        if end - start < _PIECE:
             parts.append((start, end))
-    yield from _joined(data, parts)
+            continue
+        yield from (_secret(data, one) for one in (parts, [(start, end)]) if one)
+        parts = []
+    if parts:
+        yield _secret(data, parts)
 
 
 def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
@@ -64,11 +64,6 @@ def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
             at += 1
         if at > start:
             yield start, at
-
-
-def _joined(data: bytes, parts: list[tuple[int, int]]) -> Iterator[Overwritten]:
-    if parts:
-        yield _secret(data, parts)
 
 
 def _secret(data: bytes, parts: list[tuple[int, int]]) -> Overwritten:

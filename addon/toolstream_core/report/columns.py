@@ -11,7 +11,7 @@ from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import printable, quoted_text, word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.model import Seen
 
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 type Paint = Callable[[str, str], str]
 """`paint(style, text)` with a style of `STYLES`, or another, which has no colour."""
 
-STYLES = {
-    "error": "\x1b[31m",
-    "warning": "\x1b[33m",
-    "ok": "\x1b[32m",
-}
+STYLES = {"error": "\x1b[31m", "warning": "\x1b[33m", "ok": "\x1b[32m"}
 
 
 def plain(style: str, text: str) -> str:
@@ -209,6 +205,11 @@ def code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table in Markdown."""
+    yield from (f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def escaped(text: str) -> str:

@@ -43,10 +43,7 @@ def response(chunks: Iterable[bytes], source: str, *, coding: str = "", request:
     """The one response that a bare body is."""
     return Exchange(
         facts=StreamFacts(
-            source=source,
-            content_type=_TYPES.get(suffix(source), ""),
-            content_encoding=coding,
-            request=request,
+            source=source, content_type=_TYPES.get(suffix(source), ""), content_encoding=coding, request=request
         ),
         chunks=chunks,
     )

@@ -199,11 +199,7 @@ _SAFE: Final = (
         of_tools=_words("python code javascript js node eval evaluate repl run exec execute"),
         also=_words("code source input function"),
     ),
-    _Safe(
-        _words("url urls uri uris link links href endpoint webhook website site"),
-        _url,
-        described=_words("url"),
-    ),
+    _Safe(_words("url urls uri uris link links href endpoint webhook website site"), _url, described=_words("url")),
     _Safe(
         _FOLDER | _FILE | _words("path paths src dst dest filename"),
         _path,

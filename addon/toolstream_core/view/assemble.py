@@ -54,11 +54,7 @@ def _page(title: str, data: Any, *, connect: str = "'none'", part: str = "") -> 
         f"connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
     return Template(_text("page.html")).substitute(
-        policy=policy,
-        title=escape(title),
-        style=style,
-        script=script,
-        data=document_text(data).translate(_MARKUP),
+        policy=policy, title=escape(title), style=style, script=script, data=document_text(data).translate(_MARKUP)
     )
 
 
