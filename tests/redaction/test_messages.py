@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
-from toolstream_core.wire.aws_event_stream import Header, HeaderType, Message, fresh
+from toolstream_core.wire.aws_event_stream import STRING, Header, Message, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def wrapped(text: str) -> bytes:
 def error(text: str) -> bytes:
     """An error that says text, in a header."""
     said = {":message-type": "error", ":error-code": "X", ":error-message": text}
-    return Message(tuple(Header(name, HeaderType.STRING, value) for name, value in said.items()), b"").encode()
+    return Message(tuple(Header(name, STRING, value.encode()) for name, value in said.items()), b"").encode()
 
 
 BODIES = {

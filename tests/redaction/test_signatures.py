@@ -14,7 +14,7 @@ from toolstream_core.redaction import BodyRedactor, Redaction, redacted_body
 from toolstream_core.redaction.body import WINDOW
 from toolstream_core.redaction.overwritten import secrets_of_text
 from toolstream_core.redaction.shapes import SHAPES
-from toolstream_core.wire.aws_event_stream import Header, HeaderType, Message
+from toolstream_core.wire.aws_event_stream import STRING, Header, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,8 +190,8 @@ def test_signatures_in_an_aws_event_stream_stay() -> None:
     """In the messages' payloads, with their checksums."""
     rng = random.Random(1)
     headers = (
-        Header(":event-type", HeaderType.STRING, "contentBlockDelta"),
-        Header(":message-type", HeaderType.STRING, "event"),
+        Header(":event-type", STRING, b"contentBlockDelta"),
+        Header(":message-type", STRING, b"event"),
     )
     for one in SIGNATURES:
         payloads = [json.dumps(EVENTS["converse"](part)).encode() for part in fragments(rng, one)]

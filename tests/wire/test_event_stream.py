@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.cuts import cut_at, every_cut, places, read, same_however_cut
-from toolstream_core.wire.aws_event_stream import EventStreamFramer, Header, HeaderType, Message, decode, failed, fresh
+from toolstream_core.wire.aws_event_stream import STRING, EventStreamFramer, Header, Message, decode, failed, fresh
 from toolstream_core.wire.frame import DamagedFrame
 from toolstream_core.wire.write import EventStreamWriter, writer_for
 
@@ -32,7 +32,7 @@ def chunk(inner: bytes, **others: str) -> bytes:
 
 def message(headers: dict[str, str], payload: bytes = b"") -> bytes:
     """A message with these headers."""
-    return Message(tuple(Header(name, HeaderType.STRING, value) for name, value in headers.items()), payload).encode()
+    return Message(tuple(Header(name, STRING, value.encode()) for name, value in headers.items()), payload).encode()
 
 
 def as_botocore(body: bytes) -> list[Any]:
@@ -209,6 +209,6 @@ def test_recorded_streams_as_botocore_reads_them(shared: Path) -> None:
         assert read(EventStreamFramer(), cut_at(body, range(0, len(body), 7))) == frames, file.name
         messages = [decode(frame.raw) for frame in frames]
         assert b"".join(one.encode() for one in messages) == body, file.name
-        told = [({header.name: header.value for header in one.headers}, one.payload) for one in messages]
+        told = [({header.name: header.text for header in one.headers}, one.payload) for one in messages]
         assert told == [(one.headers, one.payload) for one in as_botocore(body)], file.name
         assert all(frame.name and frame.data for frame in frames), file.name

@@ -217,11 +217,8 @@ def _with(frame: Frame, text: bytes, clean: bytes) -> bytes:
         return message._replace(payload=payload).encode()
     if message.payload:
         return message._replace(payload=clean).encode()
-    decoded = clean.decode("utf-8", "surrogateescape")
-    headers = tuple(
-        header._replace(value=decoded) if header.name == ":error-message" else header for header in message.headers
-    )
-    return message._replace(headers=headers).encode()
+    headers = [one._replace(value=clean) if one.name == ":error-message" else one for one in message.headers]
+    return message._replace(headers=tuple(headers)).encode()
 
 
 WINDOW: Final = 1 << 20

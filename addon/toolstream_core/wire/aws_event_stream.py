@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
 from toolstream_core.wire import numbers
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import MAX_FRAME, Cutter, DamagedFrame, Frame, parse
+from toolstream_core.wire.frame import CONTENT_TYPES, MAX_FRAME, Cutter, DamagedFrame, Form, Frame, parse
 
 if TYPE_CHECKING:
     from toolstream_core.wire.json_value import Json
@@ -41,53 +39,30 @@ class DamageError(ValueError):
     """The bytes are not a message; the text names the wrong part."""
 
 
-class HeaderType(enum.IntEnum):
-    """The type of a header's value, by the number before it."""
-
-    TRUE = 0
-    FALSE = 1
-    BYTE = 2
-    SHORT = 3
-    INTEGER = 4
-    LONG = 5
-    BYTES = 6
-    STRING = 7
-    TIMESTAMP = 8
-    """Milliseconds since 1970."""
-    UUID = 9
-    """16 bytes."""
-
-
-_WIDTHS: Final = {
-    HeaderType.BYTE: 1,
-    HeaderType.SHORT: 2,
-    HeaderType.INTEGER: 4,
-    HeaderType.LONG: 8,
-    HeaderType.TIMESTAMP: 8,
-}
-"""Bytes of each signed integer."""
+STRING: Final = 7
+"""The type of a header whose value is text."""
+_BYTES: Final = 6
+_SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+"""Bytes of a header's value by its type: true, false, integers, a time, a UUID. Bytes and text have their length."""
 
 
 class Header(NamedTuple):
-    """A header. `value` is of the Python type that fits `type`; text that is not UTF-8 survives as surrogates."""
+    """A header. The bytes of its value are kept as they are; a name that is not UTF-8 survives as surrogates."""
 
     name: str
-    type: HeaderType
-    value: bool | int | bytes | str
+    type: int
+    value: bytes
+
+    @property
+    def text(self) -> str:
+        """The value of a header with text, `""` of any other."""
+        return self.value.decode("utf-8", "surrogateescape") if self.type == STRING else ""
 
     def encode(self) -> bytes:
-        """Its bytes. Raises `OverflowError` where the value does not fit its type."""
+        """Its bytes. Raises `OverflowError` where the name or the value is too long."""
         name = self.name.encode("utf-8", "surrogateescape")
-        return len(name).to_bytes(1) + name + bytes([self.type]) + self._value()
-
-    def _value(self) -> bytes:
-        value = self.value
-        if isinstance(value, str):
-            value = value.encode("utf-8", "surrogateescape")
-        if isinstance(value, bytes):
-            return value if self.type is HeaderType.UUID else len(value).to_bytes(2) + value
-        width = _WIDTHS.get(self.type)
-        return value.to_bytes(width, signed=True) if width else b""
+        length = b"" if self.type in _SIZES else len(self.value).to_bytes(2)
+        return len(name).to_bytes(1) + name + bytes([self.type]) + length + self.value
 
 
 class Message(NamedTuple):
@@ -98,10 +73,7 @@ class Message(NamedTuple):
 
     def text(self, name: str) -> str:
         """The value of the string header `name`, `""` where there is none."""
-        for header in self.headers:
-            if header.name == name and isinstance(header.value, str):
-                return header.value
-        return ""
+        return next((one.text for one in self.headers if one.name == name and one.type == STRING), "")
 
     def encode(self) -> bytes:
         """Its bytes, with lengths and checksums."""
@@ -171,25 +143,11 @@ def _headers(block: bytes) -> tuple[Header, ...]:
     left, headers = _Block(block), []
     while left:
         name = left.sized(1).decode("utf-8", "surrogateescape")
-        number = left.take(1)[0]
-        if number not in HeaderType:
-            raise DamageError(f"a message header has the unknown type {number}")
-        kind = HeaderType(number)
-        headers.append(Header(name, kind, _value(kind, left)))
+        kind = left.take(1)[0]
+        if kind not in _SIZES and kind not in {_BYTES, STRING}:
+            raise DamageError(f"a message header has the unknown type {kind}")
+        headers.append(Header(name, kind, left.take(_SIZES[kind]) if kind in _SIZES else left.sized(2)))
     return tuple(headers)
-
-
-def _value(kind: HeaderType, left: _Block) -> bool | int | bytes | str:
-    match kind:
-        case HeaderType.TRUE | HeaderType.FALSE:
-            return kind is HeaderType.TRUE
-        case HeaderType.BYTES:
-            return left.sized(2)
-        case HeaderType.STRING:
-            return left.sized(2).decode("utf-8", "surrogateescape")
-        case HeaderType.UUID:
-            return left.take(16)
-    return int.from_bytes(left.take(_WIDTHS[kind]), signed=True)
 
 
 # What a frame shows of its message:
@@ -333,11 +291,12 @@ def wrapping(message: Message, inner: bytes) -> Message:
 
 def named(message: Message, name: str) -> Message:
     """A message of another name, as an event."""
-    return message._replace(
-        headers=tuple(
-            header._replace(value=name) if header.name == ":event-type" else header for header in message.headers
-        )
-    )
+    headers = [_text_header(one.name, name) if one.name == ":event-type" else one for one in message.headers]
+    return message._replace(headers=tuple(headers))
+
+
+def _text_header(name: str, text: str) -> Header:
+    return Header(name, STRING, text.encode("utf-8", "surrogateescape"))
 
 
 def chunk(inner: bytes) -> Message:
@@ -349,4 +308,4 @@ def fresh(payload: bytes, name: str) -> Message:
     """A message of JSON; a name that ends as those of the services' exceptions do makes it one."""
     kind = _EXCEPTION if name.endswith("Exception") else "event"
     headers = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
-    return Message(tuple(Header(key, HeaderType.STRING, value) for key, value in headers.items()), payload)
+    return Message(tuple(_text_header(*one) for one in headers.items()), payload)

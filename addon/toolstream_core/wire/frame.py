@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import enum
 import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
-
 from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+class Form(enum.StrEnum):
+    """How a response's body is cut into events."""
+
+    WHOLE = "one JSON document"
+    EVENTS = "server-sent events"
+    LINES = "newline-delimited JSON"
+    ARRAY = "a streamed JSON array"
+    MESSAGES = "an AWS event stream"
+
+
+CONTENT_TYPES = {
+    Form.WHOLE: "application/json",
+    Form.EVENTS: "text/event-stream",
+    Form.LINES: "application/x-ndjson",
+    Form.ARRAY: "application/json",
+    Form.MESSAGES: "application/vnd.amazon.eventstream",
+}
+"""The `content-type` header of each."""
 
 
 MAX_FRAME = 8 * 1024 * 1024
