@@ -15,7 +15,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 KEPT = 64_000
 CALLS = 12

@@ -20,7 +20,7 @@ from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.aws_event_stream import chunk, fresh
 from toolstream_core.wire.body import BodyFraming
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzz.cuts import FORMS, Stream, broken, streams
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 CHOSEN = [
     ("openai-chat", Form.EVENTS, "arguments", "code", "crlf"),

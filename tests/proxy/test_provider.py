@@ -20,7 +20,7 @@ from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
 from toolstream_core.synthetic.responses import DONE
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")

@@ -9,7 +9,7 @@ from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import models, nothing_saved
 from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.saved.read import load
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FIXTURES = load(FLOWS)

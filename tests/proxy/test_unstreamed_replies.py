@@ -14,7 +14,7 @@ from toolstream_core.proxy.provider import assembled
 from toolstream_core.saved.flow import Fixture, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from toolstream_core.saved.matching import Match, Matcher, Outcome, parting
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock")

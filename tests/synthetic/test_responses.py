@@ -12,7 +12,7 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.synthetic.responses import DONE, PLAIN, SyntheticProvider, parse_calls
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

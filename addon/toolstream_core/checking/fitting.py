@@ -20,8 +20,7 @@ from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.schema import distinct_arguments
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -52,7 +52,7 @@ def _not_found(args: argparse.Namespace) -> str:
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
     """The responses of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
-    from toolstream_core.proxy.reported import reported_response
+    from toolstream_core.proxy.ui.written import reported_response
     from toolstream_core.saved.read import read_responses
 
     responses = {flow: read_responses(flow) for flow in flows}

@@ -15,7 +15,7 @@ from toolstream_core.transit.faults import FaultContext
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
 

@@ -8,8 +8,8 @@ from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Runs
+from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.leaks.scanner import Leaked
-from toolstream_core.stages.promotion import Promotion
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 

@@ -20,8 +20,7 @@ from toolstream_core.protocols.requests import match_key
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import Cutter, DamagedFrame, Frame, TextCutter
+from toolstream_core.wire.frame import CONTENT_TYPES, Cutter, DamagedFrame, Form, Frame, TextCutter
 from toolstream_core.wire.json_framings import DocumentFramer
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.requests import Requests
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     import re
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.healthy_response import HealthyResponse
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.repair.shapes import Policy
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.promotion import Promotion
     from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.stages.stage import StageMaker
     from toolstream_core.wire.frame import Frame

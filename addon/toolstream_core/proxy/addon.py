@@ -11,7 +11,7 @@ from mitmproxy import ctx, exceptions, flowfilter, http
 
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
-from toolstream_core.proxy.capture import Capture
+from toolstream_core.proxy.capture.capture import Capture
 from toolstream_core.proxy.deliveries import RESENT, Deliveries
 from toolstream_core.proxy.flow_facts import breaks, is_stream, relabel
 from toolstream_core.proxy.live_response import chunks, through
@@ -33,8 +33,9 @@ from toolstream_core.proxy.options import (
 from toolstream_core.proxy.own_ids import is_signed, restore
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.proxy.report import Reporters
-from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
-from toolstream_core.proxy.ui import Interface
+from toolstream_core.proxy.sockets.provider import SocketProvider
+from toolstream_core.proxy.sockets.sockets import REFUSED, Sockets
+from toolstream_core.proxy.ui.interface import Interface
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.saved.flow import content_of
 from toolstream_core.stages.response_ids import Ids

@@ -30,8 +30,7 @@ from toolstream_core.saved.flow import content_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.definitions import Moment
-from toolstream_core.wire.form import Form
-from toolstream_core.wire.frame import joined, parse
+from toolstream_core.wire.frame import Form, joined, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

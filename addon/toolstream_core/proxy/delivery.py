@@ -12,7 +12,7 @@ from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence

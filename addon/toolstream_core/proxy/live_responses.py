@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.delivery.schedule import Drawn
     from toolstream_core.model import Json
-    from toolstream_core.proxy.capture import Capture
+    from toolstream_core.proxy.capture.capture import Capture
     from toolstream_core.proxy.live.recording import Recorder
     from toolstream_core.proxy.report import Reporters
     from toolstream_core.proxy.verdicts import Verdicts

@@ -23,8 +23,7 @@ from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.live.view import LiveView
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.ui import Interface
+    from toolstream_core.proxy.ui.interface import Interface
     from toolstream_core.proxy.verdicts import LiveVerdict
 
     type Listeners = Callable[[LiveResponse], Sequence[Sink]]

@@ -25,8 +25,7 @@ from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
-from toolstream_core.wire.form import Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import Form, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

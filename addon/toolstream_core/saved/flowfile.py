@@ -37,7 +37,7 @@ from toolstream_core.sockets.saved import (
 )
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyFraming
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.saved.exchange import Exchange, UnreadableError, from_base64, plain_body
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

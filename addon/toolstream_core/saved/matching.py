@@ -21,8 +21,7 @@ from toolstream_core.saved.exchange import messages_of
 from toolstream_core.verdict import to_run
 from toolstream_core.verdict.judge import Sign, evidence
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import Form, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

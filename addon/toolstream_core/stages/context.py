@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import SseWriter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Change, Finding, Json, StreamFacts
+    from toolstream_core.model import Change, Event, Finding, Json, StreamFacts
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
-    from collections.abc import Sequence
-    from toolstream_core.model import Event
-
-def no_calls() -> Sequence[OpenCall]:
-    """A response whose calls are all complete."""
-    return ()
 
 
 def nobody(report: object) -> None:
     """Ignores a report."""
-
-
-def untold() -> None:
-    """Ignores a notice."""
 
 
 @dataclass
@@ -51,9 +42,9 @@ class Context:
     ids: ResponseIds = field(default_factory=ResponseIds)
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
-    incomplete_calls: Callable[[], Sequence[OpenCall]] = no_calls
+    incomplete_calls: Callable[[], Sequence[OpenCall]] = tuple
     """The incomplete calls that no finish reason or error of the response explains."""
-    passes_on: Callable[[], None] = untold
+    passes_on: Callable[[], None] = lambda: None
     """Is called if the rest of the response is not judged: it began elsewhere, or begins anew."""
     judging: bool = False
     """Whether only the findings count: forwarded frames are discarded, and need not be written."""

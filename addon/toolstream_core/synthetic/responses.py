@@ -18,8 +18,7 @@ from toolstream_core.protocols.requests import match_key
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import clear_places, distinct_arguments
 from toolstream_core.wire import json_access, numbers
-from toolstream_core.wire.form import Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import Form, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 SCHEMA = {"type": "object", "required": ["a"]}
 REQUEST: dict[str, Any] = {

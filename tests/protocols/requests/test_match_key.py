@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.protocols.requests.match_key import looks_like_llm, model_of, read
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 KEYS = st.sampled_from(
     [

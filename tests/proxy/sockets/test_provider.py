@@ -13,7 +13,7 @@ from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
 from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import CallProvider, Provider
-from toolstream_core.proxy.sockets import SocketProvider
+from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.saved.flow import Fixture, read_flow
 from toolstream_core.saved.flowfile import response_flow, socket_flows
 

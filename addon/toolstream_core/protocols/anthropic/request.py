@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from toolstream_core.protocols.bedrock.reader import quiet, read, read_response,
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.protocols.bedrock.resolver import ConverseCalls
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 BEDROCK: Final = WireProtocol(
     name="bedrock",

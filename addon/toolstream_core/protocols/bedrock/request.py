@@ -14,7 +14,7 @@ from toolstream_core.protocols.requests.conversation import CallFields, Conversa
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice, description_of
 from toolstream_core.wire import json_access, numbers
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.healthy_response import HealthyResponse
     from toolstream_core.protocols.unstreamed_parts import Payload, Payloads
-    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.wire.frame import Frame
 
 _ERRORS: Final = {

@@ -8,7 +8,7 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.gemini_live.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.gemini_live.request import GeminiLiveRequests
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 _CONTENT: Final = ("modelTurn", "outputTranscription", "turnComplete", "generationComplete", "interrupted")
 

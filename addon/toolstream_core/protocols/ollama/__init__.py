@@ -8,7 +8,7 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.ollama.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.ollama.request import OllamaRequests
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 _MESSAGE: Final = ("/message/content", "/message/thinking", "/message/tool_calls")
 

@@ -7,7 +7,7 @@ from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.realtime.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.realtime.request import RealtimeRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 REALTIME: Final = WireProtocol(
     name="openai-realtime",

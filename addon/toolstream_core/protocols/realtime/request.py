@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from toolstream_core.protocols.responses.request import ResponsesRequests
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 from toolstream_core.wire.json_paths import top_keys
 
 if TYPE_CHECKING:

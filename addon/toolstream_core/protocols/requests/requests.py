@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.requests import conversation, tools
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.promotion import Promotion, Wanted
+    from toolstream_core.stages.context import Promotion, Wanted
     from toolstream_core.wire.frame import Frame
 
 

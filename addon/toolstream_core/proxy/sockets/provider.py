@@ -17,8 +17,7 @@ from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Outcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

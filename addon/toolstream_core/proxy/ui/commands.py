@@ -18,6 +18,7 @@ from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import as_saved
 from toolstream_core.redact import raised_at
 from toolstream_core.report.catalogue import explainable, explained
+from toolstream_core.saved.extract import write_all
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.settings import fault_names, known_shapes
 
@@ -104,7 +105,7 @@ class Commands:
         if existing:
             raise CommandError(f"{Path(folder) / existing[0]} exists. Name another folder")
         try:
-            written.write_all(Path(folder), files, replace=False)
+            write_all(Path(folder), files, replace=False)
         except OSError as error:
             raise CommandError(f"{folder} cannot be written: {error.strerror or error}") from error
         for name in files:

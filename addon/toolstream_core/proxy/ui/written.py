@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
-from toolstream_core.clients.received import Received, ReceivedBytes
-from toolstream_core.report.markdown import ReportedResponse
-from toolstream_core.saved.read import as_client_got, turn_of
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
-from toolstream_core.report.markdown import bug_report
-from toolstream_core.saved.extract import conversations, flow_files, new_stem, write_all
+
+from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.report.markdown import ReportedResponse, bug_report
+from toolstream_core.saved.extract import conversations, flow_files, new_stem
 from toolstream_core.saved.flow import Fixture, read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
+from toolstream_core.saved.read import as_client_got, turn_of
 from toolstream_core.saved.redact import redact
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
@@ -21,45 +20,14 @@ from toolstream_core.view.document import ViewBuilder
 from toolstream_core.view.response import read
 
 if TYPE_CHECKING:
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.flow import Fixture
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from mitmproxy import http
+
     from toolstream_core.proxy.ui.bodies import Bodies
     from toolstream_core.proxy.ui.known import Known
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
-
-def reported_response(fixture: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
-    """Of a response, with the verdict on its client."""
-    caused, got = fixture.caused, as_client_got(fixture)
-    turn = turn_of(0, got)
-    return ReportedResponse(
-        record=got.record,
-        frames=[event.frame for event in turn.frames],
-        entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
-        path=got.path,
-        request=got.request,
-        status=got.status,
-        recorded=datetime.fromtimestamp(fixture.flow.request.timestamp_start, UTC).date().isoformat(),
-        caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in fixture.record.findings)) if got is not fixture else None,
-        left=caused.findings if caused.specs else None,
-        client="" if verdict is None else verdict.short_text.text.removeprefix("verdict "),
-        understood=verdict is None or verdict.verdict.understood,
-    )
-
-
-__all__ = [
-    "fixtures_of",
-    "following",
-    "has_response",
-    "page_of",
-    "redacted_fixtures",
-    "report_of",
-    "responses",
-    "saved_in",
-    "write_all",
-]
 
 
 class Shown(NamedTuple):
@@ -106,6 +74,26 @@ def redacted_fixtures(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fi
             if fixture is not None:
                 found.append(fixture)
     return found
+
+
+def reported_response(fixture: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
+    """Of a response, with the verdict on its client."""
+    caused, got = fixture.caused, as_client_got(fixture)
+    turn = turn_of(0, got)
+    return ReportedResponse(
+        record=got.record,
+        frames=[event.frame for event in turn.frames],
+        entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
+        path=got.path,
+        request=got.request,
+        status=got.status,
+        recorded=datetime.fromtimestamp(fixture.flow.request.timestamp_start, UTC).date().isoformat(),
+        caused=caused.specs,
+        provider=list(dict.fromkeys(found.name for found in fixture.record.findings)) if got is not fixture else None,
+        left=caused.findings if caused.specs else None,
+        client="" if verdict is None else verdict.short_text.text.removeprefix("verdict "),
+        understood=verdict is None or verdict.verdict.understood,
+    )
 
 
 def report_of(found: Sequence[Fixture], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:

@@ -9,7 +9,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.unwrap.lines import encoded
-from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,8 +17,7 @@ from toolstream_core.saved.unwrap.forms import FORMS
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import transcript
-from toolstream_core.wire.form import CONTENT_TYPES, Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.leak import LEAKED_TWICE
+from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
-from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
