@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -30,12 +30,11 @@ from toolstream_core.checking.report import (
     workflow_commands,
 )
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
-from toolstream_core.cli.commands import PROMPT, TIMEOUT
+from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupt_on_sigterm, say
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
-from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.responses import parse_calls, spec_text
 
@@ -122,20 +121,22 @@ def _name(command: Sequence[str]) -> str:
     return names[1] if runs_other else names[0]
 
 
+_NOT_KEPT: Final = frozenset({"selections", "flows", "sessions"})
+"""Fields of the plan that may change when a check continues, and the flows, which are kept as texts."""
+_OPTIONS: Final = (
+    *("protocol", "tool", "workdir", "repair", "shape"),
+    *("seed", "provider_repeats", "timeout", "prompt", "matrix"),
+)
+"""The options that a case is run again with."""
+
+
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
     """The settings that must be equal for a check to continue."""
     return {
         "version": VERSION,
         "clients": {client.name: [client.shown, client.protocol] for client in clients},
-        "calls": plan.calls,
-        "tools": plan.tools,
         "flows": [str(path) for path in plan.flows],
-        "upstream": plan.upstream,
-        "repair": plan.repair,
-        "shape": plan.shape,
-        "seed": plan.seed,
-        "repeat": plan.repeat,
-        "provider_repeats": plan.provider_repeats,
+        **{name: value for name, value in asdict(plan).items() if name not in _NOT_KEPT},
         "prompt": args.prompt,
     }
 
@@ -143,20 +144,13 @@ def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> di
 def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
     """The command line that runs the case of an id again."""
     words = ["toolstream", "check", *map(str, args.flows)]
-    for option, values in (
-        ("--protocol", [args.protocol] if args.protocol else []),
-        ("--tool", args.tool),
-        ("--workdir", [args.workdir] if args.workdir != "here" else []),
-        ("--repair", args.repair),
-        ("--shape", args.shape),
-        ("--seed", [args.seed] if args.seed else []),
-        ("--provider-repeats", [args.provider_repeats] if args.provider_repeats != REPEATS else []),
-        ("--timeout", [f"{args.timeout:g}"] if args.timeout != TIMEOUT else []),
-        ("--prompt", [args.prompt] if args.prompt != PROMPT else []),
-        ("--matrix", [args.matrix] if args.matrix else []),
-        ("--client", [client.name] if args.matrix else []),
-    ):
-        words += [word for value in values for word in (option, str(value))]
+    default = COMMANDS["check"].parser().get_default
+    for name in _OPTIONS:
+        value = getattr(args, name)
+        if value != default(name):
+            values = value if isinstance(value, list) else [f"{value:g}" if isinstance(value, float) else str(value)]
+            words += [word for one in values for word in (f"--{name.replace('_', '-')}", one)]
+    words += ["--client", client.name] if args.matrix else []
     words += ["--upstream"] if args.upstream else []
     command = [] if args.matrix else ["--", *client.command]
     return lambda identity: shlex.join([*words, *_only(identity), *command])

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
-from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.exchange import Exchange, header
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Asker:
             status = response.facts.status
             if status not in _BUSY:
                 break
-            wait = _wait(_retry_after(response), attempt)
+            wait = _wait(header(response.response_headers, "retry-after"), attempt)
             if wait > _MOST_WAIT:
                 self._say(f"HTTP {status}; its Retry-After of {wait:.0f} s is too long")
                 break
@@ -213,10 +213,6 @@ class Asker:
         if announced.isdecimal() and received < int(announced):  # which Python does not tell of reads piece by piece
             return chunks, f"the connection closed after {received} of {announced} bytes"
         return chunks, None
-
-
-def _retry_after(response: Exchange) -> str:
-    return next((value for name, value in response.response_headers if name.lower() == "retry-after"), "")
 
 
 def _why(error: Exception, timeout: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange, chunk_table
+from toolstream_core.saved.exchange import Exchange, chunk_table, header, listed_headers, read_headers
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -61,8 +61,8 @@ def read(response: Path, source: str) -> Exchange:
     """The exchange in the folder of `response`. Raises `OSError`."""
     folder = response.parent
     manifest = _json(folder / MANIFEST)
-    headers = _headers(_json(folder / _RESPONSE_HEADERS))
-    if not any(name.lower() == "content-type" for name, _ in headers):
+    headers = read_headers(_json(folder / _RESPONSE_HEADERS))
+    if not header(headers, "content-type"):
         headers = (("content-type", RESPONSES[response.name]), *headers)
     body = response.read_bytes()
     status = json_access.integer(json_access.get(manifest, "status"))
@@ -71,7 +71,7 @@ def read(response: Path, source: str) -> Exchange:
         source=source,
         method=str(json_access.get(manifest, "method") or "POST"),
         url=str(json_access.get(manifest, "url") or ""),
-        request_headers=_headers(_json(folder / _REQUEST_HEADERS)),
+        request_headers=read_headers(_json(folder / _REQUEST_HEADERS)),
         request_body=(folder / REQUEST).read_bytes(),
         status=status if isinstance(status, int) else 200,
         reason=str(json_access.get(manifest, "reason") or ""),
@@ -111,19 +111,6 @@ def _json(path: Path) -> Json:
     return parse(path.read_bytes()) if path.is_file() else ABSENT
 
 
-def _headers(said: Json) -> Headers:
-    """`{"name": "value"}` or `{"name": ["value", …]}`."""
-    found: list[tuple[str, str]] = []
-    for name, values in said.items() if isinstance(said, dict) else ():
-        found += [
-            (name, value) for value in (values if isinstance(values, list) else [values]) if isinstance(value, str)
-        ]
-    return tuple(found)
-
-
 def _written(headers: Headers) -> bytes:
-    values: dict[str, list[str]] = {}
-    for name, value in headers:
-        if name.lower() != "content-encoding":
-            values.setdefault(name, []).append(value)
-    return encoded({name: listed[0] if len(listed) == 1 else listed for name, listed in values.items()}) + b"\n"
+    listed = listed_headers(headers).items()
+    return encoded({name: values[0] if len(values) == 1 else values for name, values in listed}) + b"\n"

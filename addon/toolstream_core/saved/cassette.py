@@ -20,7 +20,15 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange, UnreadableError, from_base64, plain_body
+from toolstream_core.saved.exchange import (
+    Exchange,
+    UnreadableError,
+    from_base64,
+    header,
+    listed_headers,
+    plain_body,
+    read_headers,
+)
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -85,36 +93,23 @@ def _document(data: bytes) -> Json:
 
 
 def _exchange(request: Json, response: Json, source: str, recorded: float) -> Exchange:
-    headers = _headers(response.get("headers"))
+    headers = read_headers(response.get("headers"))
     status = response.get("status")
     code = json_access.integer(json_access.get(status, "code") if isinstance(status, dict) else status)
-    asked_with = _headers(request.get("headers"))
+    asked_with = read_headers(request.get("headers"))
     return Exchange.of(
         source=source,
         method=str(request.get("method") or "POST").upper(),
         url=str(request.get("uri") or request.get("url") or ""),
         request_headers=asked_with,
-        request_body=plain_body(_body(request), _coding(asked_with[::-1])),
+        request_body=plain_body(_body(request), header(asked_with[::-1], "content-encoding")),
         status=code if isinstance(code, int) else 200,
         reason=str(json_access.get(status, "message") or "") if isinstance(status, dict) else "",
         response_headers=headers,
-        body=plain_body(_body(response), _coding(headers)),
+        body=plain_body(_body(response), header(headers, "content-encoding")),
         began=recorded,
         missing=_NO_BODY,
     )
-
-
-def _headers(said: Json) -> Headers:
-    """A value each, or a list of them."""
-    found: list[tuple[str, str]] = []
-    for name, values in said.items() if isinstance(said, dict) else ():
-        listed = values if isinstance(values, list) else [values]
-        found += [(str(name), _text(value)) for value in listed if value is not None]
-    return tuple(found)
-
-
-def _text(value: Json) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def _body(message: Json) -> bytes:
@@ -142,10 +137,6 @@ def _bytes(value: Json) -> bytes:
         return encoded(value)
     except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles
         return b""
-
-
-def _coding(headers: Headers) -> str:
-    return next((value for name, value in headers if name.lower() == "content-encoding"), "")
 
 
 def _time(value: Json) -> float:
@@ -181,11 +172,8 @@ def _entry(exchange: Exchange) -> dict[str, Any]:
 
 
 def _listed(headers: Headers) -> dict[str, list[str]]:
-    values: dict[str, list[str]] = {}
-    for name, value in headers:
-        if name.lower() != "content-encoding":
-            values.setdefault(DoubleQuotedScalarString(name), []).append(DoubleQuotedScalarString(value))
-    return values
+    quoted = DoubleQuotedScalarString
+    return {quoted(name): [*map(quoted, values)] for name, values in listed_headers(headers).items()}
 
 
 def _written(body: bytes) -> str | bytes:

@@ -113,7 +113,7 @@ class Exchange:
             source=source,
             host=host,
             path=path,
-            content_type=next((value for name, value in response_headers if name.lower() == "content-type"), ""),
+            content_type=header(response_headers, "content-type"),
             status=status,
             request=parse(request_body) if request_body else ABSENT,
         )
@@ -224,6 +224,32 @@ def _is_text(body: bytes) -> bool:
         return codecs.getincrementaldecoder("utf-8")().decode(body[:_LEAD]).isprintable() or b"\n" in body[:_LEAD]
     except UnicodeDecodeError:
         return False
+
+
+def header(headers: Headers, wanted: str) -> str:
+    """The first value of a header; `""` without it."""
+    return next((value for name, value in headers if name.lower() == wanted), "")
+
+
+def listed_headers(headers: Headers) -> dict[str, list[str]]:
+    """The values of each header of a body whose content coding is undone."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if name.lower() != "content-encoding":
+            values.setdefault(name, []).append(value)
+    return values
+
+
+def read_headers(document: Json) -> Headers:
+    """The headers in `{"name": "value"}` or `{"name": ["value", …]}`."""
+    found: list[tuple[str, str]] = []
+    for name, values in document.items() if isinstance(document, dict) else ():
+        listed = values if isinstance(values, list) else [values]
+        texts = (
+            value.decode("latin-1") if isinstance(value, bytes) else str(value) for value in listed if value is not None
+        )
+        found += [(str(name), text) for text in texts]
+    return tuple(found)
 
 
 def messages_of(request: Json) -> list[Json]:
