@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from toolstream_core.cli import main
+from toolstream_core.cli.arguments import EPILOG
 from toolstream_core.cli.commands import COMMANDS
-from toolstream_core.cli.parser import EPILOG
 from toolstream_core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]

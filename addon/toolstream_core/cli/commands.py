@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli import arguments
-from toolstream_core.cli.parser import EPILOG, RUN_EPILOG, Parser
+from toolstream_core.cli.arguments import EPILOG, RUN_EPILOG, Parser
 from toolstream_core.proxy.option_table import KEEP_BODIES, LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
 

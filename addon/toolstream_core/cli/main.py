@@ -9,9 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli.arguments import RENAMED, with_new_names
+from toolstream_core.cli.arguments import EPILOG, RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS
-from toolstream_core.cli.parser import EPILOG
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.packaged import addon_script
 from toolstream_core.suggest import unknown

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import bare, cassette, demo, har, raw
-from toolstream_core.saved.byte_source import CHUNK, ByteSource, Recoded, readable, wide_coding
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.raw import CHUNK, ByteSource, Recoded, readable, wide_coding
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
