@@ -79,7 +79,6 @@ STAYS: dict[str, set[str]] = {
     "anth-delta-after-stop: other arguments": {"unknown-block"},
     "anth-delta-after-stop: the arguments": {"unknown-block"},
     "anth-delta-after-stop: text at the index of the thinking before it": {"unknown-block"},
-    "cc-args-marker": {"placeholder-arguments"},
     "resp-args-ciphertext": {"short-deltas"},
 }
 """Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is; the client

@@ -66,9 +66,12 @@ def repeated(complete: str, after: str) -> tuple[str, bool]:
 
 MAX_MARKUP: Final = 1024
 """Characters of the longest markup; longer text is not markup."""
-_WHOLE = r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)*+"
-_BEGUN: Final = re.compile(_WHOLE + r"(?:</?(?:[A-Za-z_][^<>]*)?|\[/?[A-Z_]*|`{1,2})?")
-"""The last tag may be cut off."""
+_MARK: Final = r"</?[^<>]*>|\[/?[A-Z_]+\]|`{3}\w*"
+"""A tag or special token of a model's format that its server did not remove; its words do not matter."""
+MARKS: Final = rf"(?:{WS}(?:{_MARK}))++"
+BEGUN_MARK: Final = r"</?(?:[A-Za-z_|｜][^<>]*)?|\[/?[A-Z_]+|`{1,2}"
+"""The beginning of one that is cut off."""
+_BEGUN: Final = re.compile(rf"(?:\s|[}}\]]|{_MARK})*+(?:{BEGUN_MARK}|\[/?)?")
 
 
 def is_markup(text: str) -> bool:
@@ -91,7 +94,10 @@ MAX_TEXT = 8 * 1024 * 1024
 MAX_KEPT = 32 * 1024 * 1024
 """The most characters of the arguments of all calls of one response that are kept."""
 
-_PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
+EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
+PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
+"""What may stand before the arguments."""
+_PLACEHOLDER = re.compile(rf"{PLACEHOLDER}(?=.)", re.DOTALL)
 _SHORT = 16
 """The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)

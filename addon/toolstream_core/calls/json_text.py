@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_equality import meaning
-from toolstream_core.calls.scanner import SPACE, WHITE, JsonScanner
+from toolstream_core.calls.scanner import INSIDE, SPACE, WHITE, JsonScanner
 from toolstream_core.wire.json_value import scan_of
 
 if TYPE_CHECKING:
@@ -65,15 +66,15 @@ def paired(text: str) -> str:
 
 
 def without(value: str, again: str) -> str:
-    """The text after arguments, without repetitions of them."""
+    """The text after arguments, without repetitions of them, also as a JSON string."""
     at, means = 0, ""
     while at < len(again):
         if again.startswith(value, at):
             end = at + len(value)
         else:
             end = _value_end(again, at)
-            means = means or meaning(value)
-            if not end or meaning(again[at:end]) != means:
+            means = means or meaning(unwrapped(value))
+            if not end or meaning(unwrapped(again[at:end])) != means:
                 break
         at = SPACE.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
     return again[at:]
@@ -93,6 +94,15 @@ def unwrapped(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, str) and is_object(value) else text
+
+
+_BEGUN_STRING: Final = re.compile(rf'("{INSIDE})(?:\\(?:u[0-9a-fA-F]{{0,3}})?)?')
+
+
+def begun_inside(text: str) -> str:
+    """The text so far within a JSON string that is open; the text itself if it is no JSON string."""
+    found = _BEGUN_STRING.fullmatch(text)
+    return json.loads(f'{found[1]}"') if found else text
 
 
 def has_nothing(arguments: Seen[str]) -> bool:

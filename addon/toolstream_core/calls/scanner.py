@@ -9,16 +9,16 @@ from typing import Final
 WHITE: Final = " \t\n\r"
 """White space of JSON, and no other character that looks like it."""
 WS: Final = rf"[{WHITE}]*+"
-_INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
+INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
 _NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
-_SCALAR: Final = rf'(?:"{_INSIDE}"|{_NUMERAL}|true|false|null)'
+_SCALAR: Final = rf'(?:"{INSIDE}"|{_NUMERAL}|true|false|null)'
 SPACE: Final = re.compile(WS)
-STRING: Final = re.compile(_INSIDE)
+STRING: Final = re.compile(INSIDE)
 TO_STRING: Final = re.compile(rf'"{WS}:{WS}"')
 """From the end of a key to the beginning of its value, where that is a string."""
 FIRST_KEY: Final = re.compile(rf'{WS}\{{{WS}"')
 """From the beginning of an object to that of its first key."""
-MEMBERS: Final = re.compile(rf'(?:{WS}"{_INSIDE}"{WS}:{WS}{_SCALAR}{WS},)*+')
+MEMBERS: Final = re.compile(rf'(?:{WS}"{INSIDE}"{WS}:{WS}{_SCALAR}{WS},)*+')
 """Complete members of an object that others follow."""
 ITEMS: Final = re.compile(rf"(?:{WS}{_SCALAR}{WS},)*+")
 """Complete entries of an array that others follow."""

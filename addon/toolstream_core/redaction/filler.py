@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.channels import Channel, id_marks, index_marks, other_lines
 from toolstream_core.redaction.settings import TextMode
-from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped
+from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped, edited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -183,15 +183,12 @@ class Chain:
 
 
 _OUTSIDE_TOKEN: Final = re.compile(rb'["{}\[\],:]|[^"{}\[\],:]+')
+_QUOTED_TOKEN: Final = re.compile(rb'"|(?:[^"\\]|\\.?)+', re.DOTALL)
 _INSIDE_TOKEN: Final = re.compile(rb'"|\\u[0-9a-fA-F]{4}|\\.?|[^"\\]+', re.DOTALL)
 # What JSON, or JSON in a string, needs to stay what it is.
 _LITERALS: Final = re.compile(
     rb"""(?<![^\s{\[,:(=])(?:true|false|null|None|True|False|NaN|-?Infinity|undefined)(?![^\s}\],)"'\\])"""
     rb"|(?<=[0-9])[eE](?=[+-]?[0-9])"
-)
-# A string that holds all of the arguments: they are JSON a second time.
-_IN_STRING: Final = re.compile(
-    rb'\\"[^"\\]*\\"(?=\s*:)|\\\\(?:u[0-9a-fA-F]{4}|.)|\\u[0-9a-fA-F]{4}|\\.|' + _LITERALS.pattern, re.DOTALL
 )
 _REMEMBERED: Final = 4096
 _RESTART: Final = 2
@@ -212,9 +209,13 @@ def fill_value(text: bytes, mode: TextMode) -> bytes:
 
 
 class ArgumentsFiller:
-    """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay."""
+    """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay.
+
+    A string that is no field's may hold the arguments, which are filled as they are outside of it.
+    """
 
     def __init__(self, mode: TextMode) -> None:
+        self._mode = mode
         self._chain = Chain(mode)
         self._begin, self._size = b"", 0
         self.restart()
@@ -224,7 +225,7 @@ class ArgumentsFiller:
         self._open = bytearray()
         self._key_next = False
         self._in: bytes | None = None
-        self._all_in_string: bool | None = None
+        self._quoted: ArgumentsFiller | None = None
         self._chain.restart()
 
     def restarts(self, chunk: bytes) -> bool:
@@ -239,16 +240,16 @@ class ArgumentsFiller:
 
     def fill(self, text: bytes) -> bytes:
         """The text that follows, filled."""
-        if self._all_in_string is None and text:
-            self._all_in_string = text.startswith(b'"')
-        if self._all_in_string:
-            return _filled_beside(text, _IN_STRING, self._chain.fill)
         parts: list[bytes] = []
         at = 0
         while at < len(text):
-            found = (_OUTSIDE_TOKEN if self._in is None else _INSIDE_TOKEN).match(text, at)
+            if self._quoted is not None:
+                tokens, fill = _QUOTED_TOKEN, self._in_quotes
+            else:
+                tokens, fill = (_OUTSIDE_TOKEN, self._outside) if self._in is None else (_INSIDE_TOKEN, self._inside)
+            found = tokens.match(text, at)
             assert found is not None
-            parts.append(self._outside(found[0]) if self._in is None else self._inside(found[0]))
+            parts.append(fill(found[0]))
             at = found.end()
         return b"".join(parts)
 
@@ -256,7 +257,9 @@ class ArgumentsFiller:
         if token not in _PUNCTUATION:
             return _filled_beside(token, _LITERALS, self._chain.fill)
         self._chain.restart()
-        if token == b'"':
+        if token == b'"' and not self._open:
+            self._quoted = ArgumentsFiller(self._mode)
+        elif token == b'"':
             self._in = b"key" if self._key_next else b"value"
         elif token in b"{[":
             self._open += token
@@ -267,6 +270,13 @@ class ArgumentsFiller:
         else:
             self._key_next = token == b"," and self._open[-1:] == b"{"
         return token
+
+    def _in_quotes(self, token: bytes) -> bytes:
+        if token == b'"' or self._quoted is None:
+            self._quoted = None
+            return token
+        plain = Unescaped(token)
+        return edited(token, plain.on_raw(Edit(0, self._quoted.fill(plain.text))))
 
     def _inside(self, token: bytes) -> bytes:
         if token == b'"':

@@ -19,6 +19,7 @@ from toolstream_core.defects.arguments import (
     SPLIT_SURROGATE,
 )
 from toolstream_core.repair.reading import (
+    AGAIN,
     BEFORE,
     HIGH,
     LONGEST_PLACEHOLDER,
@@ -134,7 +135,7 @@ class Meaning:
         if self.is_uncertain:
             return Reading(self._own.text(), self.defect, stands=True)
         reading = read(self._own, over=over)
-        rest = self._tail if over and self._tail.lstrip(WHITE).startswith("{") else ""
+        rest = self._tail if over and self._tail.lstrip(WHITE).startswith(AGAIN) else ""
         return Reading(reading.text + rest, reading.defect or self.defect, reading.stands)
 
     @property
@@ -234,13 +235,11 @@ class Meaning:
 
     def _placeholder_before(self, fragment: str) -> int:
         """Characters of a placeholder before the arguments, which begin with or in this fragment."""
-        size, begins = self.received.size - len(fragment), fragment.lstrip(WHITE)[:1]
-        if not size and (within := BEFORE.match(fragment)):
-            return within.end()
-        if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(fragment):
+        size = self.received.size - len(fragment)
+        if size > LONGEST_PLACEHOLDER or (size and is_placeholder(fragment)):
             return 0
-        before = self.received.text()[:size]
-        return size if before.strip(WHITE) and is_placeholder(before) else 0
+        before = BEFORE.match(self.received.text())
+        return before.end() if before is not None else 0
 
     def _grow(self, fragment: str) -> None:
         assert self._own is not None
@@ -257,7 +256,7 @@ class Meaning:
         """A fragment after a complete object: the object again, markup, or something else."""
         self.as_it_came = False
         self._tail += fragment
-        if "}" in fragment:
+        if "}" in fragment or self._tail.endswith('}"'):
             self._tail = without(complete.strip(WHITE), self._tail.strip(WHITE))
         rest = self._tail.strip(WHITE)
         if not rest and not fragment.strip(WHITE):

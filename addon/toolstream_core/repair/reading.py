@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText, is_markup
-from toolstream_core.calls.json_text import is_object, paired, without
+from toolstream_core.calls.arguments import BEGUN_MARK, EMPTY, MARKS, PLACEHOLDER, ArgumentText, is_markup
+from toolstream_core.calls.json_text import begun_inside, is_object, paired, without
 from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
@@ -25,14 +25,15 @@ from toolstream_core.defects.arguments import (
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
 
+AGAIN: Final = ("{", '"')
+"""How arguments begin that come again."""
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
-_ONE: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
-_PLACEHOLDER: Final = re.compile(rf"{_ONE}+{WS}")
-_SEVERAL: Final = re.compile(rf"{_ONE}{{2,}}{WS}")
-_BEGIN: Final = re.compile(rf'{_ONE}*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
-BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=[{{"])')
+_PLACEHOLDER: Final = re.compile(rf"{PLACEHOLDER}|(?:{MARKS})?{WS}(?:{BEGUN_MARK})")
+_SEVERAL: Final = re.compile(rf"{EMPTY}{{2,}}{WS}")
+_BEGIN: Final = re.compile(rf'(?:{MARKS})?{EMPTY}*{WS}(?:{BEGUN_MARK}|\[/?|\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
+BEFORE: Final = re.compile(rf'{PLACEHOLDER}(?=[{{"])')
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
@@ -48,7 +49,7 @@ class Reading(NamedTuple):
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text is `{}` or `null`, which may stand for arguments that follow."""
+    """Whether a text is `{}`, `null` or markup, which may stand for arguments that follow."""
     return len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(text) is not None
 
 
@@ -85,7 +86,8 @@ def read_text(text: str, *, over: bool) -> Reading:
 
 def repetition(complete: str, rest: str) -> Defect | None:
     """Why text after a complete object adds nothing, or may yet prove to; `None` where it does add something."""
-    if not rest or (rest[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", rest))):
+    again = begun_inside(rest) if rest[:1] == '"' else rest
+    if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
         return REPLAYED_ARGUMENTS
     return TRAILING_GARBAGE if rest[0] != "{" and is_markup(rest) else None
 
@@ -124,7 +126,7 @@ def _after_placeholder(rest: str, *, over: bool) -> Reading | None:
 def _after_object(complete: str, raw: str, *, over: bool) -> Reading:
     rest = without(complete.strip(WHITE), raw[len(complete) :].strip(WHITE))
     defect = repetition(complete, rest)
-    if defect is None or (over and rest[:1] == "{"):
+    if defect is None or (over and rest.startswith(AGAIN)):
         return Reading(raw, addition(rest), stands=True)
     return Reading(complete, defect)
 

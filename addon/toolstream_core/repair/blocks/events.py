@@ -287,8 +287,8 @@ class BlockEvents:
         """Send what the client lacks of a call that is over; `upto`: the characters that came before its stop."""
         self.put_delta(block, call, upto=upto, over=True)
         nothing = call.arguments.empty and call.start_input is None
-        ended = call.arguments.ended and not (call.arguments.is_complete or call.arguments.scanner.is_complete)
-        if ended:
+        arguments = block.meaning.without_placeholder
+        if arguments.ended and not (arguments.is_complete or arguments.scanner.is_complete):
             self._stream.report(INVALID_ARGUMENTS, "the arguments are finished and no JSON", call)
         if nothing and call.name and not self.context.may_be_empty(call.name):
             why = f"{call.name} has required parameters and got no arguments"
