@@ -138,6 +138,19 @@ def test_a_har_file_gives_flows(tmp_path: Path) -> None:
     assert one.body == BODY
 
 
+def test_a_har_file_whose_address_is_unknown_gives_flows(tmp_path: Path) -> None:
+    """Also without the body of its request, as `inspect` reads it."""
+    path = tmp_path / "x.har"
+    content = {"text": BODY.decode(), "mimeType": "text/event-stream"}
+    entry = {
+        "request": {"method": "POST", "url": "https://gateway.example/ask"},
+        "response": {"status": 200, "content": content},
+    }
+    path.write_text(json.dumps({"log": {"entries": [entry]}}))
+    (one,) = found_in(path)
+    assert (one.host, one.path, one.record.dialect) == ("gateway.example", "/ask", "openai-chat")
+
+
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:
     """And what could not be read is told from what is none of ours."""
     (tmp_path / "a.flow").write_text("nonsense")

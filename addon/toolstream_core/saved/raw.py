@@ -17,8 +17,8 @@ from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.unwrap.lines import Lines, decoded
-from toolstream_core.saved.unwrap.reading import is_bare, is_settled, unwrapped
-from toolstream_core.saved.unwrap.refusals import refusal
+from toolstream_core.saved.unwrap.reading import has_events, is_bare, is_settled, unwrapped
+from toolstream_core.saved.unwrap.refusals import FAILED, refusal
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError, Decoder
 
@@ -178,9 +178,14 @@ def responses(
     lead = next(_plain(source_bytes, coding), b"")
     if why := refusal(lead, ()):
         raise RefusedError(why)
-    if b"\0" in lead or is_bare(
-        Lines(decoded(_plain(source_bytes.look(), coding)), is_settled if source_bytes.live else None)
-    ):
+    look = Lines(decoded(_plain(source_bytes.look(), coding)), is_settled if source_bytes.live else None)
+    if b"\0" in lead:
+        yield bare()
+        return
+    if is_bare(look):
+        # An error alone can be read once the user names the protocol.
+        if not has_events(look.head) and (why := refusal(lead, look.head)) not in {None, FAILED}:
+            raise RefusedError(why)
         yield bare()
         return
     source_bytes.keep()

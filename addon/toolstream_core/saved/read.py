@@ -13,6 +13,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.saved import demo, raw
 from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
@@ -131,13 +132,15 @@ def _found_in(exchange: Exchange) -> Fixture | LeftOut:
 
 
 def _addressed(exchange: Exchange) -> Exchange:
-    """One whose address was not saved gets that of the protocol it speaks."""
-    if exchange.url:
+    """With the address and the request of the protocol it speaks, where neither was saved that shows an LLM."""
+    if exchange.url and (exchange.request_body or match_key.read(exchange.facts.path, ABSENT)):
         return exchange
     record = read_body(exchange.chunks, raw.response([], exchange.source).facts)
     if record is None:
         return exchange
     made = exchange_with(exchange.body, record, exchange.source, ABSENT)
+    if exchange.url:
+        return replace(exchange, request_body=made.request_body)
     return replace(exchange, url=made.url, facts=replace(exchange.facts, host=made.facts.host, path=made.facts.path))
 
 

@@ -239,9 +239,7 @@ def test_source_code_is_no_stream(path: Path) -> None:
         "".join(f'{{"ts":{n},"level":"info","msg":"request done","data":{{"id":{n}}}}}\n' for n in range(200)),
         "".join(f"2026-11-02 10:12:00,123 - app - INFO - data: {{'id': {n}, 'name': 'x'}}\n" for n in range(200)),
         "id,name,choices\n1,a,b\n2,c,d\n",
-        "<html><body>data: x</body></html>\n",
         'fn main() { let x = Chunk { id: 1 }; println!("{:?}", x); }\n' * 20,
-        '{"model":"m","messages":[{"role":"user","content":"data: {\\"a\\":1}"}],"stream":true}',
     ],
 )
 def test_other_text_is_no_stream(text: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_what_a_tool_wrote_is_read_as_the_bare_stream(form: str, name: str, tmp_
     assert [said(one) for one in read(path)] == [expected(name)]
 
 
-@pytest.mark.parametrize("form", ["helicone", "helicone-text", "gateway-strings", "kong", "polly"])
+@pytest.mark.parametrize("form", ["helicone", "helicone-text", "gateway-strings", "kong", "polly", "nock", "httprr"])
 def test_a_record_has_its_request(form: str, tmp_path: Path) -> None:
     """As an object, as JSON, or as the body of a message."""
     path = tmp_path / "pasted"
@@ -149,18 +149,75 @@ def test_a_complete_response_beside_a_stream_is_read(tmp_path: Path) -> None:
     assert [len(one.calls) for one in read(path)] == [2]
 
 
+def test_objects_that_stand_there_twice_are_two_responses(tmp_path: Path) -> None:
+    """Their ids are the same, and nothing else divides them."""
+    path = tmp_path / "pasted"
+    for shown in (wrappers.compact, wrappers.sdk):
+        path.write_text("".join(f"{shown(one)}\n" for one in wrappers.payloads(bare(CHAT))) * 2)
+        assert [said(one) for one in read(path)] == [expected(CHAT)] * 2
+
+
+@pytest.mark.parametrize("left_out", ["...", "…", "[... 12 more chunks ...]", "// ..."])
+def test_events_that_a_person_left_out_are_a_finding(left_out: str, tmp_path: Path) -> None:
+    """Only before the end: an ellipsis after it belongs to the prose."""
+    path = tmp_path / "pasted"
+    said = [f"data: {one.data}\n" for one in wrappers.events(bare(CHAT))]
+    path.write_text("\n".join(["Log:", *said[:3], left_out, *said[5:], "..."]))
+    (record,) = read(path)
+    assert [one.event for one in record.findings if one.name == "unparsable-data"] == [3]
+
+
+def test_a_diff_is_read_as_what_it_makes(tmp_path: Path) -> None:
+    """Not as both versions, one in the other."""
+    path = tmp_path / "pasted"
+    lines = bare(CHAT).decode().replace("\r\n", "\n").split("\n")
+    changed = (f"-{line.replace('Oslo', 'Rome')}\n+{line}\n" if "Oslo" in line else f" {line}\n" for line in lines)
+    path.write_text("--- a/x.sse\n+++ b/x.sse\n@@ -1,40 +1,40 @@\n" + "".join(changed))
+    assert [said(one) for one in read(path)] == [expected(CHAT)]
+
+
 MESSAGE = {
     "id": "msg_1", "type": "message", "role": "assistant", "stop_reason": "tool_use",
     "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}],
 }  # fmt: skip
 CLIENT = "of a client, not the provider's stream"
 PRINTED = "Print them as JSON"
+PARTS = "Print each chunk"
+AI_SDK = "AI SDK's own stream"
+CONVERSATION = "messages of a conversation"
+HISTORY = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x"}]
 REFUSED = {
     "claude-code": (json.dumps({"sessionId": "s", "type": "assistant", "message": MESSAGE}), "transcript"),
     "codex-exec": ('{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started"}', CLIENT),
     "opencode": ('{"messages":[{"parts":[{"type":"tool","callID":"c","tool":"read","state":{}}]}]}', CLIENT),
     "gemini-cli": ('{"type":"tool_use","tool_name":"f","tool_id":"r1","parameters":{}}', CLIENT),
-    "ai-sdk": ('f:{"messageId":"m"}\n9:{"toolCallId":"c","toolName":"f","args":{}}', CLIENT),
+    "ai-sdk-4": ('f:{"messageId":"m"}\n9:{"toolCallId":"c","toolName":"f","args":{}}', AI_SDK),
+    "ai-sdk-5": ('data: {"type":"start"}\n\ndata: {"type":"tool-input-start","toolCallId":"c"}\n', AI_SDK),
+    "ai-sdk-parts": ("{ type: 'start' }\n{ type: 'tool-input-start', id: 'c', toolName: 'f' }", AI_SDK),
+    "ag-ui": ('data: {"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}\n', "AG-UI"),
+    "assistants": ('event: thread.run.created\ndata: {"id":"run_1","object":"thread.run"}\n', "Assistants API"),
+    "history": (json.dumps({"messages": HISTORY}, indent=1), CONVERSATION),
+    "request": ('{"model":"m","messages":[{"role":"user","content":"data: {\\"a\\":1}"}],"stream":true}', CONVERSATION),
+    "history-list": (json.dumps(HISTORY), CONVERSATION),
+    "gemini-history": ('[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]', CONVERSATION),
+    "items": ('[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]', CLIENT),
+    "delta-repr": ("ChoiceDelta(content=None, tool_calls=[ChoiceDeltaToolCall(index=0, id='c')])", PARTS),
+    "call-repr": ("ChoiceDeltaToolCall(index=0, id='c', function=None, type='function')", PARTS),
+    "choices": ('{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c"}]},"finish_reason":null}', PARTS),
+    "call": ('{"index": 0, "id": "c", "function": {"arguments": "", "name": "f"}}', PARTS),
+    "google-genai": ("candidates=[Candidate(\n  content=Content(\n    parts=[]\n  )\n)] model_version='m'", "by_alias"),
+    "pydantic-ai": ("PartStartEvent(index=0, part=ToolCallPart(tool_name='f', args=''))", "framework"),
+    "spew": ('(openai.Chunk) {\n Object: (string) (len=21) "chat.completion.chunk",\n}', PRINTED),
+    "var-dump": ('array(1) {\n  ["object"]=>\n  string(21) "chat.completion.chunk"\n}', PRINTED),
+    "record": ("ChunkRecord[id=c, object=chat.completion.chunk, choices=[]]", PRINTED),
+    "weave": (json.dumps({"op_name": "weave:///x", "output": COMPLETE}), "tracing tool"),
+    "braintrust": (json.dumps({"span_attributes": {"type": "llm"}, "output": COMPLETE["choices"]}), "tracing tool"),
+    "otel": ('{"name":"chat","attributes":{"gen_ai.system":"openai"}}', "OpenTelemetry"),
+    "net-log": ('{"constants":{"logEventTypes":{"X":1}},"events":[]}', "net log of Chrome"),
+    "wiremock": ('{"response":{"status":200,"bodyFileName":"x.txt"}}', "__files"),
+    "object": ("data: [object Object]\n", "JSON.stringify"),
+    "html": ("<!DOCTYPE html>\n<html><h1>502</h1></html>", "HTML page"),
+    "sdk-error": ("openai.BadRequestError: Error code: 400 - {'error': {'message': 'x'}}", "failed"),
     "langchain": ("AIMessageChunk(content='', id='run--1', tool_call_chunks=[{'name': 'f', 'args': ''}])", "framework"),
     "spring-ai": ("ChatResponse [metadata={ id: c }, generations=[Generation[assistantMessage=x]]]", "framework"),
     "print-r": ("Array\n(\n    [id] => chatcmpl-1\n    [object] => chat.completion.chunk\n)", PRINTED),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import json
 import quopri
 import re
@@ -17,6 +18,7 @@ from tests.saved.unwrap.wrappers import (
     clock,
     compact,
     events,
+    followed,
     head,
     kind,
     lines,
@@ -678,7 +680,181 @@ def quoted_printable(body: bytes) -> bytes:
     return top.encode() + part
 
 
+# -- terminals, dumps and fixtures that have a form of their own -----------------------------------------------------
+
+
+def hurl(body: bytes) -> bytes:
+    """`hurl --very-verbose`, which marks the body like a message of curl's."""
+    said = "".join(f"* {line}\n" for _, line in _lines(body))
+    return (
+        "* ------------------------------------\n* Executing entry 1\n*\n* Request:\n* POST https://api.example.com/v1/x\n*\n"
+        f"> POST /v1/x HTTP/2\n> Host: api.example.com\n>\n* Request body:\n* {ASKED.decode()}\n*\n"
+        f"* Response: (received {len(body)} bytes)\n*\n< HTTP/2 200\n< content-type: {kind(body).decode()}\n<\n"
+        f"* Response body:\n{said}*\n* Timings:\n* begin: 2026-11-02 10:12:00 UTC\n*\n"
+    ).encode()
+
+
+def boxed(body: bytes) -> bytes:
+    """A panel of rich."""
+    width = max(len(line) for _, line in _lines(body))
+    said = "".join(f"│ {line:<{width}} │\n" for _, line in _lines(body))
+    return f"╭─ response {'─' * (width - 8)}╮\n{said}╰{'─' * (width + 2)}╯\n".encode()
+
+
+def directions(body: bytes) -> list[tuple[int, bytes]]:
+    """What a followed connection carried: the request, then the response in parts."""
+    asked, mark, response = followed(body).partition(b"HTTP/1.1 200")
+    return [(0, asked), *((1, one) for one in pieces(mark + response, 1000))]
+
+
+def wireshark_yaml(body: bytes) -> bytes:
+    """“Follow Stream”, saved as YAML."""
+    out = ["peers:\n  - peer: 0\n    host: 127.0.0.1\n  - peer: 1\n    host: 127.0.0.1\npackets:\n"]
+    for n, (peer, data) in enumerate(directions(body)):
+        coded = base64.encodebytes(data).decode().rstrip().replace("\n", "\n      ")
+        out.append(f"  - packet: {n + 4}\n    peer: {peer}\n    index: {n}\n    data: !!binary |\n      {coded}\n")
+    return "".join(out).encode()
+
+
+def wireshark_c(body: bytes) -> bytes:
+    """The same as C arrays."""
+    out = []
+    for n, (peer, data) in enumerate(directions(body)):
+        said = ", \n".join(", ".join(f"0x{b:02x}" for b in data[at : at + 8]) for at in range(0, len(data), 8))
+        out.append(f"char peer{peer}_{n}[] = {{ /* Packet {n + 4} */\n{said} }};\n")
+    return "".join(out).encode()
+
+
+def charles_trace(body: bytes) -> bytes:
+    """A session of Charles as a trace."""
+    return (
+        b"HTTP-Trace-Version: 1.0\nGenerator: Charles/4.6.4\n\nMethod: POST\nHost: api.example.com\nFile: /v1/x\n"
+        b"Request-Header:<<--EOF-1--\nPOST /v1/x HTTP/1.1\nHost: x\n\n--EOF-1--\nRequest-Body:<<--EOF-2--\n"
+        + ASKED
+        + b"\n--EOF-2--\nResponse-Header:<<--EOF-3--\nHTTP/1.1 200 OK\nContent-Type: "
+        + kind(body)
+        + b"\n\n--EOF-3--\nResponse-Body:<<--EOF-4--\n"
+        + body
+        + b"\n--EOF-4--\n"
+    )
+
+
+def httprr(body: bytes) -> bytes:
+    """A recording of Go's httprr: lengths, then the request to a proxy, then the response."""
+    asked = (
+        b"POST https://api.example.com/v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\n"
+        b"Content-Type: application/json\r\n\r\n" + ASKED
+    )
+    response = b"HTTP/2.0 200 OK\r\nConnection: close\r\nContent-Type: " + kind(body) + b"\r\n\r\n" + body
+    return b"httprr trace v1\n%d %d\n" % (len(asked), len(response)) + asked + response
+
+
+def talkback(body: bytes) -> bytes:
+    """A tape of talkback, in JSON5."""
+    return (
+        "{\n  meta: {\n    createdAt: '2026-11-02T10:12:00.000Z',\n    reqHumanReadable: true,\n  },\n"
+        f"  req: {{\n    url: '/v1/x',\n    method: 'POST',\n    body: {json.dumps(REQUEST)},\n  }},\n"
+        f"  res: {{\n    status: 200,\n    headers: {{ 'content-type': [ '{kind(body).decode()}' ] }},\n"
+        f"    body: {json.dumps(body.decode())},\n  }},\n}}\n"
+    ).encode()
+
+
+def php_vcr(body: bytes) -> bytes:
+    """A cassette of PHP-VCR."""
+    return (
+        f"\n-\n    request:\n        method: POST\n        url: '{URL}'\n        body: '{ASKED.decode()}'\n"
+        f"    response:\n        status: {{code: 200}}\n        body: {json.dumps(text(body))}\n    index: 0\n"
+    ).encode()
+
+
+def http_client(body: bytes) -> bytes:
+    """Python's http.client with a debug level."""
+    return (
+        f"send: b'POST /v1/x HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n'\nsend: b'{ASKED.decode()}'\n"
+        f"reply: 'HTTP/1.1 200 OK\\r\\n'\nheader: Content-Type: {kind(body).decode()}\n{text(body)}"
+    ).encode()
+
+
+def quoted_and_wrapped(body: bytes) -> bytes:
+    """A mail that quotes the stream and breaks its lines."""
+    parts = (line[at : at + 76] for _, line in _lines(body) for at in range(0, len(line) or 1, 76))
+    return "".join(f"> {part}\n" for part in parts).encode()
+
+
+def grep_context(n: int, line: str) -> str:
+    """`grep -n -C 9`: lines that match have another mark than those around them."""
+    return f"app.log-{n + 10}-{line}" if n % 2 else f"app.log:{n + 10}:{line}"
+
+
+def received(body: bytes) -> bytes:
+    """A failed assertion of Jest: the quotes around the text are not escaped in it."""
+    return f'    Expected: "x"\n    Received: "{text(body)}"\n'.encode()
+
+
+def xml_attributes(body: bytes) -> bytes:
+    """Log entries in XML, the text in an attribute."""
+    said = "".join(f'  <entry n="{n}" message="{html.escape(line)}"/>\n' for n, line in _lines(body))
+    return f"<log>\n{said}</log>\n".encode()
+
+
+def some(value: Any, indent: int = 0) -> str:
+    """An optional value as Rust's `{:#?}` prints it."""
+    pad = "    " * indent
+    if isinstance(value, dict):
+        said = "".join(f"{pad}    {key}: {some(item, indent + 1)},\n" for key, item in value.items())
+        shown = f"Part {{\n{said}{pad}}}" if value else "Part {}"
+    elif isinstance(value, list):
+        shown = (
+            "[\n" + "".join(f"{pad}    {some(item, indent + 1)},\n" for item in value) + f"{pad}]" if value else "[]"
+        )
+    else:
+        shown = json.dumps(value, ensure_ascii=False)
+    return "None" if value is None else f"Some(\n{pad}    {shown},\n{pad})"
+
+
+def litellm_verbose(n: int, one: Any) -> str:
+    """LiteLLM's log of a chunk: as it came, and what became of it."""
+    return (
+        f"value of chunk: {sdk(one)}\nmodel_response finish reason 3: None; response_obj={{'original_chunk':"
+        f" {sdk(one)}}}\nfinal returned processed chunk: {sdk(one, 'ModelResponseStream')}"
+    )
+
+
 BOTH: dict[str, Wrap] = {
+    "hurl": hurl,
+    "rich-panel": boxed,
+    "wireshark-yaml": wireshark_yaml,
+    "wireshark-c": wireshark_c,
+    "wireshark-hex-stream": lambda body: (followed(body).hex() + "\n").encode(),
+    "charles-trace": charles_trace,
+    "httprr": httprr,
+    "talkback": talkback,
+    "php-vcr": php_vcr,
+    "http-client": http_client,
+    "mail-wrapped": quoted_and_wrapped,
+    "grep-context": lines(grep_context),
+    "jest-received": received,
+    "xml-attributes": xml_attributes,
+    "two-handlers": lines(lambda _n, line: f"DEBUG:app:{line}\nDEBUG:app:{line}"),
+    "hex-records": lambda body: "".join(
+        json.dumps({"t": n, "hex": one.hex()}) + "\n" for n, one in enumerate(pieces(body, 120))
+    ).encode(),
+    "go-bytes": lambda body: "".join(
+        f"10:12:{n % 60:02} [{' '.join(map(str, one))}]\n" for n, one in enumerate(pieces(body, 120))
+    ).encode(),
+    "rust-bytes": lambda body: "".join(
+        f"[src/main.rs:9:5] &chunk = {list(one)}\n" for one in pieces(body, 120)
+    ).encode(),
+    "mountebank": document(
+        lambda body: {"imposters": [{"stubs": [{"responses": [{"is": {"statusCode": 200, "body": text(body)}}]}]}]},
+        indent=2,
+    ),
+    "mockserver": document(
+        lambda body: [{"httpRequest": {"path": "/v1/x"}, "httpResponse": {"statusCode": 200, "body": text(body)}}],
+        indent=2,
+    ),
+    "dio": then(prefixed("║ "), around("╔ Body\n║\n", "║\n╚══════════════════╝\n"), prefixed("I/flutter ( 4242): ")),
+    "aws-logs-tail": prefixed(lambda n: f"{stamp(n)[:-1]}+00:00 2026/11/02/[$LATEST]0a1b2c3d4e5f "),
     "curl-v-http2": verbose_http2,
     "curl-v-times": verbose_with_times,
     "curl-v-i": lambda body: (
@@ -822,6 +998,11 @@ DATA: dict[str, Wrap] = {
 """For event streams."""
 
 OBJECTS: dict[str, Wrap] = {
+    "rust-dbg": objects(lambda _n, one: f"[src/main.rs:42:9] &chunk = {some(one)}"),
+    "litellm-verbose": objects(litellm_verbose),
+    "llama-index": objects(lambda _n, one: f"ChatResponse(message=ChatMessage(blocks=[]), raw={sdk(one)}, delta='')"),
+    "openai-agents": objects(lambda _n, one: f"RawResponsesStreamEvent(data={sdk(one)}, type='raw_response_event')"),
+    "strands": objects(lambda _n, one: repr({"event": one})),
     "helicone": document(helicone),
     "gateway-strings": document(gateway_strings),
     "goose": goose,

@@ -8,6 +8,8 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from toolstream_core.model import Json
 
 
@@ -24,6 +26,21 @@ def text_of(value: Json) -> str | None:
     if data is not None:
         return _unzipped(data).decode("utf-8", "surrogateescape")
     return value if isinstance(value, str) else None
+
+
+def texts_of(values: Iterable[Json]) -> Iterator[str]:
+    """The texts of values that are the parts of one text: the first that has one shows how they are coded."""
+    decode: Callable[[str], bytes] | None = None
+    begun = False
+    for value in values:
+        if not begun and isinstance(value, str):
+            decode, begun = _notation(value) if is_coded(value) else None, True
+        try:
+            text = text_of(value) if decode is None else decode(value).decode("utf-8", "surrogateescape")
+        except (ValueError, TypeError):
+            text = None
+        if text is not None:
+            yield text
 
 
 def is_coded(text: str) -> bool:
@@ -43,12 +60,15 @@ def _bytes(value: Json) -> bytes | None:
         return bytes(value)
     if not isinstance(value[0], str) or _decoded(value[0]) is None:
         return None
-    # Only the first part shows what a body begins with.
-    notation = bytes.fromhex if _HEX.fullmatch(value[0]) else base64.b64decode
     try:
-        return b"".join(map(notation, value))
+        return b"".join(map(_notation(value[0]), value))
     except (ValueError, TypeError):
         return None
+
+
+def _notation(first: str) -> Callable[[str], bytes]:
+    """How the parts of a body are read, of which only the first shows what a body begins with."""
+    return bytes.fromhex if _HEX.fullmatch(first) else base64.b64decode
 
 
 def _decoded(text: str) -> bytes | None:

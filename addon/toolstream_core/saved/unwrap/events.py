@@ -36,13 +36,18 @@ _START: Final = re.compile(
     re.VERBOSE,
 )
 _STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_MEMBER: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*"\s*,?\s*')
+"""A line of a JSON document with a string."""
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
 _MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
 FENCE: Final = re.compile(r"[\s>]*(?:```|~~~)")
+_ELLIPSIS: Final = re.compile(r"[\s\[(<#*/>-]*(?:\.{3}|…)[^{]{0,60}")
+"""A line with which people leave events out."""
 _NOTATIONS: Final = {"data": "data", "object": "json", "named": "repr", "string": "string"}
+_GAP: Final = "ellipsis"
 _LEAD: Final = 5
 _DONE: Final = "[DONE]"
-_REQUESTS: Final = ("request", "request_body", "requestBody", "body")
+_REQUESTS: Final = ("request", "req", "request_body", "requestBody", "body")
 """Where records have the request."""
 _MAX_TRIES: Final = 24
 _MAX_NESTING: Final = 3
@@ -92,6 +97,16 @@ class Found:
         """Whether it has the end of a stream, or the reason."""
         content = self.content
         return content is not None and bool(content.end or any(one.reason for one in content.finishes))
+
+    @property
+    def has_content(self) -> bool:
+        """Whether it has text or a part of a call."""
+        return self.content is not None and bool(self.content.text or self.content.fragments)
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether events were left out here."""
+        return self.group.notation == _GAP
 
     @property
     def is_unread(self) -> bool:
@@ -157,6 +172,8 @@ class Scanner:
         self._fences = 0
         self._nesting = nesting
         self._open: OpenValue | None = None
+        self._begun = False
+        """Whether there was an event."""
         self._prefix = ""
         """The text before the value that is open."""
         self._names: dict[str, str] = {}
@@ -190,8 +207,10 @@ class Scanner:
         return self._read(text, prefix, continued=True)
 
     def _fresh(self, line: str) -> Iterable[Found]:
-        """Events that a line has by itself, where a value is open."""
+        """Events that a line has by itself, where a value is open: they are of another one, unless it is a document."""
         if "{" not in line or not line.rstrip().endswith(("}", "]", ")", "'", '"', ",")):
+            return ()
+        if self._open is not None and self._open.is_json and _MEMBER.fullmatch(line):
             return ()
         fresh = Scanner(self._nesting)
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
@@ -207,8 +226,10 @@ class Scanner:
     def _cut_off(self) -> Iterable[Found]:
         """The value that lacks its end, unchanged."""
         opened, self._open = self._open, None
-        if opened is not None:
-            yield self._unread(_alike(self._prefix), opened.notation, opened.text)
+        if opened is None:
+            return
+        found = [one for line in opened.lines for one in self._fresh(line)]
+        yield from found or [self._unread(_alike(self._prefix), opened.notation, opened.text)]
 
     def _unread(self, prefix: str, notation: str, text: str, before: str = "") -> Found:
         """A value that cannot be read, unchanged: an event if it begins as events do."""
@@ -221,6 +242,7 @@ class Scanner:
         while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.at)):
             yield from self._take(reading, start)
         if reading.found:
+            self._begun = True
             self._prefixes.add(_alike(reading.before or ""))
         elif reading.opened is not None and not continued:
             at, notation = reading.opened
@@ -231,6 +253,8 @@ class Scanner:
             yield self._unread(_alike(text[:at] if before is None else before), notation, text[at:], text[:at])
         elif not reading.named and _alike(text) not in self._prefixes:
             self.others += 1
+            if self._begun and _ELLIPSIS.fullmatch(text):
+                yield Found(Group("", _GAP), "", text.strip())
 
     def _take(self, line: _Line, start: re.Match[str]) -> list[Found]:
         """Read what begins at `start`."""
@@ -306,6 +330,8 @@ class Scanner:
         if token is None or self._nesting >= _MAX_NESTING:
             return None
         escaped = self._inside(string(token[0]), Group(prefix, "string"), before)
+        if not escaped and token[0][-2] == "{":  # no string, but a quote before an object
+            return [], at + 1
         # YAML, SQL and shells have strings without escapes: a backslash in them is one of the data.
         if "\\" in token[0] and (not escaped or any(one.is_unread for one in escaped)):
             plain = self._inside(verbatim(token[0]), Group(prefix, "string"), before)

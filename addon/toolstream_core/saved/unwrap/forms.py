@@ -6,6 +6,7 @@ after each step, because people paste one form inside another.
 
 from __future__ import annotations
 
+import base64
 import codecs
 import contextlib
 import csv
@@ -18,7 +19,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.saved.unwrap.codings import is_coded, text_of
+from toolstream_core.saved.unwrap.codings import is_coded, text_of, texts_of
 from toolstream_core.saved.unwrap.events import Scanner
 from toolstream_core.saved.unwrap.lines import decoded, split
 from toolstream_core.saved.unwrap.literals import printed_fields, string
@@ -65,7 +66,12 @@ def _escapes(head: Sequence[str]) -> Step | None:
 def _entities(head: Sequence[str]) -> Step | None:
     if not any("{&quot;" in line or "{&#34;" in line for line in head):
         return None
-    return Step("html-entities", "HTML entities", lambda lines: map(html.unescape, lines))
+    return Step("html-entities", "HTML entities", lambda lines: map(_unescaped, lines))
+
+
+def _unescaped(line: str) -> str:
+    """The quotes of an attribute around escaped text are none of its own."""
+    return html.unescape(line.replace('"', " ") if "&quot;" in line else line)
 
 
 _TYPOGRAPHIC: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
@@ -88,7 +94,7 @@ _TOKEN: Final = re.compile(r"( {0,4}|-)((?:[0-9a-fA-F]{2}){1,8})(?=[ \t-]|$)")
 _BARE_HEX: Final = re.compile(r"(\s*)((?:[0-9a-fA-F]{2}){2,})\s*")
 _C_BYTES: Final = re.compile(r"\s*(?:0x[0-9a-fA-F]{2}\s*,?\s*)+(?:/\*.*)?(?:\};?)?\s*")
 _BUFFER: Final = re.compile(r"<Buffer((?: [0-9a-f]{2})+)>")
-_NUMBERS: Final = re.compile(r"(?:[^\[\]]*\[)?\s*(\d{1,3}(?:,\s*\d{1,3})+),?\s*\]?\s*")
+_NUMBERS: Final = re.compile(r"(?:.*\[)?\s*(\d{1,3}(?:(?:,\s*|[ ])\d{1,3})+),?\s*\]?\s*")
 _CELLS: Final = re.compile(r"[0-7]{7}((?: [0-7]{3}|  \\[abfnrtv0]|   .)+)")
 _NAMED_CELLS: Final = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11}
 _ROW: Final = 16
@@ -143,7 +149,7 @@ def _numbers_of(line: str) -> _Bytes | None:
         return "", bytes.fromhex(buffer[1])
     if not (row := _NUMBERS.fullmatch(line)):
         return None
-    numbers = [int(number) for number in row[1].split(",")]
+    numbers = [int(number) for number in row[1].replace(",", " ").split()]
     return ("", bytes(numbers)) if max(numbers) <= 0xFF else None  # noqa: PLR2004 - a byte
 
 
@@ -326,6 +332,8 @@ def _chunked(head: Sequence[str]) -> Step | None:
 # -- Marks in front of lines ------------------------------------------------------------------------------------------
 
 _CURL: Final = re.compile(r"(?:[*=]{1,2}(?: |$)|[{}] \[\d+ bytes data\])")
+_BODY: Final = "* Response body:"
+"""Hurl prints what curl prints, and marks the body like a message."""
 
 
 def _curl(head: Sequence[str]) -> Step | None:
@@ -333,13 +341,65 @@ def _curl(head: Sequence[str]) -> Step | None:
         return None
 
     def apply(lines: Iterable[str]) -> Iterator[str]:
+        in_body = False
         for line in lines:
-            if line[:2] in {"< ", "> "} or line in {"<", ">"}:
+            if line[:2] in {"< ", "> "} or line in {"<", ">"} or (in_body and line[:1] == "*"):
                 yield line[2:]
             elif not _CURL.match(line):
                 yield line
+            in_body = in_body or line == _BODY
 
     return Step("curl-verbose", "the marks and messages of curl -v", apply)
+
+
+def _doubled(head: Sequence[str]) -> Step | None:
+    """Each line twice in a row, as loggers with two handlers print it."""
+    lines = [line for line in head if line.strip()]
+    if len(lines) < 2 * _FEW or lines[::2][: len(lines) // 2] != lines[1::2] or len(set(lines[::2])) == 1:
+        return None
+    return Step("doubled-lines", "the second of two equal lines", _singled)
+
+
+def _singled(lines: Iterable[str]) -> Iterator[str]:
+    before = None
+    for line in lines:
+        if line == before:
+            before = None
+        else:
+            yield line
+            before = line
+
+
+_HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+
+
+def _difference(head: Sequence[str]) -> Step | None:
+    """A unified diff: what it adds and what stays is the newer version."""
+    if not any(map(_HUNK.match, head)):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        in_hunk = False
+        for line in lines:
+            in_hunk = bool(_HUNK.match(line)) or (in_hunk and line[:1] in {"+", "-", " ", "\\", ""})
+            if not in_hunk:
+                yield line
+            elif line[:1] in {"+", " ", ""}:
+                yield line[1:]
+
+    return Step("diff", "the marks of a diff, and the lines that it removes", apply)
+
+
+_MATCHED: Final = re.compile(r"(?:\S+?:(?=\d+:)|\S+?-(?=\d+-))?(\d+)([:-])")
+
+
+def _context(head: Sequence[str]) -> Step | None:
+    """What `grep -n -C` prints: a colon after the number of a match, a dash after that of a line around it."""
+    rows = [found for line in head if (found := _MATCHED.match(line))]
+    following = sum(int(after[1]) - int(row[1]) == 1 for row, after in pairwise(rows))
+    if len({row[2] for row in rows}) == 1 or following < _MOST * len(head):
+        return None
+    return Step("grep", "the line numbers of grep", lambda lines: (_MATCHED.sub("", line, count=1) for line in lines))
 
 
 _EVENT_BEGINS: Final = re.compile(r"""data:|event:|[{\[]|"|'|[bu]["']|[A-Z]\w*\(|HTTP/|(?:POST|GET|PUT) /""")
@@ -370,7 +430,7 @@ def _prefix(head: Sequence[str]) -> Step | None:
 
 def _common(lines: Sequence[str]) -> str:
     """The common beginning of most lines, with equal numbers; `""` unless it is a prefix."""
-    begins = [_NUMBER.sub(_ANY_NUMBER, _before_event(line)) for line in lines]
+    begins = [_NUMBER.sub(_any_number, _before_event(line)) for line in lines]
     most = Counter(begin[:1] for begin in begins).most_common(1)[0][0]
     alike = [begin for begin in begins if begin[:1] == most]
     full = [begin for begin in alike if len(begin.strip()) > 1 or not begin.strip()] or alike
@@ -382,6 +442,11 @@ def _common(lines: Sequence[str]) -> str:
         return common if len(alike) == len(lines) else ""
     marked = re.search(r"[^\w\s]", common) or common.startswith(_ANY_NUMBER)
     return common if marked and len(alike) >= _MOST * len(lines) else ""
+
+
+def _any_number(found: re.Match[str]) -> str:
+    """The sign for a number; one blank before it may be that of a mark: `> 12`."""
+    return found[0][:1].strip("0123456789abcdefABCDEF") * bool(found.start()) + _ANY_NUMBER
 
 
 def _before_event(line: str) -> str:
@@ -456,6 +521,27 @@ def _container_log(head: Sequence[str]) -> Step | None:
     return Step("container-log", "the marks of a container's log", apply)
 
 
+_BLOCK: Final = re.compile(r"\s*data: !!binary \|")
+
+
+def _packets(head: Sequence[str]) -> Step | None:
+    """Wireshark's “Follow Stream” as YAML: each packet is a block in base64."""
+    if not any(map(_BLOCK.fullmatch, head)):
+        return None
+    return Step("packets", "packets in base64", lambda lines: decoded(_packet_bytes(lines)))
+
+
+def _packet_bytes(lines: Iterable[str]) -> Iterator[bytes]:
+    in_block = False
+    for line in lines:
+        if _BLOCK.fullmatch(line):
+            in_block = True
+        elif in_block and re.fullmatch(r"\s+[A-Za-z0-9+/]+={0,2}", line):
+            yield base64.b64decode(line + "==")
+        else:
+            in_block = False
+
+
 def _base64(head: Sequence[str]) -> Step | None:
     """All of it in base64."""
     if not is_coded("\n".join(head)):
@@ -483,7 +569,7 @@ def _records(head: Sequence[str]) -> Step | None:
         return None
     paths = dict.fromkeys(path for record in records for path in _paths(record))
     for path in paths:
-        texts = [text for record in records if (text := text_of(_at(record, path))) is not None]
+        texts = list(texts_of(_at(record, path) for record in records))
         if any(mark in text for text in texts for mark in ("data:", "event:", '{"')) and _gains(lines, texts):
             return Step("records", f"records that hold the stream in `{'.'.join(path)}`", partial(_values, path))
     return None
@@ -491,8 +577,7 @@ def _records(head: Sequence[str]) -> Step | None:
 
 def _values(path: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
     """The lines of the strings at a path in each record."""
-    values = (text_of(_at(parse(line.encode("utf-8", "replace")), path)) for line in lines)
-    return split(value for value in values if value is not None)
+    return split(texts_of(_at(parse(line.encode("utf-8", "replace")), path) for line in lines))
 
 
 def _paths(record: Json, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -529,10 +614,14 @@ FORMS: Final[tuple[Unwrapper, ...]] = (
     _printed_fields,
     _curl,
     _mail,
+    _packets,
     _base64,
     _wire_log,
     _container_log,
+    _difference,
+    _context,
     _prefix,
+    _doubled,
     _records,
     _strings,
     _chunked,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT
 from toolstream_core.saved.unwrap.forms import is_chunked, segments
@@ -84,8 +85,9 @@ class _Reader:
             if response:
                 return replace(self._requested, status=int(response[1]), headers=headers)
             request = _REQUEST.match(line)
-            path = request[1] if request else ""
-            self._requested = Message(0, {}, path, headers.get("host", ""), request_headers=headers)
+            address = urlsplit(request[1] if request else "")
+            path = address._replace(scheme="", netloc="").geturl()
+            self._requested = Message(0, {}, path, address.netloc or headers.get("host", ""), request_headers=headers)
             text = self._sized(self.body())
             self._requested.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
         return Message()

@@ -267,7 +267,7 @@ class OpenValue:
     def __init__(self, notation: str, text: str) -> None:
         """`text` is the value's part on its first line."""
         self.notation = notation
-        self._parts: list[str] = []
+        self.lines: list[str] = []
         self._size = 0
         self._depth = 0
         self._quote = ""
@@ -281,7 +281,12 @@ class OpenValue:
     @property
     def text(self) -> str:
         """All of it so far."""
-        return "".join(self._parts)
+        return "".join(self.lines)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins as JSON does."""
+        return self._tokens is _JSON_TOKENS
 
     @property
     def open(self) -> bool:
@@ -299,7 +304,7 @@ class OpenValue:
         self._tokens = _JSON_TOKENS if first in _JSON_BEGINS else _TOKENS
 
     def _count(self, line: str) -> None:
-        self._parts.append(line)
+        self.lines.append(line)
         self._size += len(line)
         at = 0
         if self._quote and (rest := _REST[self._quote].match(line)):

@@ -29,6 +29,8 @@ class Parts:
         self._number = 0
         self._stream = 0
         self._over = self._finished = False
+        self._first = ""
+        """The first event of the response."""
         self._id: Json = ABSENT
         self._seen = 0
         """Events that name no other response since the id changed."""
@@ -37,10 +39,13 @@ class Parts:
     def __call__(self, found: Found) -> int:
         """The number of the response that an event belongs to."""
         content = found.content
-        other = found.dialect is not None and (self._is_other(found) or self._over)
+        again = self._finished and found.data == self._first
+        other = found.dialect is not None and (self._is_other(found) or self._over or again)
         if other or found.is_complete or found.stream != self._stream:
             self._number += 1
             self._over = self._finished = False
+            self._first = ""
+        self._first = self._first or found.data
         self._stream = found.stream
         self._finished = self._finished or found.ends
         self._over = self._over or (content is not None and content.end)
@@ -51,14 +56,13 @@ class Parts:
 
         A provider may give each event an id of its own, and that of the usage often differs.
         """
-        name, content = found.response, found.content
+        name = found.response
         if name in (ABSENT, self._id):
             self._seen += 1
             return False
-        has_call_or_text = content is not None and bool(content.text or content.fragments)
         other = self._id is not ABSENT and (
             found.block != self._block
-            or (self._finished and has_call_or_text)
+            or (self._finished and found.has_content)
             or (self._seen >= _SETTLED and not found.ends and found.has_parts)
         )
         self._id, self._seen, self._block = name, 1, found.block

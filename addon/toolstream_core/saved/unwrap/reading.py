@@ -16,7 +16,7 @@ from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.forms import FORMS
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
-from toolstream_core.saved.unwrap.refusals import transcript
+from toolstream_core.saved.unwrap.refusals import CODE, transcript
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ _FIELD: Final = re.compile(r"(?:data|event|id|retry|error)(?::|$)|:")
 _SHOWN: Final = 60
 _FEW: Final = 16
 _QUOTED: Final = 2
-_CODE: Final = re.compile(
-    r"\s*(?:import \w|from [\w.]+ import |(?:async )?def \w|class \w|return\b|assert\b|package \w|#include |use \w+::"
-    r"|(?:export )?(?:const|let|var) \w+|(?:export |async )*function[ *(]|(?:pub )?fn \w|func [\w(]"
-    r"|(?:public|private|static) |expect\(|(?:it|test|describe)\()"
-)
 
 
 @dataclass(slots=True)
@@ -78,6 +73,8 @@ def is_bare(lines: Lines) -> bool:
     if scanner.others or not found or any(one.is_unread or one.group != Group("", "json") for one in found):
         return False
     check_order(found)
+    if len(set(map(Parts(), found))) > 1:
+        return False
     objects = sum(1 for line in filled if isinstance(parse(encoded(line)), dict))
     return filled[0].lstrip()[0] == "[" or objects == len(filled) or (len(found) == 1 and lines.is_complete)
 
@@ -93,8 +90,12 @@ def is_settled(head: Sequence[str]) -> bool:
     if head[-1] and not head[-1].startswith("{"):
         return False
     filled = [line for line in head if line.strip()]
-    known = any(one.dialect and not one.group.path for one in Scanner().scan(filled))
-    return known and (bool(head[-1]) or _only_fields(head, filled)) and joined_event(head) is None
+    return has_events(filled) and (bool(head[-1]) or _only_fields(head, filled)) and joined_event(head) is None
+
+
+def has_events(lines: Iterable[str]) -> bool:
+    """Whether a protocol recognises an event in lines."""
+    return any(one.dialect and not one.group.path for one in Scanner().scan(lines))
 
 
 def _only_fields(head: Sequence[str], filled: Sequence[str]) -> bool:
@@ -145,6 +146,8 @@ class _Streams:
         self._only_fields = only_fields
         self._rejected: set[Group] = set()
         self._live: set[Group] = set()
+        self._ended = False
+        """Whether the end of a response was there, or its reason."""
         self._leads: set[tuple[str, str]] = set()
         """What events begin with, and where: a value that begins so is an event, also if it cannot be read."""
         self._streaming: set[Group] = set()
@@ -164,7 +167,8 @@ class _Streams:
             return
         if self._is_quoted(window):
             return
-        if all(one.is_complete for one in window if one.dialect) and (why := transcript(self._lines.head)):
+        complete = all(one.is_complete or one.may_be_complete for one in window if one.dialect)
+        if complete and (why := transcript(self._lines.head)):
             raise RefusedError(why)
         self._decide(window)
         joined = joined_event(self._lines.head) if self._only_fields else None
@@ -214,6 +218,9 @@ class _Streams:
         return quoted and (few or _is_source(self._lines.head))
 
     def _keeps(self, found: Found) -> bool:
+        self._ended = found.ends or (self._ended and not found.has_content)
+        if found.is_gap:
+            return not self._ended
         if found.is_unread:
             kept = _begins(found) in self._leads
             self._scanner.others += not kept
@@ -311,7 +318,7 @@ def _is_source(head: Sequence[str]) -> bool:
         if FENCE.match(line):
             return False
         seen = any(one.dialect for one in scanner.line(line)) or seen
-        code[seen] = code[seen] or bool(_CODE.match(line))
+        code[seen] = code[seen] or bool(CODE.match(line))
     return all(code)
 
 

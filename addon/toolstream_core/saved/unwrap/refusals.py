@@ -1,4 +1,4 @@
-"""Kinds of files that hold no stream, and how to bring one in."""
+"""Kinds of files that hold no stream, and what to give instead."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+CODE: Final = re.compile(
+    r"\s*(?:import \w|from [\w.]+ import |(?:async )?def \w|class \w|return\b|assert\b|package \w|#include |use \w+::"
+    r"|(?:export )?(?:const|let|var) \w+|(?:export |async )*function[ *(]|(?:pub )?fn \w|func [\w(]"
+    r"|(?:public|private|static) |expect\(|(?:it|test|describe)\()"
+)
+"""A line of source code."""
+_QUOTED: Final = 2
+"""Lines of source code from which on a text is source code, which quotes what it likes."""
 _HAR: Final = "export the session as HAR and inspect that file"
 _RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
 
+FAILED: Final = "holds the provider's error, and no stream: the request failed"
 BINARY: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\x0a\x0d\x0d\x0a", "is a packet capture (pcapng): use Wireshark's “Follow HTTP Stream” and save it as text"),
     (b"\xd4\xc3\xb2\xa1", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
     (b"\xa1\xb2\xc3\xd4", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
+    (b'{"constants":', "is a net log of Chrome: save the request as HAR with content in its DevTools"),
     (b"PK\x03\x04", f"is a ZIP archive, such as a session of Charles, Proxyman or Fiddler: {_HAR}"),
     (b"\xac\xed\x00\x05", f"is a binary session, such as Charles saves it (.chls): {_HAR}"),
     (b"bplist00", f"is a binary property list, such as Proxyman saves it: {_HAR}"),
@@ -29,7 +39,7 @@ BINARY: Final[tuple[tuple[bytes, str], ...]] = (
 )
 """First bytes, and the sentence."""
 
-TRANSCRIPTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(r'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"'),
         (
@@ -48,37 +58,85 @@ TRANSCRIPTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
             " `toolstream run --capture DIR -- claude …`"
         ),
     ),
+    (
+        re.compile(r'"op_name"\s*:\s*"weave:|"span_attributes"\s*:'),
+        f"is an export of a tracing tool: it holds finished messages, not the stream. {_RECORD}",
+    ),
 )
-"""Records of agents, which divide a message into several."""
+"""Records of agents, which divide a message into several, and of tracing tools, which put one together."""
 
 TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    *TRANSCRIPTS,
+    *RECORDS,
     (
         re.compile(r"\.\.\. \d+ more (?:bytes>|items)"),
         "holds buffers of which only the first bytes were printed: print chunk.toString()",
     ),
     (
-        re.compile(r'"type"\s*:\s*"thread\.started"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'),
-        f"holds the messages or events of a client, not the provider's stream. {_RECORD}",
-    ),
-    (
-        re.compile(r"tool_call_chunks=|AIMessageChunk\(|ChatResponse \[metadata="),
-        f"holds the objects of a framework, not the stream of the provider. {_RECORD}",
+        re.compile(r"\[object Object\]"),
+        "holds objects that were printed without their content: print JSON.stringify(chunk)",
     ),
     (
         re.compile(
-            r"ChatCompletionChunk[{(]id=[^'\"]"
-            r"|(?<!event)(?:=>?|:)\s*(?:chat\.completion\.chunk|content_block_delta|response\.output_item\.added)\b(?!['\"`])"
+            r"""type["']?\s*:\s*["'](?:tool-input-(?:start|delta|available)|tool-call|text-start|start-step|stream-start)["']"""
+            r'|^[0-9a-f]:(?:\{"(?:messageId|toolCallId|finishReason)"|")',
+            re.MULTILINE,
         ),
-        "holds events in a notation without quotes, or with parts left out. Print them as JSON, one on each line",
+        f"holds the AI SDK's own stream, which it makes from the provider's. {_RECORD}",
     ),
     (
-        re.compile(r'^HTTP/[\d.]+ [45]\d\d|^(?:data: )?\{"(?:type":\s*"error","error|error)"\s*:', re.MULTILINE),
-        "holds the provider's error, and no stream: the request failed",
+        re.compile(r'"type"\s*:\s*"(?:RUN_STARTED|TEXT_MESSAGE_\w+|TOOL_CALL_(?:START|ARGS))"'),
+        f"holds AG-UI events, which a client makes from the provider's stream. {_RECORD}",
     ),
     (
-        re.compile(r'"(?:resourceSpans|resource_spans|scopeSpans|resourceLogs)"\s*:'),
-        f"is an OpenTelemetry (OTLP) export: it holds finished messages, not the stream. {_RECORD}",
+        re.compile(r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)"),
+        "is a stream of the Assistants API, which toolstream does not read",
+    ),
+    (
+        re.compile(
+            r'"type"\s*:\s*"(?:thread\.started|function_call(?:_output)?)"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'
+        ),
+        f"holds the messages or events of a client, not the provider's stream. {_RECORD}",
+    ),
+    (
+        re.compile(
+            r"tool_call_chunks=|\b(?:AIMessage|AIMessageChunk|HumanMessage|ToolCallPart|ToolCallPartDelta|PartStartEvent"
+            r"|StreamingChatMessageContent|FunctionCallContent|ChatMessageStreamDelta)\(|ChatMessage\(role="
+            r"|type='ToolCall\w+Event'|ChatResponse \[metadata="
+        ),
+        f"holds the objects of a framework, not the stream of the provider. {_RECORD}",
+    ),
+    (
+        re.compile(r"GenerateContentResponse\(|candidates=\[\s*Candidate\(|<dict len=\d+>"),
+        "holds printed objects of google-genai. Print `chunk.model_dump_json(by_alias=True, exclude_none=True)`",
+    ),
+    (
+        re.compile(
+            r"(?:(?<![\\\"'\w])[Oo]bject|\"Object\"|\"object\"\]?\s*=>)(?:string|len|\W|\d){1,30}chat\.completion\.chunk\b"
+            r"|ChatCompletionChunk[{(]id=[^'\"]|candidates \{\s*content \{"
+            r"|(?<!event)(?:=>?|:)\s*(?:content_block_delta|response\.output_item\.added)\b(?!['\"`])"
+        ),
+        "holds events in a notation that cannot be read, or with parts left out. Print them as JSON, one on each line",
+    ),
+    (
+        re.compile(
+            r"^\W*(?:\w+: *)?(?:ChoiceDelta(?:ToolCall)?\(|Choice\(delta=|\{[\"'](?:delta|choices|tool_calls)[\"']"
+            r"|\{.*[\"']delta[\"']\s*:\s*\{.*[\"']tool_calls[\"']|\{[\"']index[\"']\s*:.*[\"']function[\"']\s*:\s*\{.*arguments)",
+            re.MULTILINE,
+        ),
+        "holds parts of chunks. Print each chunk as JSON on a line, in Python with `print(chunk.model_dump_json())`",
+    ),
+    (
+        re.compile(
+            r'^HTTP/[\d.]+ [45]\d\d|^(?:data: )?\{"(?:type":\s*"error","error|error)"\s*:|\bError code: [45]\d\d - ',
+            re.MULTILINE,
+        ),
+        FAILED,
+    ),
+    (
+        re.compile(
+            r'"(?:resourceSpans|resource_spans|scopeSpans|resourceLogs)"\s*:|["\'](?:gen_ai|traceloop|llm|ai\.response)\.\w'
+        ),
+        f"is an OpenTelemetry export: it holds finished messages, not the stream. {_RECORD}",
     ),
     (
         re.compile(
@@ -92,11 +150,17 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(r'"raw_request"|"LLM_request"|"run_type"\s*:\s*"llm"'),
         f"is an export of a tracing tool: it holds finished messages, not the stream. {_RECORD}",
     ),
+    (re.compile(r'"bodyFileName"\s*:'), "is a WireMock mapping: give the file below __files that it names"),
+    (
+        re.compile(r'"type"\s*:\s*"resource-snapshot"'),
+        "is a Playwright trace, without bodies: use recordHar with content: 'embed', and give the HAR file",
+    ),
     (
         re.compile(r"<\?xml[^>]*>\s*<(?:!DOCTYPE charles|charles-session)|<charles-session"),
         f"is a Charles session in XML: {_HAR}",
     ),
     (re.compile(r"<items burpVersion="), f"is a Burp Suite export: {_HAR}"),
+    (re.compile(r"^\* Received [\d.]+ \w*B chunk", re.MULTILINE), f"is Insomnia's timeline, without the body: {_HAR}"),
     (
         re.compile(r"^(?:=> Send|<= Recv) (?:header|data), \d+ bytes", re.MULTILINE),
         "is the output of curl --trace-ascii, which does not keep line ends: use `curl -N -i`, or --trace",
@@ -112,13 +176,18 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(r"^curl(?:\.exe)? .*https?://|^\s*-H '|^fetch\(\"https?://", re.MULTILINE),
         "holds a command without its output: run it with `curl -N -i` and save what it prints",
     ),
+    (re.compile(r"\A\s*(?:<!doctype html|<html\b)", re.IGNORECASE), "is an HTML page without a stream"),
+    (
+        re.compile(r"""["']role["']\s*:\s*["'](?:user|assistant|model|tool|system|developer)["']"""),
+        f"holds the messages of a conversation, not the provider's stream. {_RECORD}",
+    ),
 )
 """What the first lines hold, and the sentence."""
 
 
 def transcript(head: Sequence[str]) -> str | None:
     """Why the complete messages of a file are not responses, where it is a record of an agent."""
-    return _why(TRANSCRIPTS, head)
+    return _why(RECORDS, head)
 
 
 def refusal(lead: bytes, head: Sequence[str]) -> str | None:
@@ -126,7 +195,7 @@ def refusal(lead: bytes, head: Sequence[str]) -> str | None:
     for mark, why in BINARY:
         if lead.startswith(mark):
             return why
-    return _why(TEXT, head)
+    return None if sum(1 for line in head if CODE.match(line)) >= _QUOTED else _why(TEXT, head)
 
 
 def _why(table: Sequence[tuple[re.Pattern[str], str]], head: Sequence[str]) -> str | None:
