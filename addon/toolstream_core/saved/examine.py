@@ -36,11 +36,11 @@ class Problem:
     """One thing that is wrong with a file."""
 
     file: str
-    flow: int | None
+    flow: int | None = None
     """Counting from 0; `None` for the file."""
     kind: str
     """`secret`, `stale-expectation`, `no-body`, `readable-by-others`, `unreadable`."""
-    where: str
+    where: str = ""
     """The header, parameter, field or event."""
     message: str
     advice: str
@@ -99,7 +99,7 @@ def _removal(path: Path) -> str:
 
 
 def _problem(path: Path, kind: str, message: str, advice: str) -> Problem:
-    return Problem(file=str(path), flow=None, kind=kind, where="", message=message, advice=advice)
+    return Problem(file=str(path), kind=kind, message=message, advice=advice)
 
 
 def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
@@ -119,10 +119,7 @@ def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
 def _flow(path: Path, number: int, flow: http.HTTPFlow, redaction: Redaction, removal: str) -> Iterator[Problem]:
     clean = redact(flow, redaction)
     for where, secret in _secrets(flow, clean):
-        yield Problem(
-            file=str(path), flow=number, kind="secret", where=where, message=secret.message(),
-            advice=removal,
-        )  # fmt: skip
+        yield Problem(file=str(path), flow=number, kind="secret", where=where, message=secret.message(), advice=removal)
     aside = ["backup"] if flow.get_state()["backup"] else []
     aside += ["websocket"] if flow.websocket is not None and clean.websocket is None else []
     aside += [name for name in flow.metadata if name != "toolstream"]
@@ -188,10 +185,7 @@ def _text_file(path: Path, data: bytes, redaction: Redaction) -> Iterator[Proble
     removal = _removal(path) if secrets else ""
     for found in secrets:
         line = data.count(b"\n", 0, found.at) + 1
-        yield Problem(
-            file=str(path), flow=None, kind="secret", where=f"line {line}", message=found.message(),
-            advice=removal,
-        )  # fmt: skip
+        yield Problem(file=str(path), kind="secret", where=f"line {line}", message=found.message(), advice=removal)
 
 
 def _expectation(path: Path) -> Iterator[Problem]:
@@ -203,6 +197,6 @@ def _expectation(path: Path) -> Iterator[Problem]:
         stale = [str(error)]
     for line in stale:
         yield Problem(
-            file=str(expect_path(path)), flow=None, kind="stale-expectation", where="", message=line,
+            file=str(expect_path(path)), kind="stale-expectation", message=line,
             advice="check the difference, then update the file with pytest --toolstream-update=fix",
         )  # fmt: skip

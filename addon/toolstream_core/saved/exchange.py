@@ -7,7 +7,6 @@ import codecs
 import gzip
 import zlib
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -21,7 +20,7 @@ from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.model import Finding, Injected, Json, Note
     from toolstream_core.protocols.socket_wire import SocketLane
@@ -118,7 +117,6 @@ class Exchange:
             request=parse(request_body) if request_body else ABSENT,
         )
         fits = bool(table) and sum(size for _, size in table) == len(body)
-        ends = accumulate(size for _, size in table)
         return cls(
             facts=facts,
             method=method,
@@ -126,7 +124,7 @@ class Exchange:
             request_headers=request_headers,
             request_body=request_body,
             response_headers=response_headers,
-            chunks=[body[end - size : end] for end, (_, size) in zip(ends, table, strict=True)] if fits else [body],
+            chunks=[*Cut(body, [size for _, size in table])] if fits else [body],
             times=[when for when, _ in table] if fits else [],
             secrets=request_secrets(request_headers, path),
             missing=missing if not body and was_llm(facts, method.upper()) else None,
@@ -162,6 +160,21 @@ class Exchange:
     def shows(self, finding: Finding) -> bool:
         """Whether a finding in the chunks is one of the response, and not of the file's form."""
         return finding.code not in self.lost
+
+
+class Cut:
+    """A body in chunks, each copied only while it is read."""
+
+    def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
+        """`sizes` are those of the chunks."""
+        self._body, self._sizes = body, sizes
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each chunk."""
+        at = 0
+        for size in self._sizes:
+            yield self._body[at : at + size]
+            at += size
 
 
 class NewBody(NamedTuple):

@@ -11,7 +11,7 @@ from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange, chunk_table, was_llm
+from toolstream_core.saved.exchange import Cut, Exchange, chunk_table, was_llm
 from toolstream_core.saved.flow import (
     LINE_ENDS,
     caused_in,
@@ -315,21 +315,6 @@ def _why(http_flow: http.HTTPFlow) -> str:
     if http_flow.response.raw_content is not None:
         return _EMPTY
     return _BROKEN.format(http_flow.error.msg) if http_flow.error else _UNSAVED
-
-
-class Cut:
-    """A body in chunks, each copied only while it is read."""
-
-    def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
-        """`sizes` are those of the chunks."""
-        self._body, self._sizes = body, sizes
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Each chunk."""
-        at = 0
-        for size in self._sizes:
-            yield self._body[at : at + size]
-            at += size
 
 
 def _chunks(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:

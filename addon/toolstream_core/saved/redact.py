@@ -18,6 +18,7 @@ from toolstream_core.redaction import (
     redacted_path,
     redacted_text,
 )
+from toolstream_core.saved.exchange import Cut
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import chunks_of, content_of, packed, table_of
 from toolstream_core.saved.flowfile import socket_flows
@@ -59,9 +60,7 @@ def _clean(response: SavedResponse, redaction: Redaction, known: Sequence[str]) 
     """The response's messages that had to change, each with its place."""
     lines = [line for _, line in response.lines]
     body = redacted_body(b"".join(lines), redaction, known)
-    at = 0
-    for message, line in zip(response.messages, lines, strict=True):
-        clean, at = body[at : at + len(line)], at + len(line)
+    for message, line, clean in zip(response.messages, lines, Cut(body, [*map(len, lines)]), strict=True):
         if clean != line:
             yield message.place, clean.removesuffix(b"\n")
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_path
+from toolstream_core.saved.exchange import Cut
 from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from toolstream_core.model import Json
     from toolstream_core.saved.exchange import Exchange
 
@@ -46,7 +45,7 @@ def without_secrets(saved: Exchange) -> Exchange:
     return replace(
         plain,
         facts=exchange,
-        chunks=[*_cut(body, [*plain.chunks])],
+        chunks=[*Cut(body, [*map(len, plain.chunks)])],
         sent=sent,
         broken=None if saved.broken is None else hide(saved.broken),
         findings=[one._replace(message=hide(one.message)) for one in saved.findings],
@@ -57,10 +56,3 @@ def _without(request: Json, secrets: tuple[str, ...]) -> Json:
     if request is ABSENT:
         return request
     return parse(redacted_body(encoded(request), known=secrets))
-
-
-def _cut(body: bytes, chunks: list[bytes]) -> Iterator[bytes]:
-    at = 0
-    for chunk in chunks:
-        yield body[at : at + len(chunk)]
-        at += len(chunk)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from mitmproxy import ctx, http
 
 from toolstream_core.proxy.live.recording import LiveRecording
+from toolstream_core.saved.exchange import Cut
 from toolstream_core.saved.flow import table_of
-from toolstream_core.saved.flowfile import SOCKET, Cut
+from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.shrinking.candidate import Chunk
 
 if TYPE_CHECKING:
