@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.redaction import Redaction
 
 
 EXIT_CODES: Final = {
@@ -178,6 +179,16 @@ def selected_codes(args: argparse.Namespace) -> frozenset[str]:
 
     wanted = named(["all"]) if args.select is None else frozenset().union(*args.select)
     return wanted.difference(*(args.ignore or ()))
+
+
+def requested_redaction(args: argparse.Namespace) -> Redaction:
+    """What `--secret`, and `--text` where there is such an option, ask for. Raises `ToolstreamError`."""
+    from toolstream_core.redaction import TextMode, redaction_of
+
+    try:
+        return redaction_of(args.secret, TextMode(getattr(args, "text", TextMode.KEEP)))
+    except ValueError as error:
+        raise ToolstreamError(f"--secret: {error}") from error
 
 
 def _verdict(text: str) -> Any:

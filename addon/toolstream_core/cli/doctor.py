@@ -7,14 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.cli.arguments import requested_redaction
 from toolstream_core.cli.output import printed_to, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted
 from toolstream_core.saved import demo
+from toolstream_core.saved.files import files
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.redaction import Redaction
     from toolstream_core.saved.examine import Problem
@@ -24,18 +26,14 @@ VERSION = 1
 
 def run(args: argparse.Namespace) -> int:
     """Examine all files, print the problems, and return the exit code."""
-    from toolstream_core.redaction import redaction_of
     from toolstream_core.saved.examine import examine
 
     named = [demo.located(path) for path in args.paths]
     missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
     if missing:
         raise ToolstreamError(demo.unknown(missing[0]) or f"no such file or directory: {missing[0]}")
-    try:
-        redaction = redaction_of(args.secret)
-    except ValueError as error:
-        raise ToolstreamError(f"--secret: {error}") from error
-    paths = list(_files(named))
+    redaction = requested_redaction(args)
+    paths = [Path(file) for path in named for file in files(str(path))]
     problems = [problem for path in paths for problem in examine(path, redaction)]
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
@@ -46,31 +44,19 @@ def run(args: argparse.Namespace) -> int:
     return int(any(problem.counts for problem in problems))
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The named files, and all files of named folders except hidden ones."""
-    for path in paths:
-        if not path.is_dir():
-            yield path
-            continue
-        for below in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in below.relative_to(path).parts)
-            if below.is_file() and not hidden:
-                yield below
-
-
 def _fixed(problems: Sequence[Problem], redaction: Redaction) -> list[str]:
     """The files that were written again."""
     from toolstream_core.saved.examine import fix
 
-    files = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
-    return [file for file in files if fix(Path(file), redaction)]
+    found = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
+    return [file for file in found if fix(Path(file), redaction)]
 
 
-def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_json: bool) -> None:
+def _print(problems: Sequence[Problem], fixed: Sequence[str], count: int, *, as_json: bool) -> None:
     if as_json:
         document: dict[str, Any] = {
             "version": VERSION,
-            "files": files,
+            "files": count,
             "fixed": list(fixed),
             "problems": [asdict(problem) for problem in problems],
         }
@@ -82,4 +68,4 @@ def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_
         flow = "" if problem.flow is None else f"#{problem.flow}"
         where = f" {problem.where}:" if problem.where else ""
         print(f"{problem.file}{flow}:{where} {problem.kind}: {problem.message}\n    {problem.advice}")
-    print(f"{counted(files, 'file')}, {counted(len(problems), 'problem')}")
+    print(f"{counted(count, 'file')}, {counted(len(problems), 'problem')}")

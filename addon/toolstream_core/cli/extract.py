@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.arguments import selected_codes
+from toolstream_core.cli.arguments import requested_redaction, selected_codes
 from toolstream_core.cli.output import Output, check_outputs, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import BAD_STATUS, Severity
@@ -153,12 +153,7 @@ def _why(error: Exception) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Extract, list what was written and what was left out, and give the exit code."""
-    from toolstream_core.redaction import TextMode, redaction_of
-
-    try:
-        redaction = redaction_of(args.secret, TextMode(args.text))
-    except ValueError as error:
-        raise ToolstreamError(f"--secret: {error}") from error
+    redaction = requested_redaction(args)
     if args.output.exists() and not args.output.is_dir():
         raise ToolstreamError(f"-o: {args.output} is not a folder. Expected a folder for the fixtures")
     wanted = Wanted(when=args.when, codes=selected_codes(args), chosen=args.select is not None)

@@ -17,8 +17,7 @@ from toolstream_core.cli.output import Output, check_outputs, interrupt_on_sigte
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
-from toolstream_core.saved import demo
-from toolstream_core.saved.files import READABLE, STDIN
+from toolstream_core.saved.files import READABLE, check_served
 from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
@@ -37,14 +36,7 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
     """The setup in the arguments. Raises `ToolstreamError`."""
     flows, calls = flows_and_calls(args.flows)
     for flow in flows:
-        if str(flow) == STDIN:
-            raise ToolstreamError("standard input cannot be served; save it to a file and name that file")
-        if unknown := demo.unknown(flow):
-            raise ToolstreamError(unknown)
-        if not demo.located(flow).exists():
-            raise ToolstreamError(
-                f"no such file or directory: {flow}. Expected {READABLE}, a folder of them, or `calls:`"
-            )
+        check_served(flow, f"{READABLE}, a folder of them, or `calls:`")
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
     for option in FLAGS:

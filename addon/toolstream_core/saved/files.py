@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import bare, cassette, demo, har, raw
 from toolstream_core.saved.demo import located
@@ -82,6 +83,16 @@ _RIGHT = {
     ".har": 'is not a HAR file: expected JSON with "log" and, in it, "entries"',
 }
 _RIGHT[".mitm"] = _RIGHT[".flow"]
+
+
+def check_served(path: Path, expected: str = f"{READABLE}, or a folder of them") -> None:
+    """Raise `ToolstreamError` for what cannot be read again and again, and for what is not there."""
+    if str(path) == STDIN:
+        raise ToolstreamError("standard input cannot be served; save it to a file and name that file")
+    if unknown := demo.unknown(path):
+        raise ToolstreamError(unknown)
+    if not demo.located(path).exists():
+        raise ToolstreamError(f"no such file or directory: {path}. Expected {expected}")
 
 
 def files(path: str) -> Iterator[str]:

@@ -14,9 +14,9 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.saved import demo, raw
+from toolstream_core.saved import raw
 from toolstream_core.saved.exchange import Exchange, UnreadableError
-from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
+from toolstream_core.saved.files import READABLE, Kind, begun, check_served, exchanges, files
 from toolstream_core.saved.flow import (
     Fixture,
     as_sent,
@@ -77,12 +77,7 @@ def load(path: Path) -> list[Fixture]:
 
     Files without an LLM response are skipped in a folder.
     """
-    if str(path) == STDIN:
-        raise ToolstreamError("standard input cannot be served; save it to a file and name that file")
-    if unknown := demo.unknown(path):
-        raise ToolstreamError(unknown)
-    if not demo.located(path).exists():
-        raise ToolstreamError(f"no such file or directory: {path}. Expected {READABLE}, or a folder of them")
+    check_served(path)
     fixtures = []
     for one in gathered(str(path)):
         if isinstance(one, Fixture):
