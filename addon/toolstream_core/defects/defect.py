@@ -18,7 +18,7 @@ COHERE: Final = "cohere-v2"
 BEDROCK: Final = "bedrock"
 ALL_DIALECTS: Final = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK)
 JUDGED_DIALECTS: Final = tuple(name for name in ALL_DIALECTS if name != GEMINI_LIVE)
-"""Those whose rooms have repairs, which judge; Gemini Live is only read."""
+"""Those whose streams are repaired; those of Gemini Live are only read."""
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -23,7 +23,14 @@ ALL: Final = "all"
 
 def named(words: Iterable[str]) -> frozenset[str]:
     """The codes that `words` mean: codes, names, families, `all`; `-word` takes out. Raises `ToolstreamError`."""
-    return frozenset(defect.code for defect in _named(words, DEFECTS))
+    chosen: set[Defect] = set()
+    for word in words:
+        bare = word.removeprefix("-")
+        intended = {defect for defect in DEFECTS if bare in {defect.code, defect.name, defect.family, ALL}}
+        if not intended:
+            raise ToolstreamError(unknown("defect", bare, _known()))
+        chosen = chosen - intended if word.startswith("-") else chosen | intended
+    return frozenset(defect.code for defect in chosen)
 
 
 def repairs(words: Iterable[str]) -> frozenset[Defect]:
@@ -49,17 +56,6 @@ def repairs(words: Iterable[str]) -> frozenset[Defect]:
         else:
             chosen.update(intended)
     return frozenset(chosen)
-
-
-def _named(words: Iterable[str], defects: Iterable[Defect]) -> set[Defect]:
-    chosen: set[Defect] = set()
-    for word in words:
-        bare = word.removeprefix("-")
-        intended = {defect for defect in defects if bare in {defect.code, defect.name, defect.family, ALL}}
-        if not intended:
-            raise ToolstreamError(unknown("defect", bare, _known()))
-        chosen = chosen - intended if word.startswith("-") else chosen | intended
-    return chosen
 
 
 def _known() -> list[str]:

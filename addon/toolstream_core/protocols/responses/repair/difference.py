@@ -228,7 +228,7 @@ class Difference:
 
     def reading(self, intended: IntendedCall, *, over: bool = False) -> str:
         """The intended arguments so far, with the repairs that are switched on."""
-        reading = self._stream.calls.reading(intended, over=over)
+        reading = intended.reading(over=over)
         intended.defect = None
         if reading.defect is None:
             return reading.text
@@ -316,7 +316,7 @@ class Difference:
     def _after_end(self, received: CallEvent, has: ClientItem) -> None:
         """A delta after the event with the complete arguments."""
         intended = received.intended
-        known = same_arguments(has.text.text, self._stream.calls.reading(intended, over=True).text)
+        known = same_arguments(has.text.text, intended.reading(over=True).text)
         message = "a delta follows the event with the complete arguments"
         again = (intended.call.over or known) and bool(received.payload.get("delta"))
         if not (again and self._stream.repairs(REPLAYED_ARGUMENTS, intended, message)):

@@ -117,8 +117,8 @@ class IntendedCall:
         return self._current.read(over=False).text == self.arguments.text()
 
     def reading(self, *, over: bool) -> Reading:
-        """The intended arguments; `over`: the provider sends no more of them."""
-        return self._current.read(over=over)
+        """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
+        return Reading("") if self.call.start_input is not None and not over else self._current.read(over=over)
 
     def take(self, fragment: Fragment, *, after_own: bool) -> None:
         """Note the next fragment, which the call already contains; `after_own`: so was the previous call event."""
@@ -206,6 +206,11 @@ class IntendedCalls:
         return custom_tools(self._context.exchange.request)
 
     @property
+    def open(self) -> list[IntendedCall]:
+        """Those that the client has and that no event closed."""
+        return [one for one in self.by_key.values() if one.has is not None and not (one.has.closed or one.passes)]
+
+    @property
     def has_foreign_fragments(self) -> bool:
         """Whether arguments came without a known call: they may be a part of a split call."""
         self._nameless = [one for one in self._nameless if not (one.call.id or one.call.name)]
@@ -226,7 +231,9 @@ class IntendedCalls:
         earlier = self.earlier(intended)
         if not earlier:
             return False
-        if self.is_complete(intended) and any(self.is_complete(other) and _alike(intended, other) for other in earlier):
+        means = intended.call.arguments.meaning
+        alike = (other for other in earlier if self.is_complete(other) and other.call.arguments.meaning == means)
+        if self.is_complete(intended) and any(alike):
             return True
         return False if intended.call.closed and all(other.call.closed for other in earlier) else None
 
@@ -239,7 +246,7 @@ class IntendedCalls:
         follows_placeholder = intended.meaning.begin > 0 and intended.meaning.source.is_complete
         if intended.meaning.stale or not (follows_placeholder or intended.call.is_complete()):
             return False
-        value = parse(self.reading(intended, over=True).text.encode("utf-8", "replace"))
+        value = parse(intended.reading(over=True).text.encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or intended.call.name in self._context.parameterless)
 
     # -- arguments
@@ -250,21 +257,9 @@ class IntendedCalls:
             return True
         return intended.call.name not in self._context.parameterless and intended.meaning.may_be_placeholder
 
-    def reading(self, intended: IntendedCall, *, over: bool) -> Reading:
-        """The arguments as far as they are certain; `over`: the provider sends no more of them."""
-        call = intended.call
-        if call.start_input is not None and not over:
-            return Reading("")
-        return intended.reading(over=over)
-
     def ends_in_part(self, intended: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""
         call = intended.call
         return not call.cut and (
             not self.is_complete(intended) or (call.arguments.empty and not is_json(call.arguments.text()))
         )
-
-
-def _alike(intended: IntendedCall, other: IntendedCall) -> bool:
-    mine, theirs = intended.call.arguments, other.call.arguments
-    return mine.meaning == theirs.meaning

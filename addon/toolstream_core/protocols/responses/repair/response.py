@@ -49,13 +49,14 @@ class ResponseDifference:
 
     def __init__(self, stream: Stream, items: Difference, custom: CustomTools) -> None:
         self._stream, self._items, self._custom = stream, items, custom
-        self._begun = False
+        self.begun = False
+        """Whether an event has come."""
 
     # -- the start
 
     def begin(self, payload: Payload, kind: str) -> None:
         """Send `response.created` before the first event, if that is another one."""
-        stream, self._begun = self._stream, True
+        stream, self.begun = self._stream, True
         if stream.realtime or stream.calls.failed:
             return
         response = missing_head(payload, kind)
@@ -64,11 +65,6 @@ class ResponseDifference:
             stream.client.number = number - 1 if isinstance(number, int) else None
             stream.client.created = response
             stream.put({"type": CREATED, "response": response})
-
-    @property
-    def begun(self) -> bool:
-        """Whether an event has come."""
-        return self._begun
 
     def created(self, payload: Payload) -> tuple[Payload | None, bool]:
         """`response.created` as it is sent (`None` if it is withheld), and whether it starts another response."""
@@ -81,7 +77,7 @@ class ResponseDifference:
         if again and not (stream.calls.by_key or client.taken):
             return (None if stream.report(REPEATED_START, "the response is created again") else payload), False
         stream.report(RESTARTED_STREAM, "a second response starts within the stream")
-        return payload, not (again and any(_open(stream.calls.by_key.values())))
+        return payload, not (again and bool(stream.calls.open))
 
     # -- the end
 
@@ -158,7 +154,7 @@ class ResponseDifference:
             has = intended.has
             if has is None or has.closed or (intended.passes and "arguments" not in has.why):
                 continue
-            reading = stream.calls.reading(intended, over=True)
+            reading = intended.reading(over=True)
             given = has.text.text
             stream.number = stream.number if stream.client.ended else intended.call.runs.last
             if reading.text != given and reading.text.startswith(given) and (intended.defect or not given):
@@ -174,7 +170,7 @@ class ResponseDifference:
             intended.is_duplicate = stream.calls.is_duplicate(intended)
             if intended.is_duplicate or json_access.get(content, "status") == "incomplete":
                 continue
-            text = stream.calls.reading(intended, over=True).text
+            text = intended.reading(over=True).text
             if not (stream.calls.is_complete(intended) or is_object(text)):
                 continue
             sends = stream.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call)
@@ -185,7 +181,7 @@ class ResponseDifference:
     def _close_open(self) -> None:
         """Close complete calls that no event closed."""
         stream = self._stream
-        for intended in _open(stream.calls.by_key.values()):
+        for intended in stream.calls.open:
             if stream.calls.failed or not self._may_close(intended):
                 continue
             defect = ITEM_PER_FRAGMENT if intended.is_split else UNCLOSED_CALL
@@ -199,7 +195,7 @@ class ResponseDifference:
         if not has.name:
             return False
         is_over = (has.done or intended.call.closed) and not intended.is_split
-        text = self._stream.calls.reading(intended, over=True).text
+        text = intended.reading(over=True).text
         if intended.is_split and calls.has_foreign_fragments:
             return False
         if has.done and not same_arguments(has.final, text):
@@ -268,7 +264,7 @@ class ResponseDifference:
         """Send what the end of the body lacks; whether the response was completed by it."""
         completed = self._completes(clean=clean)
         if not completed:
-            for intended in _open(self._stream.calls.by_key.values()):
+            for intended in self._stream.calls.open:
                 said_nothing = intended.call.over and intended.call.arguments.empty
                 if (
                     intended.is_split
@@ -304,16 +300,9 @@ class ResponseDifference:
             return False
         if not has.closed:
             return self._may_close(intended)
-        return self._stream.calls.is_complete(intended) and same_arguments(has.final, call_text(intended))
-
-
-def call_text(intended: IntendedCall) -> str:
-    """The arguments as far as they are known."""
-    return intended.call.arguments.reading()[0]
-
-
-def _open(calls: object) -> Iterator[IntendedCall]:
-    return iter([one for one in calls if one.has is not None and not (one.has.closed or one.passes)])  # type: ignore[attr-defined]
+        return self._stream.calls.is_complete(intended) and same_arguments(
+            has.final, intended.call.arguments.reading()[0]
+        )
 
 
 def _functions(payload: Payload, resolved: Sequence[ResolvedFragment]) -> Iterator[tuple[Json, ResolvedFragment]]:
