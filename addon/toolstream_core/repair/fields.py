@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,17 +49,6 @@ def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) 
         if judge(Deviation(field, received, intended)):
             out = put(out, path or (field,), intended)
     return out
-
-
-def put(payload: Payload, path: Path, value: Json) -> Payload:
-    """The payload with a value at `path`, or without it for `ABSENT`."""
-    key, rest = path[0], path[1:]
-    if rest:
-        inner = payload.get(key)
-        value = put(inner if isinstance(inner, dict) else {}, rest, value)
-    elif value is ABSENT:
-        return {name: one for name, one in payload.items() if name != key}
-    return {**payload, key: value}
 
 
 def always(deviation: Deviation) -> bool:

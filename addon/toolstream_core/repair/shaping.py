@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.resolver import is_cut
 from toolstream_core.model import Kind, Phase
-from toolstream_core.repair.fields import TOP, Paths, put
+from toolstream_core.repair.fields import TOP, Paths
 from toolstream_core.repair.shapes import (
     MAX_HELD,
     SELF_CONTAINED_DELTAS,
@@ -21,7 +21,7 @@ from toolstream_core.repair.shapes import (
     Position,
 )
 from toolstream_core.wire import json_access
-from toolstream_core.wire.json_paths import known_only, merged
+from toolstream_core.wire.json_paths import known_only, merged, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

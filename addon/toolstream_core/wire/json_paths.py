@@ -77,6 +77,15 @@ def unknown_only(payload: Payload, known: AbstractSet[str]) -> Payload:
     return {key: rest.get(key, value) for key, value in payload.items() if key not in known or rest.get(key)}
 
 
+def put(payload: Payload, path: tuple[str, ...], value: Json) -> Payload:
+    """The payload with a value at the keys of a path; for `ABSENT` without the last key."""
+    key, rest = path[0], path[1:]
+    inner = payload.get(key)
+    if value is ABSENT and not (rest and isinstance(inner, dict)):
+        return payload if rest else {name: one for name, one in payload.items() if name != key}
+    return {**payload, key: put(inner if isinstance(inner, dict) else {}, rest, value) if rest else value}
+
+
 type Path = tuple[str | int, ...]
 """Keys of objects and places in arrays, from the outside in."""
 

@@ -33,8 +33,9 @@ from toolstream_core.protocols.chat.edit import (
     has_nothing,
     with_entries,
 )
-from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.stages.inject.codec import EventCodec
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -28,8 +28,9 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.stages.inject.codec import EventCodec
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,8 +9,9 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import deltas
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent
-from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.stages.inject.codec import EventCodec
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -66,12 +64,3 @@ class EventCodec(ABC):
         """The ids of the calls in a request's history."""
         del request
         return frozenset()
-
-
-def put(body: Payload, path: Path, value: Json) -> Payload:
-    """The body with a value at a path, or without that key for `ABSENT`."""
-    key, rest = path[0], path[1:]
-    inner = body.get(key)
-    if value is ABSENT and not (rest and isinstance(inner, dict)):
-        return body if rest else {name: one for name, one in body.items() if name != key}
-    return {**body, key: put(inner if isinstance(inner, dict) else {}, rest, value) if rest else value}
