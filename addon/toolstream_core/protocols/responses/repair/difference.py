@@ -10,6 +10,7 @@ from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.defects.arguments import (
     LOST_ARGUMENTS,
+    MISSING_DELTAS,
     OBJECT_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
@@ -29,13 +30,12 @@ from toolstream_core.defects.identity import (
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE, OF_ITEM
-from toolstream_core.protocols.responses.repair.writer import ItemWriter, of_missing
+from toolstream_core.protocols.responses.repair.writer import ItemWriter
 from toolstream_core.repair.fields import laid_over
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
@@ -101,10 +101,9 @@ class Difference:
     def _is_dropped(self, received: CallEvent) -> bool:
         """Whether an event is of an item that repeats the call, or of a call sent as a custom tool call."""
         intended = received.intended
-        assert intended.has is not None
         if received.own in intended.copies and self._stream.repairs(DOUBLED_CALL, intended):
             return True
-        return intended.has.is_custom and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
+        return intended.item.is_custom and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
         """Send the deltas that came before the event that adds their item."""
@@ -160,8 +159,7 @@ class Difference:
     def _added_again(self, received: CallEvent) -> None:
         """Handle an event that adds an item again."""
         intended, payload = received.intended, received.payload
-        has = intended.has
-        assert has is not None
+        has = intended.item
         arguments = json_access.get(payload, "item", "arguments")
         if (
             arguments
@@ -241,8 +239,7 @@ class Difference:
 
     def _delta(self, received: CallEvent, *, last: bool) -> None:
         """Send a delta: the intended arguments so far, without the part that the client has."""
-        intended, has = received.intended, received.intended.has
-        assert has is not None
+        intended, has = received.intended, received.intended.item
         if has.closed or has.done:
             self._after_end(received, has)
         elif self._is_next_part(received, has):
@@ -255,7 +252,7 @@ class Difference:
         else:
             more = self._more(received, has, text, last=last)
             if not more and received.delta:
-                intended.defect = intended.defect or _dropped(intended)
+                intended.defect = intended.defect or (ITEM_PER_FRAGMENT if intended.is_split else REPLAYED_ARGUMENTS)
                 more = "" if self._stream.repairs(intended.defect, intended) else received.delta
             self._put_delta(received, has, more)
 
@@ -322,15 +319,9 @@ class Difference:
         if not (again and self._stream.repairs(REPLAYED_ARGUMENTS, intended, message)):
             self._writer.forward(received)
 
-    @staticmethod
-    def give(has: ClientItem, text: str, arguments: ArgumentText) -> None:
-        """Note that the client has `text`, of which it had the beginning."""
-        has.text.add(text[has.text.size :], arguments)
-
-    def send_missing(self, intended: IntendedCall, text: str, why: Defect | None = None) -> bool:
+    def send_missing(self, intended: IntendedCall, text: str) -> bool:
         """Send a delta with the part of the complete arguments that the client lacks; whether one was needed."""
-        has, arguments = intended.has, intended.arguments
-        assert has is not None
+        has = intended.item
         given = has.text.text
         if given == text or has.closed or has.done or intended.is_too_long:
             return False
@@ -343,14 +334,15 @@ class Difference:
             return False
         if (prefilled := has.why.get("arguments")) is not None:
             self._stream.because(prefilled)
-        if (held := intended.defect or why) is not None:
-            self._stream.because(held)
-        elif not self._stream.repairs(of_missing(intended), intended):
-            self.give(has, text, arguments)
-            return False
-        self._stream.put(has.delta(text[len(given) :]), intended.call)
-        self.give(has, text, arguments)
-        return True
+        lacking, sends = text[len(given) :], True
+        if intended.defect is not None:
+            self._stream.because(intended.defect)
+        else:
+            sends = self._stream.repairs(SHORT_DELTAS if given else MISSING_DELTAS, intended)
+        if sends:
+            self._stream.put(has.delta(lacking), intended.call)
+        has.text.add(lacking, intended.arguments)
+        return sends
 
     def _arguments_text(self, intended: IntendedCall, received: object) -> str:
         """The complete intended arguments; empty or overlong arguments as they were received."""
@@ -373,8 +365,7 @@ class Difference:
     def _done(self, received: CallEvent) -> None:
         """Send the event with the complete arguments."""
         intended, arguments = received.intended, received.payload.get("arguments")
-        has = intended.has
-        assert has is not None
+        has = intended.item
         text = self._arguments_text(intended, arguments)
         if has.closed and isinstance(arguments, str) and arguments and not same_arguments(arguments, has.final):
             self._writer.forward(received)
@@ -395,8 +386,7 @@ class Difference:
     def _close(self, received: CallEvent) -> None:
         """Send the event that closes the item."""
         stream, intended, payload = self._stream, received.intended, received.payload
-        has, item = intended.has, payload.get("item")
-        assert has is not None
+        has, item = intended.item, payload.get("item")
         arguments = json_access.get(item, "arguments")
         if has.closed and (not arguments or same_arguments(str(arguments), has.final) or not is_object(str(arguments))):
             if not self._stream.repairs(REPEATED_STOP, intended):
@@ -425,8 +415,7 @@ class Difference:
 
     def closes(self, intended: IntendedCall, item: Json, text: str) -> None:
         """Note that the client is sent the event that closes a call."""
-        has = intended.has
-        assert has is not None
+        has = intended.item
         has.content = dict(item) if isinstance(item, dict) else {}
         if intended.is_too_long:  # nothing that long is kept
             text = has.content["arguments"] = ""
@@ -436,8 +425,7 @@ class Difference:
     def put_end(self, intended: IntendedCall, status: Json = "completed") -> None:
         """Send everything that the client lacks of a complete call."""
         stream = self._stream
-        has = intended.has
-        assert has is not None
+        has = intended.item
         text = self._arguments_text(intended, "")
         if intended.call.arguments.empty and not has.done:
             text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
@@ -453,14 +441,11 @@ class Difference:
 
     def keep(self, intended: IntendedCall, item: Payload) -> Payload:
         """An item of the completed response, with the values that the client has."""
-        has = intended.has
-        assert has is not None
+        has = intended.item
+        if has.is_custom:
+            return has.content
         text = has.final if has.closed else self._arguments_text(intended, item.get("arguments"))
         wanted = has.fields(text)
         if intended.is_too_long:
             del wanted["arguments"]
         return laid_over(item, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
-
-
-def _dropped(intended: IntendedCall) -> Defect:
-    return ITEM_PER_FRAGMENT if intended.is_split else REPLAYED_ARGUMENTS

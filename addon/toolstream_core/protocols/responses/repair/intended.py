@@ -80,6 +80,12 @@ class IntendedCall:
         """The defect because of which the last delta was withheld or changed."""
 
     @property
+    def item(self) -> ClientItem:
+        """The item that the client has of it."""
+        assert self.has is not None
+        return self.has
+
+    @property
     def passes(self) -> bool:
         """Whether its events are forwarded unchanged, because their call is unknown."""
         return self.passed or self.call.guessed or self.disordered or self._adopts is False

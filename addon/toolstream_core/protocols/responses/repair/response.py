@@ -158,7 +158,7 @@ class ResponseDifference:
             given = has.text.text
             stream.number = stream.number if stream.client.ended else intended.call.runs.last
             if reading.text != given and reading.text.startswith(given) and (intended.defect or not given):
-                self._items.send_missing(intended, reading.text, why=intended.defect)
+                self._items.send_missing(intended, reading.text)
 
     def _unstreamed(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> None:
         """Send the calls that only the terminal event has."""
@@ -190,8 +190,7 @@ class ResponseDifference:
 
     def _may_close(self, intended: IntendedCall) -> bool:
         """Whether an open call is complete."""
-        calls, has = self._stream.calls, intended.has
-        assert has is not None
+        calls, has = self._stream.calls, intended.item
         if not has.name:
             return False
         is_over = (has.done or intended.call.closed) and not intended.is_split
@@ -230,7 +229,7 @@ class ResponseDifference:
             ):
                 continue
             seen.add(id(call))
-            items.append(content if intended.has is None else self._kept(intended, content))
+            items.append(content if intended.has is None else self._items.keep(intended, content))
         lacking = [
             one
             for key, one in stream.calls.by_key.items()
@@ -241,12 +240,6 @@ class ResponseDifference:
         if lacking and stream.report(EMPTY_OUTPUT, message, lacking[0].call) and has_all:
             items = self._filled(items, lacking)
         return payload if items == output else {**payload, "response": {**response, "output": items}}
-
-    def _kept(self, intended: IntendedCall, content: Payload) -> Payload:
-        assert intended.has is not None
-        if intended.has.is_custom:
-            return intended.has.content
-        return self._items.keep(intended, content)
 
     def _filled(self, items: list[Json], lacking: Sequence[IntendedCall]) -> list[Json]:
         """The response's items and those that it lacks, in their order as far as it is known."""

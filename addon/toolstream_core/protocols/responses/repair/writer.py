@@ -8,11 +8,9 @@ from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import (
-    MISSING_DELTAS,
     OBJECT_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     SHORT_CLOSING,
-    SHORT_DELTAS,
 )
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
@@ -39,12 +37,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Deviation, Paths, Payload
-
-
-def of_missing(intended: IntendedCall) -> Defect:
-    """The defect of deltas that lack a part of the complete arguments."""
-    assert intended.has is not None
-    return SHORT_DELTAS if intended.has.text.size else MISSING_DELTAS
 
 
 class ItemWriter:
