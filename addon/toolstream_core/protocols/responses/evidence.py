@@ -114,7 +114,7 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
     if fragment.phase is Phase.OPEN:
         if owner.arguments.empty:
             return not owner.closed
-        return owner.arguments.is_complete and not _is_nothing(owner)
+        return owner.arguments.is_complete and owner.arguments.meaning != "{}"  # which may be a placeholder
     return fragment.phase is Phase.CLOSE and _begins_other_object(owner, fragment)
 
 
@@ -156,8 +156,3 @@ def closes_fragment(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment closes the item of a call's last fragment and repeats that fragment."""
     text = fragment.arguments
     return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)
-
-
-def _is_nothing(call: OpenCall) -> bool:
-    """Whether the arguments so far may be a placeholder."""
-    return call.arguments.meaning == "{}"

@@ -14,7 +14,7 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json, Seen
+    from toolstream_core.model import Absent, Json
     from toolstream_core.wire.frame import Frame
 
 _CLIENT_RUN = frozenset(
@@ -118,14 +118,15 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         as_text = json_access.argument_fragment if phase is Phase.OPEN else json_access.argument_text
         arguments, well_formed = as_text(arguments)
     call_id, item_id = item.get("call_id", ABSENT), item.get("id", ABSENT)
-    name = item["name"] if "name" in item else _name_of(kind)
+    name = item["name"] if "name" in item else ABSENT if kind == "function_call" else kind.removesuffix("_call")
+    empty = arguments == "" or (arguments == "{}" and "arguments" not in item)
     return Fragment(
         0,
         index,
         call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
         item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
         name if type(name) in json_access.SIMPLE else json_access.text(name),
-        ABSENT if phase is Phase.OPEN and (arguments == "" or _has_nothing(item, arguments)) else arguments,
+        ABSENT if phase is Phase.OPEN and empty else arguments,
         kind,
         phase,
         Kind.FUNCTION if kind == "function_call" else _other_kind(kind, item),
@@ -134,20 +135,11 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     )
 
 
-def _has_nothing(item: dict[str, Json], arguments: Seen[str]) -> bool:
-    """Whether an added item only has `{}` as its arguments, under another key than that of a function call."""
-    return arguments == "{}" and "arguments" not in item
-
-
 def _other_arguments(item: dict[str, Json]) -> Json:
     for key in ("input", "action", "operation", "code"):
         if key in item:
             return item[key]
     return ABSENT
-
-
-def _name_of(kind: str) -> Json:
-    return ABSENT if kind == "function_call" else kind.removesuffix("_call")
 
 
 def _other_kind(kind: str, item: dict[str, Json]) -> Kind:

@@ -352,15 +352,9 @@ class Difference:
         text = self.reading(intended, over=True)
         intended.defect = intended.defect or held
         sure = intended.call.over and self._stream.calls.is_complete(intended)
-        if (
-            isinstance(received, str)
-            and received
-            and not sure
-            and text.startswith(received)
-            and intended.has is not None
-        ):
-            return received if received.startswith(intended.has.text.text) else text
-        return text
+        if sure or not isinstance(received, str) or not received or not text.startswith(received):
+            return text
+        return received if received.startswith(intended.item.text.text) else text
 
     def _done(self, received: CallEvent) -> None:
         """Send the event with the complete arguments."""
