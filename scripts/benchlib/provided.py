@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,10 +33,6 @@ class Lateness:
     events: int
     """Of each stream."""
     milliseconds: list[float] = field(default_factory=list)
-
-    def percentile(self, percent: int) -> float:
-        """So many of a hundred events were not later."""
-        return statistics.quantiles(self.milliseconds, n=100)[percent - 1]
 
 
 def measure(folder: Path, streams: int, events: int) -> Lateness:

@@ -14,7 +14,7 @@ from toolstream_core.protocols.anthropic import responses
 from toolstream_core.protocols.responses import responses as openai
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 
 CALL_ID = "call_8VqXn1kPzYtR4sLwD2mJcB7e"
@@ -112,13 +112,8 @@ class Load:
 @functools.cache
 def digest(load: Load) -> Digest:
     """What the body of `load` has to be on the other side."""
-    return digest_of(load.blocks())
-
-
-def digest_of(pieces: Iterable[bytes]) -> Digest:
-    """Length and checksum of `pieces` joined."""
     length = checksum = 0
-    for piece in pieces:
+    for piece in load.blocks():
         length += len(piece)
         checksum = zlib.crc32(piece, checksum)
     return Digest(length, checksum)

@@ -84,6 +84,11 @@ def ratio(seconds: list[float], others: list[float]) -> float:
     return statistics.median(one / other for one, other in zip(seconds, others, strict=True))
 
 
+def percentile(milliseconds: Sequence[float], percent: int) -> float:
+    """So many of a hundred are not more."""
+    return statistics.quantiles(milliseconds, n=100)[percent - 1]
+
+
 @dataclass(slots=True)
 class Results:
     """All that one run measured; a section that did not run is empty."""
@@ -128,7 +133,7 @@ class Results:
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
         """Milliseconds that a contender adds to plain streaming's time for one event."""
         delays = {one.letter: one for one in self.latency if one.kind is kind}
-        return delays[letter].percentile(percent) - delays["a"].percentile(percent)
+        return percentile(delays[letter].milliseconds, percent) - percentile(delays["a"].milliseconds, percent)
 
 
 def report(results: Results) -> Iterator[str]:
@@ -188,7 +193,7 @@ def _captured(results: Results) -> Iterator[Row]:
 def _latency(results: Results) -> Iterator[Row]:
     for one in results.latency:
         added = (results.added(one.kind, one.letter, percent) for percent in (50, 99))
-        shown = _shown(".3f", one.percentile(50), one.percentile(99), *added)
+        shown = _shown(".3f", percentile(one.milliseconds, 50), percentile(one.milliseconds, 99), *added)
         yield one.kind, CONTENDERS[one.letter].name, *shown
 
 
@@ -215,7 +220,7 @@ def _core(results: Results) -> Iterator[Row]:
 
 def _provided(results: Results) -> Iterator[Row]:
     for one in results.provided:
-        late = (one.percentile(50), one.percentile(99), max(one.milliseconds))
+        late = (percentile(one.milliseconds, 50), percentile(one.milliseconds, 99), max(one.milliseconds))
         yield f"{one.streams}", f"{one.events}", *_shown(".1f", *late)
 
 

@@ -8,7 +8,6 @@ import math
 import os
 import socket
 import ssl
-import statistics
 import threading
 import time
 from dataclasses import dataclass, field
@@ -104,10 +103,6 @@ class Delays:
     kind: Kind
     letter: str
     milliseconds: list[float] = field(default_factory=list)
-
-    def percentile(self, percent: int) -> float:
-        """So many of a hundred pings were not slower."""
-        return statistics.quantiles(self.milliseconds, n=100)[percent - 1]
 
 
 def throughput(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:

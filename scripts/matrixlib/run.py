@@ -50,7 +50,7 @@ def run(client: MatrixClient, options: Options) -> str | None:
 
 def rerun(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
     """Run these cases alone, in three ways; why they could not be run, where they could not."""
-    which = [word for case in cases for word in ("--only", case)]
+    which = [word for case in cases for word in ("--case", case)]
     return _run(client, options, RERUN, which, _rerun_folder(client, options.cache)) if cases else None
 
 
