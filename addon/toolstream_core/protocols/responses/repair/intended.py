@@ -237,9 +237,8 @@ class IntendedCalls:
         earlier = self.earlier(intended)
         if not earlier:
             return False
-        means = intended.call.arguments.meaning
-        alike = (other for other in earlier if self.is_complete(other) and other.call.arguments.meaning == means)
-        if self.is_complete(intended) and any(alike):
+        complete = [other.call for other in earlier if self.is_complete(other)] if self.is_complete(intended) else []
+        if any(other.arguments.meaning == intended.call.arguments.meaning for other in complete):
             return True
         return False if intended.call.closed and all(other.call.closed for other in earlier) else None
 

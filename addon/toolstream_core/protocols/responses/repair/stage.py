@@ -71,7 +71,7 @@ class ResponsesRepair(Repairer):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
     def __init__(self, context: Context, policy: Policy = NO_SHAPE, *, realtime: bool = False) -> None:
-        """One stream, from its start; `policy`: what the client needs; `realtime`: whether it is of that API."""
+        """One stream, from its start; `policy`: what the client needs; `realtime`: whether it is the Realtime API's."""
         super().__init__(context)
         self._stream = stream = Stream(self, context, policy, realtime=realtime)
         self._items = items = Difference(stream)
