@@ -123,6 +123,8 @@ class StartedCalls(Calls):
         call = self._given.get(index) or self._elsewhere(fragment)
         if call is None and index in self._others:
             return None
+        if call is None and own is None and self._repeats_last(fragment):
+            call = self._ended_last
         if call is None:
             return self._open_at(fragment) if own is None or _is_foreign(own, fragment) else own
         self._given[index] = call
@@ -156,6 +158,13 @@ class StartedCalls(Calls):
         if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
         return call
+
+    def _repeats_last(self, fragment: Fragment) -> bool:
+        """Whether a delta has all arguments of the call that ended last."""
+        last, text = self._ended_last, fragment.arguments
+        if last is None or not isinstance(text, str) or has_nothing(text) or not is_object(text):
+            return False
+        return same_arguments(text, last.arguments.text())
 
     @property
     def _only_taking(self) -> OpenCall | None:

@@ -213,6 +213,8 @@ class BlockDifference(Repairer):
             return None
         source = block.meaning.source
         size = source.size - (len(fragment_text) if source is arguments else 0)
+        if source is not arguments and "}" in fragment_text:  # it may end the arguments, and go on
+            return None
         if (
             block.seen + len(fragment_text) != arguments.size
             or not text.is_in_step(source, size)
