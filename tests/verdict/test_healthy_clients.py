@@ -123,6 +123,10 @@ def _function(call: Json, **changed: str) -> Json:
     return {**call, "function": {**call["function"], **changed}}
 
 
+def _under_new_ids() -> list[Json]:
+    return [{**one, "tool_call_id": f"fc_{one['tool_call_id']}"} for one in RESULTS]
+
+
 @pytest.mark.parametrize(
     "messages",
     [
@@ -132,6 +136,10 @@ def _function(call: Json, **changed: str) -> Json:
         [CALL, *({**one, "content": "The user denied this call."} for one in RESULTS)],
         [CALL, RESULTS[0], {**RESULTS[1], "content": "Error: rejected by the user"}],
         [{**CALL, "content": "I will look."}, *RESULTS],
+        [_with({**FIRST, "index": 0}, {**SECOND, "index": 1}), *RESULTS],
+        [CALL, *({**one, "name": "f"} for one in RESULTS)],
+        [_with(*({**one, "id": f"fc_{one['id']}"} for one in (FIRST, SECOND))), *_under_new_ids()],
+        [_with({**FIRST, "id": SECOND["id"]}, {**SECOND, "id": FIRST["id"]}), *RESULTS],
         [CALL, *({**one, "content": "[Old tool result content cleared]"} for one in RESULTS)],
     ],
 )
@@ -155,7 +163,7 @@ def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
 def test_results_do_not_explain_how_a_client_read_the_stream(results: list[Json]) -> None:
     """The calls were returned as sent: no reason is given for a result that is missing, doubled or under another id."""
     found = verdict_on("openai-chat", [GO, CALL, *results])
-    assert found.verdict.outcome.value in {"wrong-id", "duplicate-call"}
+    assert found.verdict.outcome.value in {"wrong-id", "missing-result", "duplicate-call"}
     assert (found.explained.text, found.explained.fix) == ("", "")
 
 
@@ -186,6 +194,10 @@ BUGS: dict[str, tuple[str, list[Json]]] = {
         "duplicate-call",
         [_with(FIRST, {**FIRST, "id": "z"}, SECOND), *RESULTS, {**RESULTS[0], "tool_call_id": "z"}],
     ),
+    "the last one under the first id": ("lost-call", [_with({**SECOND, "id": FIRST["id"]}), RESULTS[0]]),
+    "no result": ("missing-result", [CALL]),
+    "no second result": ("missing-result", [CALL, RESULTS[0]]),
+    "result under another id": ("wrong-id", [CALL, RESULTS[0], {**RESULTS[1], "tool_call_id": "z"}]),
     "name doubled": ("wrong-name", [_with(_function(FIRST, name="get_timeget_time"), SECOND), *RESULTS]),
     "name cut": ("wrong-name", [_with(_function(FIRST, name="time"), SECOND), *RESULTS]),
     "never sent": (

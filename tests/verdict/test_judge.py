@@ -116,7 +116,7 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
             Outcome.WRONG_ID,
         ),
         ([A], [A_], [gave("c1"), gave("c1", "again")], Outcome.DUPLICATE_CALL),
-        ([A], [A_], [], Outcome.WRONG_ID),
+        ([A], [A_], [], Outcome.MISSING_RESULT),
         ([A], [], [], Outcome.RETRIED),
         ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
         ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
@@ -177,7 +177,7 @@ def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
     output = {"type": "function_call_output", "call_id": "c1", "output": "r"}
     said = new({"input": "go"}, {"previous_response_id": "resp_1", "input": [output]})
     assert judge([A], said).outcome is Outcome.RESULTS_ONLY
-    assert judge([A, B], said).outcome is Outcome.WRONG_ID
+    assert judge([A, B], said).outcome is Outcome.MISSING_RESULT
     assert judge([HALF], said).outcome is Outcome.RETURNED_INCOMPLETE_CALL
     assert judge([A, B], said, dropped={1}).outcome is Outcome.RESULTS_ONLY
     assert judge([A], new({"input": "go"}, {"input": ["go", output]})).outcome is Outcome.RESULTS_ONLY
@@ -189,7 +189,7 @@ def test_protocols_without_ids() -> None:
     results = [{"functionResponse": {"name": "ls", "response": {"r": n}}} for n in (1, 2)]
     sent = [Call(0, at, Kind.FUNCTION, "", "ls", json.dumps({"p": at + 1}), complete=True) for at in (0, 1)]
     before = {"contents": [{"role": "user", "parts": [{"text": "go"}]}]}
-    for kept, outcome in ((results, Outcome.OK), (results[:1], Outcome.WRONG_ID)):
+    for kept, outcome in ((results, Outcome.OK), (results[:1], Outcome.MISSING_RESULT)):
         after = {"contents": [*before["contents"], {"role": "model", "parts": calls}, {"role": "user", "parts": kept}]}
         assert judge(sent, new(before, after)).outcome is outcome
     bare = [ASKED, {"role": "assistant", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]}]

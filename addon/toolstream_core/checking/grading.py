@@ -287,6 +287,7 @@ class Reason(enum.StrEnum):
     SPLIT = "split a call"
     MERGED = "returned merged calls"
     WRONG_ID = "wrong id"
+    NO_RESULT = "returned a call without a result"
     WRONG_NAME = "wrong name"
     LOOPED = "retried in a loop"
     GAVE_UP = "gave up"
@@ -305,6 +306,7 @@ REASONS: Final = {
     Outcome.WRONG_ARGUMENTS: Reason.WRONG_ARGUMENTS,
     Outcome.RETURNED_WITHOUT_ARGUMENTS: Reason.WITHOUT_ARGUMENTS,
     Outcome.WRONG_ID: Reason.WRONG_ID,
+    Outcome.MISSING_RESULT: Reason.NO_RESULT,
     Outcome.CALL_REJECTED: None,
     Outcome.RETRIED: Reason.LOOPED,
     Outcome.ABORTED: Reason.GAVE_UP,

@@ -175,6 +175,7 @@ HEADLINES: Final[Mapping[Outcome, str]] = {
     Outcome.WRONG_ARGUMENTS: "The client returned {calls} with other arguments",
     Outcome.RETURNED_WITHOUT_ARGUMENTS: "The client returned {calls} without arguments",
     Outcome.WRONG_ID: "The client mixed up the ids of {calls}",
+    Outcome.MISSING_RESULT: "The client returned {calls} without a result",
     Outcome.CALL_REJECTED: "The client rejected {calls}",
     Outcome.RETRIED: "The client repeated the request instead of returning {calls}",
     Outcome.ABORTED: "The client disconnected before the response was complete",

@@ -57,10 +57,13 @@ _UNRELATED = 7
 
 
 def _unlikeness(call: IntendedCall, value: Json, echoed: EchoedCall, other: Json) -> int:
-    """0 for the same call, 7 for one that shares nothing with it; `value` and `other` are their arguments."""
+    """0 for the same call, 7 for one that shares nothing with it; `value` and `other` are their arguments.
+
+    Name and arguments together count more than the id.
+    """
     same_id = bool(call.id) and call.id == echoed.id
     same_arguments = call.arguments == echoed.arguments or (value is not INVALID and equal(value, other))
-    unlike = _UNRELATED - 4 * same_id - 2 * (call.name == echoed.name) - same_arguments
+    unlike = _UNRELATED - 3 * same_id - 2 * (call.name == echoed.name) - 2 * same_arguments
     return min(unlike, _UNRELATED - 1) if _is_repeated(call.name, echoed.name) else unlike
 
 

@@ -269,7 +269,7 @@ def judge_results(
         elif call.id is None and (kept := _kept(intended[place], others)):
             others.remove(kept)
         elif intended[place].complete:
-            yield _missing(place, call, results)
+            yield _missing(place, call, [*others, *without])
 
 
 def judge_incomplete(place: int, results: Sequence[ToolResult]) -> Problem:
@@ -303,10 +303,11 @@ def _kept(call: IntendedCall, others: Sequence[ToolResult]) -> ToolResult | None
     return next((one for one in others if one.name in ("", call.name)), None)
 
 
-def _missing(place: int, call: _WithId, results: Sequence[ToolResult]) -> Problem:
-    if not results:
-        return Problem(Outcome.WRONG_ID, place, "returned without a result")
-    others = ", ".join(sorted({repr(one.id) for one in results}))
+def _missing(place: int, call: _WithId, left: Sequence[ToolResult]) -> Problem:
+    """A call without its result; `left` are results that match no call."""
+    if not left:
+        return Problem(Outcome.MISSING_RESULT, place, "returned without a result")
+    others = ", ".join(sorted({repr(one.id) for one in left}))
     return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; results have {others}")
 
 

@@ -47,14 +47,15 @@ class Outcome(enum.StrEnum):
         "returned-without-arguments",
         "the client returned the calls with `{}` or nothing instead of their arguments",
     )
-    WRONG_ID = "wrong-id", "a result matches no call or two, or a call has no result"
+    WRONG_ID = "wrong-id", "the client returned a call or its result with another id, or one id for two calls"
+    MISSING_RESULT = "missing-result", "the client returned a call without a result"
     CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
     RETRIED = "retried", "the client repeated the request; `count` is the number of repetitions"
     ABORTED = "aborted", "the client disconnected during the response"
     SILENT = "silent", "the client sent no further request (reported after ten minutes, and when the proxy ends)"
     RESULTS_ONLY = "results-only", "the client returned only results, since the server stores the calls"
     AS_TEXT = "as-text", "the client returned calls and results as message text"
-    OK = "ok", "the client returned each call unchanged, with its own result"
+    OK = "ok", "the client returned each call, with its own result; a call may have other ids, defaults or a namespace"
 
 
 RENAMED: Final = {

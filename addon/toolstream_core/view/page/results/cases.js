@@ -26,6 +26,7 @@ const REASONS = [
   "split a call",
   "returned merged calls",
   "wrong id",
+  "returned a call without a result",
   "wrong name",
   "retried in a loop",
   "gave up",
