@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.repair.shapes import NO_SHAPE, is_complete
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Reporter
+
+MAX_SAME_ID: Final = 16
+"""Calls of one id with which a further one is compared."""
 
 
 class Lack(NamedTuple):
@@ -148,6 +154,8 @@ class Turn:
         self.calls: list[ClientCall] = []
         self.ids: set[str] = set()
         """The ids that the client has."""
+        self.indexes: dict[Json, ClientCall] = {}
+        """The indexes that calls came with, and the last call of each."""
         self.next_place = 0
         """Where the client would have the next call."""
         self.finished = False
@@ -171,9 +179,7 @@ class Turn:
         self._undecided: dict[int, ClientCall] = {}
         """Those of which all that came may stand for what follows."""
         self._of_id: dict[str, list[ClientCall]] = {}
-        """By the provider's id, the calls that it was given to."""
-        self._by_meaning: dict[tuple[str, str, str], ClientCall] = {}
-        """By id, name and meaning, the first complete call."""
+        """By the provider's id, the first calls that it was given to."""
 
     def add(self, intended: IntendedCall) -> ClientCall:
         """A call opens."""
@@ -191,15 +197,9 @@ class Turn:
         self._open[state.order] = self._changed[state.order] = self._unsettled[state.order] = state
         if state.is_open and intended.is_placeholder is not None:
             return
-        of_id = self._of_id.setdefault(call.id, []) if call.id else []
-        if call.id and (not of_id or of_id[-1] is not state) and state not in of_id:
+        of_id = self._of_id.setdefault(call.id, []) if call.id else [state]
+        if state not in of_id and len(of_id) < MAX_SAME_ID:
             of_id.append(state)
-        if len(of_id) > 1:
-            for two in of_id[-2:]:
-                if is_clean(two):
-                    key = (call.id, two.intended.call.name, two.intended.call.arguments.meaning)
-                    if self._by_meaning.setdefault(key, two).order > two.order:
-                        self._by_meaning[key] = two
         if intended.is_placeholder is None and intended.may_be_placeholder:
             self._undecided[state.order] = state
         elif intended.is_placeholder is None and not intended.has_little:
@@ -273,19 +273,14 @@ class Turn:
                 del self._open[order]
         return list(self._open.values())
 
-    def earlier(self, state: ClientCall) -> ClientCall | None:
-        """The earlier call with the same id and name that a call repeats, or may repeat."""
+    def repeats(self, state: ClientCall) -> bool | None:
+        """Whether a call only repeats an earlier one with its id and name; `None` while that is unknown."""
         call = state.intended.call
-        of_id = self._of_id.get(call.id, ()) if call.id else ()
-        if len(of_id) < 2 or of_id[0] is state:  # noqa: PLR2004
-            return None
-        if is_clean(state):
-            first = self._by_meaning.get((call.id, call.name, call.arguments.meaning))
-            if first is not None and first.order < state.order:
-                return first
-        return next(
-            (two for two in of_id if two.order < state.order and two.intended.call.name in {call.name, ""}), None
-        )
+        of_id = [one for one in self._of_id.get(call.id, ()) if one.order < state.order]
+        if _is_clean(state) and any(_is_clean(one) and _same(one.intended.call, call) for one in of_id):
+            return True
+        complete = state.intended.settled or call.arguments.is_complete
+        return None if not complete and any(one.intended.call.name in {call.name, ""} for one in of_id) else False
 
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""
@@ -295,18 +290,16 @@ class Turn:
         self._unsettled.clear()
 
 
-def is_clean(state: ClientCall) -> bool:
+def _is_clean(state: ClientCall) -> bool:
     """Whether a call's arguments are one complete object, for the client too."""
     arguments = state.intended.call.arguments
     read = arguments.is_json or state.intended.meaning.cumulative is not None
     return read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
 
 
-def same(state: ClientCall, other: ClientCall) -> bool:
-    """Whether two calls with one id have the same arguments."""
-    if not (is_clean(state) and is_clean(other)) or state.intended.call.name != other.intended.call.name:
-        return False
-    return state.intended.call.arguments.meaning == other.intended.call.arguments.meaning
+def _same(call: OpenCall, other: OpenCall) -> bool:
+    """Whether two calls have the same name and arguments."""
+    return call.name == other.name and call.arguments.meaning == other.arguments.meaning
 
 
 class Client:
@@ -322,29 +315,38 @@ class Client:
         self._holds = policy.holds
         self._may_be_doubled = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
 
+    def choice(self, number: int) -> int:
+        """The choice to which the content of choice `number` belongs: the first, unless several were requested."""
+        request = self.context.exchange.request
+        if not number or not isinstance(request, dict):
+            return number
+        wanted, message = json_access.integer(json_access.get(request, "n")), f"choice {number} came, one was asked for"
+        return 0 if wanted in {ABSENT, None, 1} and self.reporter.report(SPLIT_CHOICES, 0, message) else number
+
     def turn(self, choice: int) -> Turn:
         """The calls of a choice."""
+        choice = self.choice(choice)
         return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
     def turn_of(self, state: ClientCall) -> Turn:
         """The calls of a call's choice."""
-        return self.turns.get(state.intended.call.choice) or self.turns[0]
+        return self.turn(state.intended.call.choice)
 
     def find(self, call: OpenCall) -> ClientCall | None:
         """A call that has opened."""
         return self._by_call.get(id(call))
 
-    def call(self, call: OpenCall, choice: int) -> ClientCall:
+    def call(self, call: OpenCall) -> ClientCall:
         """A call, which opens where it is new."""
         one = self._by_call.get(id(call))
         if one is None:
-            one = self._by_call[id(call)] = self.turn(choice).add(IntendedCall(call, self.context, self.reporter.on))
+            intended = IntendedCall(call, self.context, self.reporter.on)
+            one = self._by_call[id(call)] = self.turn(call.choice).add(intended)
         return one
 
     def doubles(self, state: ClientCall) -> bool:
         """Whether a call only repeats an earlier one."""
-        earlier = self.turn_of(state).earlier(state)
-        return earlier is not None and same(state, earlier)
+        return self.turn_of(state).repeats(state) is True
 
     def waits(self, state: ClientCall) -> bool:
         """Whether what a call is may still change."""
@@ -354,8 +356,7 @@ class Client:
             return False
         if state.intended.waits_for_identity:
             return True
-        complete = state.intended.settled or state.intended.call.arguments.is_complete
-        return not complete and self._may_be_doubled and self.turn_of(state).earlier(state) is not None
+        return self._may_be_doubled and self.turn_of(state).repeats(state) is None
 
     @property
     def held(self) -> list[ClientCall]:

@@ -39,7 +39,7 @@ class Closing:
         """
         here = {id(part.one) for part in parts or () if part.fragment.phase is Phase.MORE}
         out: list[Frame] = []
-        turn = self._writer.turn(choice)
+        turn = self._client.turn(choice)
         turn.settle()
         for one in turn.unfinished():
             if id(one) in here:
@@ -54,7 +54,7 @@ class Closing:
             if more.contradicts:
                 continue
             if made and not more.text and not one.text.text.strip():
-                more = self._writer.empty(one, choice, number) or more
+                more = self._writer.empty(one, number) or more
             defect = more.defect or one.defect or LATE_NAME
             if (more.text or not one.is_open) and self._report(defect, number, defect.meaning, one.intended.call):
                 out.append(
@@ -65,7 +65,7 @@ class Closing:
     def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
         """The withheld entries of a policy at the end of a choice, to be sent after those of the current event."""
         here = {id(part.one) for part in parts}
-        turn = self._writer.turn(choice)
+        turn = self._client.turn(choice)
         turn.settle()
         held = [one for one in turn.unfinished() if id(one) not in here]
         return [entry for one in held for entry in self._released(one, choice, number, over=True, made=made)]
@@ -136,11 +136,11 @@ class Closing:
         """The withheld entries of a call, if the policy allows it; parameters as for `EntryWriter.released`."""
         if not state.held or self._client.withholding(state, over=over):
             return []
-        return self._writer.released(state, choice, number, over=over, made=made)
+        return self._writer.released(state, number, over=over, made=made)
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""
-        return self._stream.chunk(self._stream.choice(choice), {"tool_calls": [entry]}, number)
+        return self._stream.chunk(self._client.choice(choice), {"tool_calls": [entry]}, number)
 
     def _withheld_at_end(self) -> list[Frame]:
         """`[DONE]`, where later events completed all calls."""

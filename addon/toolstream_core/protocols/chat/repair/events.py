@@ -31,7 +31,7 @@ from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, Position, at_once
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.protocols.chat.repair.client import Client, Turn
@@ -75,9 +75,9 @@ def unstreamed(
             continue
         entry = entries[at].raw if at < len(entries) else {}
         rest = {key: value for key, value in entry.items() if key != "index"} if isinstance(entry, dict) else {}
-        fields = writer.intended_fields(one, writer.turn(choice), more)
+        fields = writer.intended_fields(one, client.turn(choice), more)
         out.append(
-            stream.chunk(stream.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
+            stream.chunk(client.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
         )
     return out if moved else None
 
@@ -105,7 +105,7 @@ def _message_entries(choice: Json) -> list[Json]:
     return [{"function": legacy}] if isinstance(legacy, dict) else []
 
 
-def spread(frame: Frame, client: Client, turn: Callable[[int], Turn]) -> list[Frame]:
+def spread(frame: Frame, client: Client) -> list[Frame]:
     """An event for each fragment that the policy makes of the entries; the last one gets the finish reason."""
     payload: Json = frame.json
     writer, policy = client.context.writer, client.policy
@@ -115,7 +115,7 @@ def spread(frame: Frame, client: Client, turn: Callable[[int], Turn]) -> list[Fr
         number = choice_number(choice, place)
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
             received += 1
-            entries += [(number, part) for part in _pieces(entry, client, turn(number))]
+            entries += [(number, part) for part in _pieces(entry, client, client.turn(number))]
     if len(entries) < 2 or (len(entries) == received and not policy.alone):  # noqa: PLR2004
         return [frame]
     if received > 1 and policy.alone:
@@ -152,7 +152,7 @@ class ChatEvents:
         self._closing = Closing(client, self._stream, self._finishes, self._writer)
         policy = client.policy
         self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
-        self.choice, self.skipped = self._stream.choice, self._stream.skipped
+        self.skipped = self._stream.skipped
         self.held = self._closing.held
 
     @property
@@ -184,7 +184,7 @@ class ChatEvents:
         finish = self._finishes.by_choice.get(fragment.choice)
         if (finish is not None and finish.sent) or not (one.is_in_step(delta) and one.intended.is_plain(delta)):
             return False
-        if self._stream.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
+        if self.client.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
             return False
         self._stream.passes(frame)
         one.got(delta, as_received=True)
@@ -199,7 +199,7 @@ class ChatEvents:
         if self._finishes.by_choice:
             self._finishes.note(waiting)
         for finish in waiting.event.content.finishes:
-            turn = self._writer.turn(finish.choice)
+            turn = self.client.turn(finish.choice)
             turn.finished = turn.finished or bool(finish.reason)
             turn.complete = WORDS.is_complete(finish.reason) if finish.reason else turn.complete
             if finish.reason and not (WORDS.is_complete(finish.reason) and turn.lacks):
@@ -210,7 +210,7 @@ class ChatEvents:
         for one in fragments:
             if one.kind is Kind.CUSTOM or not self._stream.judges_calls:
                 self._finishes.called.add(one.choice)
-                self._writer.turn(one.choice).placed(one.index)
+                self.client.turn(one.choice).placed(one.index)
 
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
         """Whether the first event in the queue waits, because `following`, the next event of substance, may deny it.
@@ -227,7 +227,7 @@ class ChatEvents:
             return True
         if not (self._on(CUT_OFF_CALL) or self._on(EMPTY_ARGUMENTS)):
             return False
-        return any(WORDS.is_complete(one.reason) and self._writer.turn(one.choice).lacks for one in reasons)
+        return any(WORDS.is_complete(one.reason) and self.client.turn(one.choice).lacks for one in reasons)
 
     def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The frames to send for an event."""
@@ -237,7 +237,7 @@ class ChatEvents:
         """The frames, split as the policy needs them."""
         if not self._spreads:
             return frames
-        return [part for frame in frames for part in spread(frame, self.client, self._writer.turn)]
+        return [part for frame in frames for part in spread(frame, self.client)]
 
     def _sent(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The frames to send for an event, before they are split."""
@@ -311,7 +311,7 @@ class ChatEvents:
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
                 out = {**out, "finish_reason": value}
-        if number and self._stream.folds(number):
+        if self.client.choice(number) != number:
             out = {**out, "index": 0}
         return out
 

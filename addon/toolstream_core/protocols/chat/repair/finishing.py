@@ -85,7 +85,7 @@ class Finishes:
 
     def of(self, choice: int) -> Finish:
         """How a choice finishes."""
-        choice = self._stream.choice(choice)
+        choice = self._client.choice(choice)
         return self.by_choice.get(choice) or self.by_choice.setdefault(choice, Finish())
 
     @property
@@ -111,7 +111,7 @@ class Finishes:
 
     def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
         """The finish reason to send for one that came; `None` if none is sent now."""
-        finish, turn, at = self.of(number), self._client.turn(self._stream.choice(number)), event.frame.number
+        finish, turn, at = self.of(number), self._client.turn(number), event.frame.number
         value = self._intended(finish, turn, reason, number, at, following)
         finish.received.add(reason)
         if value and (finish.sent is None or finish.resumed):
@@ -131,7 +131,7 @@ class Finishes:
         if finish.sent is not None:
             if finish.resumed and value != finish.sent:
                 return value
-            if not (turn.calls or self._stream.choice(number) in self.called):
+            if not (turn.calls or self._client.choice(number) in self.called):
                 finish.forwards_all = True
                 return value
             return self._repeated(finish, reason, value, at)

@@ -36,7 +36,8 @@ from toolstream_core.model import ABSENT
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, Severity
-    from toolstream_core.protocols.chat.repair.client import ClientCall, Turn
+    from toolstream_core.protocols.chat.repair.client import ClientCall, Lack, Turn
+    from toolstream_core.repair.fields import Fields
 
 
 class Named(NamedTuple):
@@ -49,14 +50,15 @@ class Named(NamedTuple):
 
 
 class EntryContext(NamedTuple):
-    """The call of an entry, and what the client has around it."""
+    """An entry that is written: its call, and what the client has around it."""
 
     one: ClientCall
     turn: Turn
     opens: bool
     """Whether the entry opens the call for the client."""
-    indexes: dict[Json, ClientCall]
-    """The indexes that calls came with, and the last call of each."""
+    more: Lack
+    was: Fields
+    """The received fields."""
 
 
 def index(was: Json, should: Json, at: EntryContext) -> Named | None:
@@ -72,10 +74,10 @@ def index(was: Json, should: Json, at: EntryContext) -> Named | None:
     if at.opens:
         if was < 0:
             return Named(ODD_INDEX, f"the index is {was!r}", NOTE)
-        taken = at.indexes.get(was)
+        taken = at.turn.indexes.get(was)
         if taken is not None and taken is not at.one:
             return Named(REUSED_INDEX, f"index {was} is that of an earlier call")
-        return Named(OFFSET_INDEX, f"the index is {was} where {len(at.indexes)} comes next")
+        return Named(OFFSET_INDEX, f"the index is {was} where {len(at.turn.indexes)} comes next")
     header = at.one.header.get("index", ABSENT)
     if type(header) is int and was != header:
         return Named(CHANGING_INDEX, f"the index goes from {header} to {was}")
@@ -142,6 +144,8 @@ def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
     del should
     if was is None:
         return Named(NULL_ARGUMENTS, "the arguments are null")
+    if was is ABSENT and "parameters" in at.was:
+        return MISNAMED
     if was is ABSENT:
         return Named(NULL_ARGUMENTS, "the call opens without arguments") if at.opens else None
     return (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
+from toolstream_core.defects.framing import CHANGING_STREAM_ID
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import choice_number, chunk
 from toolstream_core.stages.repair.repairer import hides_arguments, is_unread
 from toolstream_core.wire import json_access
@@ -74,7 +73,7 @@ class Stream:
         self._context, self._report = client.context, client.reporter.report
         self.head: dict[str, Json] = {}
         """The envelope of the first chunk that has a choice: it serves for events that are added."""
-        self.last, self._arrived = 0, -1
+        self.last, self.arrived = 0, -1
         """Numbers of the last event that was sent, and of the last that was received."""
         self.done = False
         """Whether `[DONE]` was received."""
@@ -95,11 +94,6 @@ class Stream:
         """Whether the chunks' ids differ, and all get the first one's; whether text was forwarded unseen."""
 
     @property
-    def arrived(self) -> int:
-        """Number of the event that came last."""
-        return self._arrived
-
-    @property
     def needs_next_event(self) -> bool:
         """Whether the id of the next chunk has to be read."""
         return self._chunks < ENOUGH or self._pins
@@ -110,19 +104,6 @@ class Stream:
         request = self._context.exchange.request
         functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
         return not functions or bool(tools)
-
-    def choice(self, number: int) -> int:
-        """The choice to which the content of choice `number` belongs."""
-        return 0 if number and self.folds(number) else number
-
-    def folds(self, number: int) -> bool:
-        """Whether a choice that was not requested is part of the first."""
-        request = self._context.exchange.request
-        if not isinstance(request, dict):
-            return False
-        wanted = json_access.integer(json_access.get(request, "n"))
-        message = f"choice {number} came, one was asked for"
-        return wanted in {ABSENT, None, 1} and self._report(SPLIT_CHOICES, 0, message)
 
     def arrives(self, event: Event) -> None:
         """An event came."""
@@ -145,12 +126,12 @@ class Stream:
 
     def passes(self, frame: Frame) -> None:
         """An event came that need not be looked at."""
-        self._unseen = self._unseen or frame.number > self._arrived + 1
-        self._arrived = frame.number
+        self._unseen = self._unseen or frame.number > self.arrived + 1
+        self.arrived = frame.number
 
     def skipped(self, number: int) -> None:
         """Events up to `number` were forwarded unseen."""
-        self.last = self._arrived = number
+        self.last = self.arrived = number
 
     def remember(self, payload: Json) -> None:
         if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):

@@ -54,35 +54,16 @@ class Sent(NamedTuple):
         return [*self.apart, *([] if self.entry is None else [self.entry])]
 
 
-class Written(NamedTuple):
-    """An entry that is written."""
-
-    one: ClientCall
-    turn: Turn
-    opens: bool
-    """Whether the call opens with it."""
-    more: Lack
-    was: Fields
-    """The received fields."""
-
-
 class EntryWriter:
     """Writes the entries of one stream."""
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes) -> None:
         self._client, self._stream, self._finishes = client, stream, finishes
-        self._holds = client.policy.holds
         self._report, self._ids = client.reporter.report, client.context.ids
-        self._indexes: dict[int, dict[Json, ClientCall]] = {}
-        """By choice: the indexes that calls came with, and the last call of each."""
         self._longest = 0
         """Bytes of the longest id, for clients that need `even_ids`."""
         self._lost: list[tuple[ClientCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event."""
-
-    def turn(self, choice: int) -> Turn:
-        """The calls of a choice."""
-        return self._client.turn(self._stream.choice(choice))
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
         """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
@@ -90,14 +71,12 @@ class EntryWriter:
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
-        write = self._unless_held if self._holds else self._entry
-        for at, (part, entry) in enumerate(zip(parts, entries, strict=False)):
+        for at, (part, entry) in enumerate(zip(parts, entries, strict=True)):
             if part.is_foreign:
                 sent.append(self._foreign(part, entry, number))
                 continue
-            key, final = id(part.one), over and last[id(part.one)] == at
-            choice, own_delta = part.fragment.choice, part.delta
-            sent.append(write(part.one, choice, own_delta, entry, number, upto=part.upto, over=final))
+            key = id(part.one)
+            sent.append(self._unless_held(part, entry, number, over=over and last[key] == at))
             if key in first:
                 self._join(sent, first[key], number)
             elif sent[-1].entry is not None:
@@ -105,29 +84,23 @@ class EntryWriter:
         container = self._container(delta, sent, number)
         if not (container or any(one.changed for one in sent)):
             return delta
-        kept = [entry for one in sent for entry in one.entries] + [entry.raw for entry in entries[len(sent) :]]
-        rest = {key: value for key, value in delta.items() if key != "function_call" or kept}
-        if container is LEGACY_FUNCTION_CALL:
-            rest.pop("function_call", None)
-        if kept:
-            return {**rest, "tool_calls": kept}
-        return {key: value for key, value in rest.items() if key != "tool_calls"}
+        kept = [entry for one in sent for entry in one.entries]
+        without = {"function_call"} if container is LEGACY_FUNCTION_CALL else set()
+        without |= set() if kept else {"function_call", "tool_calls"}
+        rest = {key: value for key, value in delta.items() if key not in without}
+        return {**rest, "tool_calls": kept} if kept else rest
 
     def _foreign(self, part: Touched, entry: ReceivedEntry, number: int) -> Sent:
         """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
-        one, choice = part.one, self._stream.choice(part.fragment.choice)
-        turn, opens = self._client.turn(choice), not one.is_open
-        place = naming.EntryContext(one, turn, opens, self._indexes.get(choice, {}))
-        named = (
-            naming.MISNAMED
-            if "parameters" in entry.fields
-            else naming.index(entry.fields.get("index", ABSENT), one.place, place)
-        )
+        one = part.one
+        at = naming.EntryContext(one, self._client.turn_of(one), not one.is_open, Lack(""), entry.fields)
+        misnamed = "parameters" in entry.fields
+        named = naming.MISNAMED if misnamed else naming.index(entry.fields.get("index", ABSENT), one.place, at)
         if named is not None:
             self._report(named.defect, number, named.message, one.intended.call, severity=named.severity)
         self._stream.has_gap = True
-        if opens and part.fresh:
-            self._opened(Written(one, turn, opens, Lack(""), entry.fields), entry.fields, number)
+        if at.opens and part.fresh:
+            self._opened(at, entry.fields, number)
         return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
@@ -158,42 +131,33 @@ class EntryWriter:
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
-    def _unless_held(
-        self,
-        state: ClientCall,
-        choice: int,
-        fragment: str,
-        entry: ReceivedEntry,
-        number: int,
-        *,
-        upto: int,
-        over: bool,
-    ) -> Sent:
+    def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
+        state, fragment, upto = part.one, part.delta, part.upto
         state.received = upto
         if not state.is_open and self._is_double(state, number):
             state.held = []
             return Sent(None, state, changed=True)
         names = self._client.withholding(state, over=over)
         if not (names or state.held):
-            return self._entry(state, choice, fragment, entry, number, upto=upto, over=over)
+            return self._entry(state, fragment, entry, number, upto=upto, over=over)
         state.held = _with(state.held, Held(entry.raw, fragment, upto))
         if names:
             self._client.reporter.shape(names)
             state.held_for = names
             self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.leaves_out)
             return Sent(None, state, changed=True)
-        *apart, last = self.released(state, choice, number, over=over) or [None]
+        *apart, last = self.released(state, number, over=over) or [None]
         return Sent(last, state, changed=True, apart=apart)
 
-    def released(self, state: ClientCall, choice: int, number: int, *, over: bool, made: bool = True) -> list[Json]:
+    def released(self, state: ClientCall, number: int, *, over: bool, made: bool = True) -> list[Json]:
         """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
         held, state.held = state.held, []
         self._client.reporter.shape(state.held_for)
         out: list[Json] = []
         for at, (raw, arguments, upto) in enumerate(held, 1):
             is_last = over and at == len(held)
-            sent = self._entry(state, choice, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
+            sent = self._entry(state, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
             if sent.entry is not None:
                 both = _as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
@@ -202,7 +166,6 @@ class EntryWriter:
     def _entry(
         self,
         state: ClientCall,
-        choice: int,
         fragment: str,
         entry: ReceivedEntry,
         number: int,
@@ -218,7 +181,7 @@ class EntryWriter:
         opens, state.received = not state.is_open, upto
         if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
-        more = self._lack(state, choice, fragment, number, upto=None if over else upto, made=over and made)
+        more = self._lack(state, fragment, number, upto=None if over else upto, made=over and made)
         if (
             (state.text.diverged or more.stands)
             and not opens
@@ -226,7 +189,8 @@ class EntryWriter:
         ):
             state.text.diverged = True
             return Sent(entry.raw, state, changed=False, stays=True)
-        fields = self._fields(Written(state, self.turn(choice), opens, more, entry.fields), choice, number)
+        turn = self._client.turn_of(state)
+        fields = self._fields(naming.EntryContext(state, turn, opens, more, entry.fields), number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
             return Sent(entry.raw, state, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
@@ -251,23 +215,16 @@ class EntryWriter:
             return True
         return False
 
-    def _lack(
-        self, state: ClientCall, choice: int, fragment: str, number: int, *, upto: int | None, made: bool
-    ) -> Lack:
+    def _lack(self, state: ClientCall, fragment: str, number: int, *, upto: int | None, made: bool) -> Lack:
         """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
         more = state.lack(fragment, upto=upto, over=upto is None)
         state.defect = more.defect or state.defect
-        if more.contradicts or more.stands:
-            self._names(state, more)
+        if more.defect is not None and (more.contradicts or more.stands):
+            self._report(more.defect, self._stream.arrived, more.defect.meaning, state.intended.call)
         state.text.diverged = state.text.diverged or more.contradicts
         if made and not (state.text.diverged or more.text or state.text.text.strip()):
-            return self.empty(state, choice, number) or more
+            return self.empty(state, number) or more
         return more
-
-    def _names(self, state: ClientCall, more: Lack) -> None:
-        """Report why a call's arguments are forwarded unchanged."""
-        if more.defect is not None:
-            self._report(more.defect, self._stream.arrived, more.defect.meaning, state.intended.call)
 
     def intended_fields(self, state: ClientCall, turn: Turn, more: Lack) -> Fields:
         """The fields of an added entry."""
@@ -288,12 +245,13 @@ class EntryWriter:
         named = {"name": state.name} if state.name else {}
         return {"index": state.place, "id": identity, "type": "function", **named, "arguments": more.text}
 
-    def empty(self, state: ClientCall, choice: int, number: int) -> Lack | None:
+    def empty(self, state: ClientCall, number: int) -> Lack | None:
         """The `{}` that did not come."""
         meaning = state.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
-        if self.turn(choice).has_incomplete or any(map(is_cut, self._finishes.of(choice).received)):
+        finish = self._finishes.of(meaning.call.choice)
+        if self._client.turn_of(state).has_incomplete or any(map(is_cut, finish.received)):
             return None
         unknown = any(turn.has_anonymous for turn in self._client.turns.values())
         if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):
@@ -314,13 +272,12 @@ class EntryWriter:
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
-    def _fields(self, at: Written, choice: int, number: int) -> Fields:
+    def _fields(self, at: naming.EntryContext, number: int) -> Fields:
         """The fields that go; the client has them from now on."""
-        indexes = self._indexes.setdefault(self._stream.choice(choice), {})
-        place = naming.EntryContext(at.one, at.turn, at.opens, indexes)
+        indexes = at.turn.indexes
         intended = self._intended(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **intended}
-        fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
+        fields = laid_over(at.was, wanted, partial(self._repairs, at, number))
         if self._client.policy.even_ids:
             fields = self._with_even_id(at, fields)
         if at.opens:
@@ -334,7 +291,7 @@ class EntryWriter:
         at.one.got(text if isinstance(text, str) else "", as_received=at.more.as_received and as_meant)
         return fields
 
-    def _intended(self, at: Written, number: int) -> Fields:
+    def _intended(self, at: naming.EntryContext, number: int) -> Fields:
         """The fields as a client needs them that reads exactly what the protocol documents."""
         one, was, more = at.one, at.was, at.more
         place = at.turn.place_of(one) if at.opens else one.place
@@ -358,31 +315,29 @@ class EntryWriter:
             intended["arguments"] = more.text
         return intended
 
-    def _repairs(self, at: Written, place: naming.EntryContext, number: int, deviation: Deviation) -> bool:
+    def _repairs(self, at: naming.EntryContext, number: int, deviation: Deviation) -> bool:
         """Report how a field differs; whether it is to be repaired."""
         field, was, should = deviation
-        call, named, more = at.one.intended.call, naming.BY_FIELD[field](was, should, place), at.more
+        call, named, more = at.one.intended.call, naming.BY_FIELD[field](was, should, at), at.more
         if field == "index" and at.opens and self._leaves_out(at):
             self._client.reporter.shape(WHOLE_CALLS.names)
             return True
-        if field == "arguments" and was is ABSENT and "parameters" in at.was:
-            named = naming.MISNAMED
-        elif field == "arguments" and named is None and more.defect is not None:
+        if field == "arguments" and named is None and more.defect is not None:
             return self._report(more.defect, self._stream.arrived, more.defect.meaning, call) or more.stands
-        elif field == "type" and named is None:
+        if field == "type" and named is None:
             again = [key for key in ("id", "name") if key in at.was]
-            return any(self._repairs(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
+            return any(self._repairs(at, number, Deviation(key, at.was[key], ABSENT)) for key in again)
         if named is None:
             return True
         repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
         return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
 
-    def _leaves_out(self, at: Written) -> bool:
+    def _leaves_out(self, at: naming.EntryContext) -> bool:
         """Whether an earlier call was left out."""
         policy = self._client.policy
         return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
 
-    def _with_even_id(self, at: Written, fields: Fields) -> Fields:
+    def _with_even_id(self, at: naming.EntryContext, fields: Fields) -> Fields:
         """The fields with the id that the client has, or with one at least as long as the longest before."""
         given, one = fields.get("id"), at.one
         if not (given and isinstance(given, str)):
@@ -393,7 +348,7 @@ class EntryWriter:
         self._client.reporter.shape(EVEN_IDS.names)
         return {**fields, "id": identity}
 
-    def _opened(self, at: Written, fields: Fields, number: int) -> None:
+    def _opened(self, at: naming.EntryContext, fields: Fields, number: int) -> None:
         """The client has a call's header."""
         one, call = at.one, at.one.intended.call
         one.is_open = True
@@ -405,7 +360,7 @@ class EntryWriter:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
         judge_id(call.id, self._earlier, partial(self._report_at, number, call))
 
-    def _went_on(self, at: Written, fields: Fields) -> None:
+    def _went_on(self, at: naming.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
         one, call = at.one, at.one.intended.call
         one.name += fields.get("name") or ""
