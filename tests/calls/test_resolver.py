@@ -11,7 +11,7 @@ from tests.counted import functions_called
 from tests.invariants.driven import changed
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
-from toolstream_core.calls.json_equality import same_arguments
+from toolstream_core.calls.json_text import same_arguments
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.model import ABSENT, Fragment, Phase
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls

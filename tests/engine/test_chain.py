@@ -18,8 +18,7 @@ from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Reporter
-from toolstream_core.stages.stage import Stage
-from toolstream_core.stages.wrapper import OwnCalls
+from toolstream_core.stages.stage import OwnCalls, Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:

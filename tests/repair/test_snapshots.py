@@ -9,7 +9,7 @@ import pytest
 from tests.invariants import strict
 from tests.invariants.driven import changed, exchange, injected, run, seen, sse
 from tests.invariants.healthy import Healthy, streams
-from toolstream_core.calls.json_equality import grows_into
+from toolstream_core.calls.json_text import grows_into
 from toolstream_core.defects.table import named
 from toolstream_core.settings import NOTHING, SAFE, Settings
 

@@ -6,12 +6,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_equality import meaning
 from toolstream_core.calls.json_text import (
     closes_object,
     end_at_once,
     has_nothing,
     is_object,
+    meaning,
     paired,
     unwrapped,
     without,

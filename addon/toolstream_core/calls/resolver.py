@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room
-from toolstream_core.calls.json_equality import meaning
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import has_nothing, is_object
+from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls, is_cut
 from toolstream_core.model import Fragment, Phase

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.json_equality import same
+from toolstream_core.calls.json_text import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
 from toolstream_core.testing.exchanges import until_complete

@@ -185,11 +185,7 @@ def differing(before: str, after: str) -> tuple[str, str]:
 
 def _events(chunks: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
     """The events of a body that carry data, its coding undone."""
-    framing = BodyFraming(exchange.content_type)
-    body = framing.open(b"".join(chunks), ended=True)
-    if framing.framer is None:
-        return Counter()
-    frames = [*framing.framer.feed(body), *framing.framer.feed(b"")]
+    frames = BodyFraming(exchange.content_type).cut(b"".join(chunks))
     return Counter(frame.raw for frame in frames if frame.data is not None)
 
 

@@ -7,8 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.arguments import JoinedText
-from toolstream_core.calls.json_equality import INVALID, same, value_of
-from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.calls.json_text import INVALID, is_json, is_object, same, value_of
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.grouping import ALONE, Group
 from toolstream_core.clients.model import Arguments, Id, Invalid, Kept, Name, NoObject, Objects, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, override
 
-from toolstream_core.calls.json_equality import same
+from toolstream_core.calls.json_text import same
 from toolstream_core.clients.model import Id, ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session

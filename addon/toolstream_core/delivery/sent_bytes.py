@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.model import Json, Record, StreamFacts
-    from toolstream_core.wire.frame import Frame
 
 MAX_BYTES: Final = 1024 * 1024
 """Bytes of a response that are kept; a longer one is read while it is sent, and not kept."""
@@ -87,17 +86,7 @@ def response_id(chunks: Sequence[bytes], exchange: StreamFacts) -> str:
         head += decoder.decode(b"")
     if b'"response"' not in head:
         return ""
-    framing = BodyFraming(exchange.content_type)
-    return _id_among([*_frames(framing, bytes(head), ended=True), *_frames(framing, b"")])
-
-
-def _frames(framing: BodyFraming, data: bytes, *, ended: bool = False) -> list[Frame]:
-    if framing.framer is None:
-        data = framing.open(data, ended=ended)
-    return [] if framing.framer is None else list(framing.framer.feed(data))
-
-
-def _id_among(frames: Sequence[Frame]) -> str:
+    frames = BodyFraming(exchange.content_type).cut(bytes(head))
     return next(filter(None, (_id_in(frame.json) for frame in frames)), "")
 
 

@@ -17,7 +17,7 @@ from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.stages.response_ids import ResponseIds
-from toolstream_core.stages.wrapper import Audited, OwnCalls
+from toolstream_core.stages.stage import Audited, OwnCalls
 from toolstream_core.wire.write import SseWriter, Unwritten
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.calls.json_equality import INVALID, equal, value_of
+from toolstream_core.calls.json_text import INVALID, equal, value_of
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import BAD_STATUS, Finding, Severity
 from toolstream_core.model.record import runs_on_client

@@ -6,8 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import has_nothing, is_object
+from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLICATE_ID, MISSING_NAME
 from toolstream_core.repair.complete_form import PARTIAL

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_equality import grows_into, same_arguments
-from toolstream_core.calls.json_text import is_object, paired, without
+from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolstream_core.calls.json_equality import equal, same
+from toolstream_core.calls.json_text import equal, same
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named

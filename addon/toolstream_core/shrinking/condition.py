@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_equality import same, value_of
+from toolstream_core.calls.json_text import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import match_key

@@ -1,14 +1,16 @@
-"""The interface of a stage."""
+"""The interface of a stage, and stages that wrap another one: they record its changes, or resolve its calls."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
+
+from toolstream_core.model import NOTHING, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
     from toolstream_core.model import Event, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -75,3 +77,132 @@ class Stage(ABC):
 def defines(stage: Stage, ability: str) -> bool:
     """Whether a stage has more than the default of a method or property."""
     return getattr(type(stage), ability) is not getattr(Stage, ability)
+
+
+class Wrapper(Stage):
+    """Holds and skips what the inner stage does; each wrapper defines `take`."""
+
+    def __init__(self, context: Context, inner: Stage) -> None:
+        """Wraps `inner`, for one stream."""
+        super().__init__(context)
+        self._inner = inner
+        self.each = inner.each
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        return self._inner.end(clean=clean)
+
+    @override
+    def release(self) -> Iterable[Frame]:
+        return self._inner.release()
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return self._inner.holding
+
+    @property
+    @override
+    def needs_text(self) -> bool:
+        return self._inner.needs_text
+
+    @override
+    def on_quiet(self, raw: bytes, end: int) -> None:
+        self._inner.on_quiet(raw, end)
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        return self._inner.needs_every_event(call)
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        self._inner.on_skipped(call, passed)
+
+
+class OwnCalls(Wrapper):
+    """A stage that sees another stream than the one that is reported: the calls of its events are resolved here."""
+
+    ended = False
+
+    def __init__(self, context: Context, inner: Stage, calls: Calls) -> None:
+        """`calls` is new."""
+        super().__init__(context, inner)
+        self._calls = calls
+        self.resolved: Sequence[ResolvedFragment] = ()
+        """The fragments of the last event, with their calls."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        content, frame = event.content, event.frame
+        nothing = frame.data is None or content is NOTHING
+        self.resolved = () if nothing else self._calls.resolve(content, frame.number)
+        return self._inner.take(event, self.resolved)
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        return len(self.resolved) != 1 or self._inner.needs_every_event(self.resolved[0].call)
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        own = self.resolved[0].call
+        own.runs.extend(passed.first, passed.events)
+        own.arguments.add_skipped(passed)
+        self._inner.on_skipped(own, passed)
+
+
+class Audited(Wrapper):
+    """A shape or a fault, with a record of its changes."""
+
+    def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
+        """`kind` and `name` as in `Change`."""
+        super().__init__(context, inner)
+        self._kind = kind
+        self._name = name
+        self._held: list[Frame] = []
+        self._last: list[Frame] = []
+        """The body's last event, which has no terminator. Held frames go before it."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frames = self._apart(self._inner.take(event, resolved))
+        if not self._held and len(frames) == 1 and frames[0] is event.frame:
+            return frames
+        self._held.append(event.frame)
+        if event.frame.trailing and self.holding:
+            self._last = frames
+        elif frames or not self.holding:
+            frames_left = self._unchanged(frames)
+            if frames_left or not self.holding:
+                self._record_change(event.frame.number, frames_left)
+        return frames
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        return bool(self._held) or self._inner.needs_every_event(call)
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        frames = list(self._inner.end(clean=clean))
+        if frames or self._held:
+            self._record_change((frames or self._held)[-1].number, [*frames, *self._last])
+        return frames
+
+    def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
+        """The frames, each terminated but the last one, if they replace an event without a terminator."""
+        out = list(frames)
+        return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
+
+    def _unchanged(self, frames: list[Frame]) -> list[Frame]:
+        """The frames after those that were held and are forwarded unchanged, which are no change."""
+        pairs = zip(self._held, frames, strict=False)
+        same = next(
+            (at for at, (one, other) in enumerate(pairs) if one is not other), min(len(self._held), len(frames))
+        )
+        del self._held[:same]
+        return frames[same:]
+
+    def _record_change(self, number: int, frames: list[Frame]) -> None:
+        before, self._held = self._held, []
+        change = Change((self._name,), number, before, frames, self._kind)
+        if change.before != change.after:
+            self._context.changed(change)

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.json_equality import INVALID, equal, same, value_of
+from toolstream_core.calls.json_text import INVALID, equal, same, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from toolstream_core.calls.json_equality import INVALID, same, value_of
+from toolstream_core.calls.json_text import INVALID, same, value_of
 from toolstream_core.printable import has_parts
 from toolstream_core.verdict.compare import (
     are_as_sent,

@@ -13,7 +13,7 @@ from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, Line
 from toolstream_core.wire.sse import BOM, SseFramer
 
 if TYPE_CHECKING:
-    from toolstream_core.wire.frame import Framer
+    from toolstream_core.wire.frame import Frame, Framer
 
 MAX_HEAD = 64 * 1024
 """Bytes after which `choose` always decides."""
@@ -218,3 +218,8 @@ class BodyFraming:
         self.framer = chosen
         head, self.head = self.head, b""
         return head
+
+    def cut(self, body: bytes) -> list[Frame]:
+        """The frames of a complete body; none if its framing is none of ours."""
+        head = self.open(body, ended=True)
+        return [] if self.framer is None else [*self.framer.feed(head), *self.framer.feed(b"")]

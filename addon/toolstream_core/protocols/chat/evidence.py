@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_equality import same_arguments
+from toolstream_core.calls.json_text import same_arguments
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Phase

@@ -6,8 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_equality import meaning, same_arguments
-from toolstream_core.calls.json_text import is_object, unwrapped
+from toolstream_core.calls.json_text import is_object, meaning, same_arguments, unwrapped
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Kind, Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_equality import same
+from toolstream_core.calls.json_text import same
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.printable import printable, quoted, quoted_text, word
 from toolstream_core.report.columns import seen

@@ -139,10 +139,9 @@ def sent_events(body: bytes, content_type: str, content_encoding: str, hide: Cal
     """The events of a body: of binary messages each the name and the data; all of it where it has no events."""
     decoder, framing = BodyDecoder(content_encoding), BodyFraming(content_type)
     data = decoder.decode(body) + decoder.decode(b"") if body else b""
-    opened = framing.open(data, ended=True)
+    frames = framing.cut(data)
     if framing.framer is None:
         return _shortened([hide(data.decode("utf-8", "replace"))] if data else [])
-    frames = [*framing.framer.feed(opened), *framing.framer.feed(b"")]
     texts = _messages(frames) if isinstance(framing.framer, EventStreamFramer) else _blocks(frames)
     return _shortened(map(hide, texts))
 
@@ -179,9 +178,9 @@ MAX_LINES = 2000
 """Lines of the log that are kept."""
 
 
-@dataclass(slots=True)
-class Entry:
-    """One request and its response."""
+@dataclass
+class Entry(Sink):
+    """One request and its response, of which it keeps the record."""
 
     request: dict[str, Any]
     hide: Callable[[str], str]
@@ -190,10 +189,16 @@ class Entry:
     """The number of readers that have not yet seen the end of the response."""
     over: bool = False
     response: dict[str, Any] = field(default_factory=dict)
-    live: LiveResponse | None = None
+    reader: LiveResponse | None = None
     """The reader of the response, if there is one."""
     flow: http.HTTPFlow | None = None
     """The response, once it has arrived."""
+
+    @override
+    def ended(self, record: Record) -> None:
+        self.response["record"] = record_object(record, self.hide)
+        self.sinks -= 1
+        self.over = True
 
     def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
         """For the reply; with `bodies`, also what the client got, event by event."""
@@ -201,7 +206,7 @@ class Entry:
         return {"request": self.request, "over": self.over, **self.response, **sent}
 
     def _sent(self) -> SentEvents:
-        kept = None if self.live is None else self.live.sent
+        kept = None if self.reader is None else self.reader.sent
         if kept is not None:
             described = kept.exchange
             return sent_events(kept.body or b"", described.content_type, described.content_encoding, self.hide)
@@ -257,11 +262,11 @@ class Ledger:
         if entry is None:
             return ()
         entry.sinks += 1
-        entry.live = live
+        entry.reader = live
         exchange = live.exchange
         label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
         lines = EndLines(self.line, label, hide=live.hide, syntax=as_marker)
-        return (lines, ResponseRecorder(entry, live))
+        return (lines, entry)
 
     def judged(self, verdict: LiveVerdict) -> None:
         """Keep the verdict on a response, with the number of the request that followed."""
@@ -290,21 +295,6 @@ class Ledger:
     def waiting(self) -> bool:
         """Whether any response is still in flight."""
         return any(not entry.over for entry in self.entries.values())
-
-
-class ResponseRecorder(Sink):
-    """Keeps the record of one response."""
-
-    def __init__(self, entry: Entry, live: LiveResponse) -> None:
-        """`entry` gets the record, without the request's secrets."""
-        self._entry = entry
-        self._hide = live.hide
-
-    def ended(self, record: Record) -> None:
-        """The response is over."""
-        self._entry.response["record"] = record_object(record, self._hide)
-        self._entry.sinks -= 1
-        self._entry.over = True
 
 
 class Closing:

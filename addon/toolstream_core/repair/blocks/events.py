@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_equality import meaning
-from toolstream_core.calls.json_text import has_nothing
+from toolstream_core.calls.json_text import has_nothing, meaning
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,

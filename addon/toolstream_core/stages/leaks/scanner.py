@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.leak import LEAKED_XML
-from toolstream_core.stages.leaks.bare_calls import bare_calls
-from toolstream_core.stages.leaks.syntax import CLOSED
+from toolstream_core.stages.leaks.syntax import CLOSED, bare_calls
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tests.protocols.responses.events import (
 )
 from toolstream_core.calls import arguments
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_equality import meaning
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.calls.json_text import is_json, is_object, same_arguments
 from toolstream_core.defects.arguments import (
     LOST_ARGUMENTS,
     MISSING_DELTAS,

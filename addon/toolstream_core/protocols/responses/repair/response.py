@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.json_text import is_object, same_arguments
 from toolstream_core.defects.finish import (
     EMPTY_OUTPUT,
     FOREIGN_FINISH,

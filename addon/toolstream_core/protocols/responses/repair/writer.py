@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.json_text import is_object, same_arguments
 from toolstream_core.defects.arguments import (
     OBJECT_ARGUMENTS,
     PREFILLED_ARGUMENTS,
