@@ -49,7 +49,7 @@ PLACES = [
     "capture.recording:Recording._submit",
     "capture.recording:_Chunks.add",
     "capture.recording:_Chunks.flush",
-    "capture.recording:Worker.submit",
+    "capture.worker:Worker.submit",
     "capture.draft:Draft.add_upstream",
     "capture.draft:Draft.finish",
     "capture.draft:Draft.discard",

@@ -17,8 +17,8 @@ import pytest
 from tests.e2e.harness.captures import noted, read
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.test_backpressure import EVENT, HEAD
-from toolstream_core.proxy.capture.capture import recover
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.saved.flow import chunks_of
 
 if TYPE_CHECKING:

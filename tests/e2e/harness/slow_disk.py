@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from toolstream_core.proxy.capture.body import Spool
+from toolstream_core.proxy.capture.spool import Spool
 
 PIPE = "SLOW_DISK_PIPE"
 _write = Spool.write

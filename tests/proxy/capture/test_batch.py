@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-from toolstream_core.proxy.capture.body import Batch
+from toolstream_core.proxy.capture.worker import Batch
 
 
 def test_reads_with_their_chunks() -> None:

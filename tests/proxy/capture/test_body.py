@@ -9,8 +9,9 @@ import pytest
 from mitmproxy.io import tnetstring
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from toolstream_core.proxy.capture.body import Batch, KeptBody, Shared
+from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.packing import pack
+from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import Redaction, redacted_body
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from mitmproxy.io import FlowReader
 
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.capture.body import Batch, Shared
+from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
+from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.flow import facts_of, read_flow, request_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -43,16 +43,8 @@ class Kept:
             Folder(path, limit), Shared(path, Redaction()), lambda *told: self.errors.append(told), lambda _: None
         )
 
-        self._drafts: list[Draft] = []
-
     def draft(self, flow: http.HTTPFlow) -> Draft:
-        self._drafts.append(Draft(self.store, flow.id, flow.request))
-        return self._drafts[-1]
-
-    def close(self) -> None:
-        """Delete what is in no capture."""
-        for one in self._drafts:
-            one.discard()
+        return Draft(self.store, flow.id, flow.request)
 
     def read(self) -> http.HTTPFlow:
         """The only capture, as mitmproxy reads it."""
@@ -63,11 +55,9 @@ class Kept:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Kept]:
+def kept(tmp_path: Path) -> Kept:
     """A folder without captures."""
-    made = Kept(tmp_path)
-    yield made
-    made.close()
+    return Kept(tmp_path)
 
 
 def over(flow: http.HTTPFlow, broken: str | None = None, *, differs: bool = False) -> Ending:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture.body import PIECE, Spool
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.capture.spool import PIECE, Memory, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ PIECES = 64
 def write_half(path: Path, said: int) -> None:
     """Write a long body, say so when half of it is there, and wait."""
     folder = Folder(path, LIMIT)
-    spool = Spool(path)
+    spool = Spool(path, Memory(0))
     for _ in range(PIECES):
         spool.write(b"x" * PIECE)
 
@@ -99,7 +99,7 @@ def test_a_folder_that_may_not_be_written_to(read_only: Path) -> None:
     with pytest.raises(PermissionError):
         Folder(read_only, LIMIT)
     read_only.chmod(0o700)
-    folder, spool = Folder(read_only, LIMIT), Spool(read_only)
+    folder, spool = Folder(read_only, LIMIT), Spool(read_only, Memory(0))
     read_only.chmod(0o500)
     with pytest.raises(PermissionError):
         folder.write("x", 2, [b"ok"])

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.draft import Ending
+    from toolstream_core.proxy.capture.worker import Batch
 
 
 class Listed:

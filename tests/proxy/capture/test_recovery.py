@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from tests.e2e.harness.captures import read
 from tests.proxy.capture.test_draft import Kept, came, noted
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from toolstream_core.proxy.capture.capture import recover
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.capture.recovery import recover
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture.draft import Snapshot
 from toolstream_core.proxy.capture.folder import lock
+from toolstream_core.proxy.capture.spool import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,22 +4,39 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture.body import IN_MEMORY, PIECE, Spool
+from toolstream_core.proxy.capture.spool import PIECE, Memory, Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("size", [0, 10, 2000, 3 * PIECE, IN_MEMORY, IN_MEMORY + 1, 3 * IN_MEMORY])
-def test_what_goes_in_comes_out(tmp_path: Path, size: int) -> None:
-    """From memory or from a file, which has no name by which it could stay behind; also between two writes."""
+@pytest.mark.parametrize("size", [0, 10, 2000, 3 * PIECE])
+@pytest.mark.parametrize("room", [0, 1500, 4 * PIECE])
+def test_what_goes_in_comes_out(tmp_path: Path, size: int, room: int) -> None:
+    """From memory or from a file, which has no name by which it could stay behind."""
     data = bytes(range(256)) * (size // 256 + 1)
-    spool = Spool(tmp_path)
+    memory = Memory(room)
+    spool = Spool(tmp_path, memory)
     for at in range(0, size, 1000):
         spool.write(data[at : min(at + 1000, size)])
-        if at % 7000 == 0:
-            assert b"".join(spool.chunks()) == data[: spool.size]
     assert (spool.size, b"".join(spool.chunks())) == (size, data[:size])
     assert all(len(piece) <= PIECE for piece in spool.chunks())
     assert list(tmp_path.iterdir()) == []
     spool.close()
+    assert memory.room == room
+
+
+def test_memory_is_shared(tmp_path: Path) -> None:
+    """Who finds none left goes to a file, and gives back what it had."""
+    memory = Memory(1000)
+    long, short = Spool(tmp_path, memory), Spool(tmp_path, memory)
+    long.write(b"a" * 600)
+    short.write(b"b" * 300)
+    long.write(b"a" * 600)
+    assert memory.room == 700
+    long.write(b"a")
+    assert memory.room == 700
+    assert (b"".join(long.chunks()), b"".join(short.chunks())) == (b"a" * 1201, b"b" * 300)
+    short.close()
+    assert memory.room == 1000
+    long.close()

@@ -4,8 +4,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.proxy.capture import recording
-from toolstream_core.proxy.capture.recording import Worker
+from toolstream_core.proxy.capture import worker
+from toolstream_core.proxy.capture.worker import Worker
 
 if TYPE_CHECKING:
     import pytest
@@ -28,11 +28,11 @@ def test_a_job_that_raises_stops_no_other() -> None:
     """Its owner gets the exception; its room is free again."""
     done: list[int] = []
     made, owner = Worker(), Listing()
-    assert made.submit(partial(done.remove, 1), owner, recording.ROOM)
+    assert made.submit(partial(done.remove, 1), owner, worker.ROOM)
     assert made.submit(partial(done.append, 1), owner)
     made.close()
     assert (done, {type(error) for error in owner.errors}) == ([1], {ValueError})
-    assert made.submit(partial(done.append, 2), owner, recording.ROOM)
+    assert made.submit(partial(done.append, 2), owner, worker.ROOM)
     made.close()
     assert done == [1, 2]
 
@@ -62,7 +62,7 @@ def test_nothing_to_do() -> None:
 
 def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, because the caller's streams would stand still; a job without bytes goes."""
-    monkeypatch.setattr(recording, "ROOM", 100)
+    monkeypatch.setattr(worker, "ROOM", 100)
     running, gate, done = threading.Event(), threading.Event(), list[int]()
 
     def wait() -> None:
@@ -86,7 +86,7 @@ def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_given_up_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own jobs that wait are dropped, and nobody else's."""
-    monkeypatch.setattr(recording, "ROOM", 100)
+    monkeypatch.setattr(worker, "ROOM", 100)
     running, gate, done = threading.Event(), threading.Event(), list[int]()
 
     def wait() -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
 
-from toolstream_core.proxy.capture.folder import HIDDEN, PART
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
+from toolstream_core.proxy.capture.spool import Memory, Spool
+from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import BodyRedactor
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from toolstream_core.redaction import Redaction
@@ -24,62 +24,6 @@ _LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
 """The last item of a list that `pairs` packed."""
 _LONGEST_CUT = 64
 """Bytes of such an item at most."""
-IN_MEMORY = 256 * 1024
-"""Bytes of a body that are kept in memory; a longer one is in a file."""
-PIECE = 64 * 1024
-"""Bytes that are read back from a file at once."""
-
-
-class Batch:
-    """Network reads, each of one or more chunks.
-
-    Flat lists of bytes and numbers, which the garbage collector does not walk.
-    """
-
-    __slots__ = ("counts", "data", "sizes", "whens")
-
-    def __init__(self) -> None:
-        self.whens: list[float] = []
-        """The time of each read, in seconds of a monotonic clock."""
-        self.counts: list[int] = []
-        """The number of chunks of each."""
-        self.data: list[bytes] = []
-        """The bytes of each."""
-        self.sizes: list[int] = []
-        """The sizes of all chunks, in order."""
-
-    def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Append a read with chunks of these sizes."""
-        self.whens.append(when)
-        self.data.append(data)
-        self.counts.append(len(sizes))
-        self.sizes += sizes
-
-
-class Spool:
-    """Takes bytes and returns them; long ones are in a file, which has no name if the system supports that."""
-
-    def __init__(self, folder: Path) -> None:
-        """The file is made in `folder`: on the disk of the complete capture."""
-        self._file = SpooledTemporaryFile(  # noqa: SIM115 - closed by `close`
-            IN_MEMORY, dir=str(folder), prefix=HIDDEN, suffix=PART
-        )
-        self.size = 0
-        """Bytes taken."""
-
-    def write(self, data: bytes) -> None:
-        """Append `data`. Raises `OSError` if the disk is full."""
-        self._file.write(data)
-        self.size += len(data)
-
-    def chunks(self) -> Iterator[bytes]:
-        """All bytes."""
-        self._file.seek(0)
-        return iter(lambda: self._file.read(PIECE), b"")
-
-    def close(self) -> None:
-        """Delete the bytes."""
-        self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +33,7 @@ class Shared:
     folder: Path
     """The folder of their spools."""
     redaction: Redaction
+    memory: Memory = field(default_factory=Memory)
 
 
 class KeptBody:
@@ -101,13 +46,14 @@ class KeptBody:
         coding: str = "",
         *,
         compared: bool = False,
+        head: Callable[[], bytes] | None = None,
     ) -> None:
         """`known` are secrets of the request; `coding` is the content coding to decode.
 
-        `compared`: whether `digest` will be read.
+        `compared`: whether `digest` will be read. `head`: as for `Spool`.
         """
         self._redactor = BodyRedactor(shared.redaction, known)
-        self._bytes, self._cuts = Spool(shared.folder), Spool(shared.folder)
+        self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
         self._begun: float | None = None
         self._decoded = 0
         """Bytes that have come, decoded."""
@@ -151,6 +97,11 @@ class KeptBody:
             last = pairs([(int(cut[1]), size - missing)]) if size > missing else b""
             missing -= size
         return body, Streamed(LIST, end + len(last), lambda: (cuts[:end], last))
+
+    @property
+    def has_name(self) -> bool:
+        """Whether `recovery` finds the file of the body itself."""
+        return self._bytes.has_name
 
     def end(self) -> None:
         """The body is complete. Raises `OSError`."""

@@ -1,33 +1,27 @@
-"""Which flows are captured, where to, how failures are logged, and what a killed proxy left. Knows mitmproxy's flow."""
+"""Which flows are captured, where to, and how failures are logged. Knows mitmproxy's flow and options."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import time
-from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING
 
-from mitmproxy import http
 from mitmproxy.exceptions import OptionsError
-from mitmproxy.io import tnetstring
 
-from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import KILLED, SNAPSHOT, Draft, Ending, SlowDiskError, Store, When, is_kept
-from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, Folder, QuotaError, lock
-from toolstream_core.proxy.capture.packing import pack
-from toolstream_core.proxy.capture.recording import Recording, Saves, Worker
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store, When, is_kept
+from toolstream_core.proxy.capture.folder import Folder, QuotaError
+from toolstream_core.proxy.capture.recording import Recording, Saves
+from toolstream_core.proxy.capture.recovery import recover
+from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.options import size_of
 from toolstream_core.redact import raised_at
 from toolstream_core.redaction import TextMode, redaction_of
-from toolstream_core.saved.flow import facts_of, request_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from mitmproxy import http
     from mitmproxy.options import Options
 
     from toolstream_core.redaction import Redaction
@@ -129,40 +123,3 @@ def _folder(text: str, limit: int) -> Folder:
     if folder.made:
         logger.info("toolstream_capture: created the folder %s", path)
     return folder
-
-
-def recover(folder: Folder) -> Iterator[Path]:
-    """Write each snapshot that a killed proxy left as a broken flow, once, and yield the flow's file."""
-    for path in sorted(folder.path.glob(f"{HIDDEN}*{SNAPSHOT}")):
-        with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
-            lock(file)
-            status = os.fstat(file.fileno())
-            if not status.st_nlink or (not status.st_size and time.time() - status.st_mtime < YOUNG):
-                continue  # recovered by another start; just made
-            written = _written(folder, file)
-            path.unlink()
-            if written is not None:
-                yield written
-
-
-def _written(folder: Folder, file: BinaryIO) -> Path | None:
-    """The flow's file; `None` if the snapshot is incomplete, or the response is not an LLM's."""
-    try:
-        saved: Any = tnetstring.load(file)
-        flow, name = saved["flow"], saved["name"]
-        packed = pack(flow)
-        is_llm = _is_llm(flow)
-    except (ValueError, KeyError, TypeError):
-        return None
-    return folder.write(name, packed.size, packed.chunks()) if is_llm else None
-
-
-def _is_llm(state: dict[str, Any]) -> bool:
-    """Whether a capture of the flow would have been kept."""
-    try:
-        flow = cast("http.HTTPFlow", http.HTTPFlow.from_state(deepcopy(state)))  # it empties what it reads
-        body = state["response"]["content"]
-        record = read_body([body], facts_of(flow, request_json(flow.request)), broken=KILLED)
-        return is_kept(Ending(state, record, KILLED, differs=False), When.ALL)
-    except Exception:  # noqa: BLE001 - the proxy starts, and nothing is lost
-        return True

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import json
-import os
-import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow as flows
 from mitmproxy import http
@@ -18,8 +14,9 @@ from mitmproxy import http
 from toolstream_core.model import Runs, Severity
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.proxy.capture.body import KeptBody, Shared
-from toolstream_core.proxy.capture.folder import HIDDEN, lock, stem
+from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
+from toolstream_core.proxy.capture.spool import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.saved.flow import LINE_ENDS, content_of
@@ -28,17 +25,16 @@ from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+    from pathlib import Path
 
     from toolstream_core.model import Record
     from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.folder import Folder
+    from toolstream_core.proxy.capture.worker import Batch
 
 KILLED = "the proxy was killed"
-"""How a response ended that was recovered from its snapshot."""
-SNAPSHOT = ".spool"
-"""Ends the name of a file from which `recover` writes a capture."""
+"""How a response ended that was recovered from its spool."""
 VERSION = 1
 """Of `flow.metadata["toolstream"]`."""
 
@@ -72,43 +68,6 @@ class SlowDiskError(Exception):
     """Bytes arrive faster than they can be redacted and written."""
 
 
-class Snapshot:
-    """A locked file of mode 0600 that each write replaces. Used by the writer's thread alone."""
-
-    def __init__(self, folder: Path) -> None:
-        """No file is made before the first write to `folder`."""
-        self._folder = folder
-        self._file: IO[bytes] | None = None
-        self._path: Path | None = None
-
-    def write(self, chunks: Iterable[bytes]) -> None:
-        """Replace the content: a kill leaves the old or the new one. Raises `OSError`."""
-        descriptor, name = tempfile.mkstemp(SNAPSHOT, HIDDEN, self._folder)
-        new, path = os.fdopen(descriptor, "wb"), Path(name)
-        try:
-            lock(new)
-            new.writelines(chunks)
-            new.flush()
-            if self._path is not None:
-                path.replace(self._path)
-        except BaseException:
-            new.close()
-            path.unlink(missing_ok=True)
-            raise
-        if self._file is not None:
-            self._file.close()
-        self._file, self._path = new, self._path or path
-
-    def close(self) -> None:
-        """Delete the file."""
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                self._path.unlink()
-        if self._file is not None:
-            self._file.close()
-        self._file = self._path = None
-
-
 class Draft:
     """The bodies of one flow while they arrive. Used by the worker's thread alone, except `give_up` and `compares`."""
 
@@ -128,8 +87,10 @@ class Draft:
     def add_upstream(self, batch: Batch, coding: str) -> None:
         """Append chunks that the provider sent."""
         if self._upstream is None:
-            self._upstream = self._body(coding)
+            self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
         self._add(self._upstream, batch)
+        if self._upstream.has_name:
+            self._snapshot.close()
 
     def add_client(self, batch: Batch) -> None:
         """Append chunks that the client got."""
@@ -138,9 +99,9 @@ class Draft:
         self._add(self._client, batch)
 
     def save(self) -> None:
-        """Write the beginning of the response for `recover`."""
+        """Write the beginning of the response for `recovery`."""
         body = self._upstream
-        if self._failed or body is None or self.state is None or (so_far := body.so_far()) is None:
+        if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
             return
         flow, content, chunks = self._opening["flow"], *so_far
         noted = {**flow["metadata"]["toolstream"], "chunks": chunks}
@@ -165,12 +126,15 @@ class Draft:
             if body is not None:
                 body.close()
 
-    def _body(self, coding: str = "") -> KeptBody:
-        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares)
+    def _body(self, coding: str = "", head: Callable[[], bytes] | None = None) -> KeptBody:
+        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
+
+    def _packed_opening(self) -> bytes:
+        return b"".join(pack(self._opening).chunks())
 
     @cached_property
     def _opening(self) -> dict[str, Any]:
-        """The flow without its body, for `recover`."""
+        """The flow without its body, for `recovery`."""
         assert self.state is not None
         ending = Ending(self.state(), None, KILLED, differs=False)
         clean = self._clean(ending)
