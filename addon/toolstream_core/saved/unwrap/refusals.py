@@ -17,6 +17,8 @@ CODE: Final = re.compile(
 """A line of source code."""
 _QUOTED: Final = 2
 """Lines of source code from which on a text is source code, which quotes what it likes."""
+_NO_SSE: Final = r"^(?!\W*(?:data|event): ).*"
+"""The begin of a line that is no event: an API that toolstream does not read may use the same words in its events."""
 _HAR: Final = "export the session as HAR and inspect that file"
 _RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
 
@@ -92,8 +94,14 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "is a stream of the Assistants API, which toolstream does not read",
     ),
     (
+        re.compile(r'"event_type"\s*:\s*"(?:interaction|step)\.'),
+        "is a stream of Gemini's Interactions API, which toolstream does not read",
+    ),
+    (
         re.compile(
-            r'"type"\s*:\s*"(?:thread\.started|function_call(?:_output)?)"|"callID"\s*:|"tool_id"\s*:|"toolCallId"\s*:'
+            _NO_SSE
+            + r'(?:"type"\s*:\s*"(?:thread\.started|function_call(?:_output)?)"|"(?:callID|tool_id|toolCallId)"\s*:)',
+            re.MULTILINE,
         ),
         f"holds the messages or events of a client, not the provider's stream. {_RECORD}",
     ),
@@ -178,7 +186,9 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (re.compile(r"\A\s*(?:<!doctype html|<html\b)", re.IGNORECASE), "is an HTML page without a stream"),
     (
-        re.compile(r"""["']role["']\s*:\s*["'](?:user|assistant|model|tool|system|developer)["']"""),
+        re.compile(
+            _NO_SSE + r"""["']role["']\s*:\s*["'](?:user|assistant|model|tool|system|developer)["']""", re.MULTILINE
+        ),
         f"holds the messages of a conversation, not the provider's stream. {_RECORD}",
     ),
 )
