@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
@@ -506,10 +506,7 @@ class BlockStarts:
         came_id, came_name = nonblank(protocol.get(parsed, ID)), nonblank(protocol.get(parsed, NAME))
         given = call.id
         wanted: dict[str, Json] = {}
-
-        def judge(defect: Defect, message: str) -> bool:
-            return self._stream.report(defect, message, call)
-
+        judge = partial(self._stream.report, call=call)
         if given and not came_id:
             block.lacks[ID] = judge(LATE_ID, "the id comes after the call's start")
             wanted |= {ID: given} if block.lacks[ID] else {}

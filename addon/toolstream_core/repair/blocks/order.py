@@ -58,12 +58,12 @@ class BlockOrder:
         if block is not None and one.call is not None:
             block.note(one.call)
         if (
-            self.message.waits
-            and block is not message.blocks[-1]
+            message.blocks[-1:] != [block]
+            and message.waits
             and _has_text(one)
             and (block is None or block.order < 0 or self._text_waits())
         ):
-            self.message.over = True
+            message.over = True
             self.settle()  # what waits came first
         if block is None:
             self._decide()
@@ -115,9 +115,10 @@ class BlockOrder:
 
     def _owner(self, waiting: Waiting) -> Block | None:
         """The block of a delta or a stop."""
-        message, index = self.message, number_of(self.protocol.get(waiting.parsed, INDEX))
+        message = self.message
         if waiting.call is not None:
             return message.by_call.get(id(waiting.call))
+        index = number_of(self.protocol.get(waiting.parsed, INDEX))
         block = message.by_index.get(index)
         has_text, stops = (
             bool(waiting.event.content.text or waiting.event.content.thought),
