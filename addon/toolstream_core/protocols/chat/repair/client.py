@@ -321,7 +321,7 @@ class Client:
 
     def turn(self, choice: int) -> Turn:
         """The calls of a choice."""
-        choice = self.choice(choice) if choice else choice
+        choice = self.choice(choice)
         return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
     def turn_of(self, state: ClientCall) -> Turn:
