@@ -38,8 +38,8 @@ class Lack(NamedTuple):
     """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
 
-class Received(NamedTuple):
-    """An entry of a call, or several as one."""
+class Held(NamedTuple):
+    """An entry that a policy withholds."""
 
     entry: Json
     delta: str
@@ -55,6 +55,7 @@ class ClientCall:
         "defect",
         "header",
         "held",
+        "held_for",
         "id",
         "in_message",
         "intended",
@@ -84,8 +85,10 @@ class ClientCall:
         """What came in the entry that opened it."""
         self.defect: Defect | None = None
         """The deviation for which a part of it was last withheld or changed."""
-        self.held: list[Received] = []
+        self.held: list[Held] = []
         """The entries that a policy withholds, joined if their keys allow it."""
+        self.held_for: tuple[str, ...] = ()
+        """The shapes for which they are withheld."""
         self.in_message = False
         """Whether it comes in messages only."""
         self.seen_as = ("", "")
@@ -309,6 +312,7 @@ class Client:
         self.reporter = reporter
         self.turns: dict[int, Turn] = {}
         self._by_call: dict[int, ClientCall] = {}
+        self._holds = policy.holds
         self._may_be_doubled = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
 
     def choice(self, number: int) -> int:
@@ -357,22 +361,22 @@ class Client:
     @property
     def held(self) -> list[ClientCall]:
         """The calls with withheld entries."""
-        if not self.policy.holds:
+        if not self._holds:
             return []
         return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
-    def withholds(self, state: ClientCall, *, over: bool) -> bool:
-        """Whether the policy withholds a call now; `over`: the provider sends no more of it."""
-        if self.policy.leaves_out:
-            return not self._may_send_complete(state, over=over)
-        if over or (self.policy.in_turn and not all(map(_is_sent, self.turn_of(state).calls[: state.order]))):
-            return not over
-        begins = state.is_open or state.text.diverged
-        return self.policy.with_text and not (begins or state.lack("", upto=state.received).text)
+    def withholding(self, state: ClientCall, *, over: bool) -> tuple[str, ...]:
+        """The shapes for which nothing of a call may be sent now; `over`: the provider sends no more of it."""
+        parts = [part for part in self.policy.parts if part.holds] if self._holds else ()
+        return tuple(name for part in parts if not self._may_send(part, state, over=over) for name in part.names)
 
-    def note_withheld(self) -> None:
-        """Name the shapes for which calls are withheld."""
-        self.reporter.shape(tuple(name for part in self.policy.parts if part.holds for name in part.names))
+    def _may_send(self, part: Policy, state: ClientCall, *, over: bool) -> bool:
+        """Whether anything of a call may be sent now to a client with one need."""
+        if part.leaves_out:
+            return self._may_send_complete(state, over=over)
+        if part.in_turn:
+            return over or all(map(_is_sent, self.turn_of(state).calls[: state.order]))
+        return over or state.is_open or state.text.diverged or bool(state.lack("", upto=state.received).text)
 
     def _may_send_complete(self, state: ClientCall, *, over: bool) -> bool:
         """A call is sent after all earlier ones, once it is complete and more of it is unlikely."""

@@ -44,8 +44,8 @@ class Closing:
         for one in turn.unfinished():
             if id(one) in here:
                 continue
-            if one.held or self._client.withholds(one, over=True):
-                released = self._writer.released(one, number, over=True, made=made)
+            if one.held or self._client.withholding(one, over=True):
+                released = self._released(one, choice, number, over=True, made=made)
                 out += [self._entry(entry, choice, number) for entry in released]
                 continue
             if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
@@ -61,6 +61,14 @@ class Closing:
                     self._entry(written(read_entry({}), self._writer.intended_fields(one, turn, more)), choice, number)
                 )
         return out
+
+    def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
+        """The withheld entries of a policy at the end of a choice, to be sent after those of the current event."""
+        here = {id(part.one) for part in parts}
+        turn = self._client.turn(choice)
+        turn.settle()
+        held = [one for one in turn.unfinished() if id(one) not in here]
+        return [entry for one in held for entry in self._released(one, choice, number, over=True, made=made)]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The events to send before the usage chunk, which is the last one."""
@@ -105,15 +113,14 @@ class Closing:
         return [
             self._entry(entry, choice, number)
             for choice, one in held
-            for entry in self._writer.released(one, number, over=False)
+            for entry in self._released(one, choice, number, over=False)
         ]
 
     def held(self) -> list[Frame]:
         """What a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
-            choice, number = one.intended.call.choice, self._stream.last
-            out += [self._entry(held.entry, choice, number) for held in one.held]
+            out += [self._entry(held.entry, one.intended.call.choice, self._stream.last) for held in one.held]
             one.held = []
         return out
 
@@ -124,6 +131,12 @@ class Closing:
         turns = self._client.turns.items()
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
         return lacking and self._on(MISSING_FINISH)
+
+    def _released(self, state: ClientCall, choice: int, number: int, *, over: bool, made: bool = False) -> list[Json]:
+        """The withheld entries of a call, if the policy allows it; parameters as for `EntryWriter.released`."""
+        if not state.held or self._client.withholding(state, over=over):
+            return []
+        return self._writer.released(state, number, over=over, made=made)
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""

@@ -68,8 +68,8 @@ def unstreamed(
             one.text.diverged = True
             continue
         moved = True
-        if client.withholds(one, over=True):
-            client.note_withheld()
+        if names := client.withholding(one, over=True):
+            client.reporter.shape(names)
             continue
         if one.is_open and not more.text:
             continue
@@ -302,11 +302,12 @@ class ChatEvents:
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
         made = over and WORDS.is_complete(ends[0].reason) and not self._closing.text_follows(following)
-        if over:
-            before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine)
         if isinstance(out.get("delta"), dict):
             out = self._delta(out, mine, event, over=over)
+            if over and mine and self._holds:
+                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, mine, made=made))
         for finish in ends:
+            before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
                 out = {**out, "finish_reason": value}
@@ -324,10 +325,9 @@ class ChatEvents:
         number = event.frame.number
         streamed = unstreamed(choice, complete, number, self.client, self._stream, self._writer)
         if streamed is None:
-            if not any(self.client.withholds(part.one, over=True) for part in complete):
-                return choice
-            self.client.note_withheld()
-            return {**choice, "message": rest_of(choice)}
+            names = tuple(name for part in complete for name in self.client.withholding(part.one, over=True))
+            self.client.reporter.shape(names)
+            return {**choice, "message": rest_of(choice)} if names else choice
         before += streamed
         return without_calls(choice, text_said=self._stream.text_said)
 
@@ -351,3 +351,11 @@ class ChatEvents:
         changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
         self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
         return choice if changed is delta else {**choice, "delta": changed}
+
+
+def _with_entries(choice: dict[str, Json], entries: list[Json]) -> dict[str, Json]:
+    """The choice with these entries after its own."""
+    if not entries:
+        return choice
+    delta = choice["delta"]
+    return {**choice, "delta": {**delta, "tool_calls": [*json_access.items(delta.get("tool_calls")), *entries]}}

@@ -14,7 +14,7 @@ from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import naming
-from toolstream_core.protocols.chat.repair.client import Lack, Received
+from toolstream_core.protocols.chat.repair.client import Held, Lack
 from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
@@ -67,7 +67,7 @@ class EntryWriter:
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
         """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
-        entries, number = entries_of(delta), event.frame.number
+        entries, number = [read_entry(one) for one in entries_of(delta)], event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
@@ -90,9 +90,9 @@ class EntryWriter:
         rest = {key: value for key, value in delta.items() if key not in without}
         return {**rest, "tool_calls": kept} if kept else rest
 
-    def _foreign(self, part: Touched, raw: Json, number: int) -> Sent:
+    def _foreign(self, part: Touched, entry: ReceivedEntry, number: int) -> Sent:
         """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
-        one, entry = part.one, read_entry(raw)
+        one = part.one
         at = naming.EntryContext(one, self._client.turn_of(one), not one.is_open, Lack(""), entry.fields)
         misnamed = "parameters" in entry.fields
         named = naming.MISNAMED if misnamed else naming.index(entry.fields.get("index", ABSENT), one.place, at)
@@ -101,7 +101,7 @@ class EntryWriter:
         self._stream.has_gap = True
         if at.opens and part.fresh:
             self._opened(at, entry.fields, number)
-        return Sent(raw, one, changed=False, stays=True)
+        return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
         """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
@@ -131,47 +131,57 @@ class EntryWriter:
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
-    def _unless_held(self, part: Touched, entry: Json, number: int, *, over: bool) -> Sent:
+    def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
-        state, received = part.one, Received(entry, part.delta, part.upto)
-        state.received = received.upto
+        state, fragment, upto = part.one, part.delta, part.upto
+        state.received = upto
         if not state.is_open and self._is_double(state, number):
             state.held = []
             return Sent(None, state, changed=True)
-        withholds = self._client.withholds(state, over=over)
-        if not (withholds or state.held):
-            return self._entry(state, received, number, over=over)
-        state.held = _with(state.held, received)
-        if withholds:
-            self._client.note_withheld()
+        names = self._client.withholding(state, over=over)
+        if not (names or state.held):
+            return self._entry(state, fragment, entry, number, upto=upto, over=over)
+        state.held = _with(state.held, Held(entry.raw, fragment, upto))
+        if names:
+            self._client.reporter.shape(names)
+            state.held_for = names
             self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.leaves_out)
             return Sent(None, state, changed=True)
         *apart, last = self.released(state, number, over=over) or [None]
         return Sent(last, state, changed=True, apart=apart)
 
     def released(self, state: ClientCall, number: int, *, over: bool, made: bool = True) -> list[Json]:
-        """The entries to send for the withheld ones of a call, if it may be sent. `over`, `made`: as for `_entry`."""
-        if not state.held or self._client.withholds(state, over=over):
-            return []
+        """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
         held, state.held = state.held, []
-        self._client.note_withheld()
+        self._client.reporter.shape(state.held_for)
         out: list[Json] = []
-        for at, received in enumerate(held, 1):
-            sent = self._entry(state, received, number, over=over and at == len(held), made=made)
+        for at, (raw, arguments, upto) in enumerate(held, 1):
+            is_last = over and at == len(held)
+            sent = self._entry(state, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
             if sent.entry is not None:
                 both = _as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
         return out
 
-    def _entry(self, state: ClientCall, received: Received, number: int, *, over: bool, made: bool = True) -> Sent:
-        """The entry to send for a received one; `over`: the provider sends no more of its call.
+    def _entry(
+        self,
+        state: ClientCall,
+        fragment: str,
+        entry: ReceivedEntry,
+        number: int,
+        *,
+        upto: int,
+        over: bool,
+        made: bool = True,
+    ) -> Sent:
+        """The entry to send for a received one with the arguments `fragment`; `upto` and `over` as for `lack`.
 
-        `made`: whether a call without arguments gets `{}` then.
+        `made`: whether a call without arguments gets `{}` if nothing more of it comes.
         """
-        entry, opens, state.received = read_entry(received.entry), not state.is_open, received.upto
+        opens, state.received = not state.is_open, upto
         if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
-        more = self._lack(state, received.delta, number, upto=None if over else received.upto, made=over and made)
+        more = self._lack(state, fragment, number, upto=None if over else upto, made=over and made)
         if (
             (state.text.diverged or more.stands)
             and not opens
@@ -380,10 +390,10 @@ class EntryWriter:
         return earlier_ids(self._client.context.exchange.request)
 
 
-def _with(held: list[Received], more: Received) -> list[Received]:
+def _with(held: list[Held], more: Held) -> list[Held]:
     """Withheld entries and one more, which is joined to the last one if their keys allow it."""
     both = _as_one(held[-1].entry, more.entry) if held else None
-    return [*held, more] if both is None else [*held[:-1], Received(both, held[-1].delta + more.delta, more.upto)]
+    return [*held, more] if both is None else [*held[:-1], Held(both, held[-1].delta + more.delta, more.upto)]
 
 
 def _as_one(entry: Json, more: Json) -> Json:
