@@ -48,8 +48,8 @@ def samples() -> dict[str, Sample]:
     """A stream for each defect, by its name."""
     found = connection_samples()
     for pattern in patterns():
-        if "tools" not in pattern.exchange.request:
-            continue  # Bedrock's: other protocols show the same defects
+        if "tools" not in pattern.exchange.request or pattern.protocol in {"realtime", "gemini-live"}:
+            continue  # Bedrock's, and what comes over a socket: other protocols show the same defects
         told = frozenset((name, event) for name, _, event in pattern.findings)
         known = pattern.exchange
         for name, _ in told:

@@ -30,7 +30,6 @@ NOT_RECORDED: Final[dict[str, set[str]]] = {
     "gemini": {"/promptFeedback", "/error"},
     "gemini-live": {
         "/toolCallCancellation",
-        "/serverContent/turnComplete",
         "/serverContent/generationComplete",
         "/error",
     },

@@ -38,6 +38,7 @@ from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
+from toolstream_core.wire.json_paths import unknown_only
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -136,7 +137,8 @@ class BlockEvents:
         if repeats and block.sent is Sent.ENDED:
             return True
         if repeats and has_arguments:
-            if self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call):
+            gone = self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call)
+            if gone and not unknown_only(waiting.parsed.body, self.protocol.delta_keys):
                 return True
         elif block.sent is Sent.STOPPED:
             self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", call)

@@ -325,7 +325,7 @@ class Client:
 
     def turn(self, choice: int) -> Turn:
         """The calls of a choice."""
-        choice = self.choice(choice)
+        choice = self.choice(choice) if choice else choice
         return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
     def turn_of(self, state: ClientCall) -> Turn:

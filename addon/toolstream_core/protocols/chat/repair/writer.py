@@ -59,6 +59,7 @@ class EntryWriter:
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes) -> None:
         self._client, self._stream, self._finishes = client, stream, finishes
+        self._holds = client.policy.holds
         self._report, self._ids = client.reporter.report, client.context.ids
         self._longest = 0
         """Bytes of the longest id, for clients that need `even_ids`."""
@@ -134,6 +135,8 @@ class EntryWriter:
     def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
         state, fragment, upto = part.one, part.delta, part.upto
+        if not self._holds:
+            return self._entry(state, fragment, entry, number, upto=upto, over=over)
         state.received = upto
         if not state.is_open and self._is_double(state, number):
             state.held = []
