@@ -813,7 +813,7 @@ def some(value: Any, indent: int = 0) -> str:
 
 
 def litellm_verbose(n: int, one: Any) -> str:
-    """LiteLLM's log of a chunk: as it came, and what became of it."""
+    """LiteLLM's log of a chunk: as received, and as converted."""
     return (
         f"value of chunk: {sdk(one)}\nmodel_response finish reason 3: None; response_obj={{'original_chunk':"
         f" {sdk(one)}}}\nfinal returned processed chunk: {sdk(one, 'ModelResponseStream')}"
