@@ -37,7 +37,7 @@ THROUGHPUT: Final = {
     Kind.TOOL: ("a", "b", "c", "d", "e", "f"),
     Kind.BROKEN: ("a", "e"),
 }
-PACED: Final = ("a", "g")
+PACED: Final = ("a", "h", "g")
 CAPTURED: Final = ("h", "i")
 """Without captures, and with them."""
 ENDURED: Final = ("a", "c", "i")
@@ -84,6 +84,8 @@ class Timed:
     """Seconds that the proxy itself ran: other processes on the machine disturb them less."""
     peak: float = 0.0
     """MiB."""
+    late: list[float] = field(default_factory=list)
+    """Milliseconds that each event of a paced load was late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,12 @@ def captured(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
 
 
 class Cost(NamedTuple):
-    """Of one turn: seconds, those of the processor, and the proxy's peak in MiB."""
+    """Of one turn: seconds, those of the processor, the proxy's peak in MiB, and how late events were."""
 
     seconds: float
     processor: float
     peak: float
+    late: Sequence[float] = ()
 
 
 type _Turn = Callable[[Rig, Job, Running, int], Cost]
@@ -164,6 +167,7 @@ def _rounds(
                         one.seconds.append(cost.seconds)
                         one.processor.append(cost.processor)
                         one.peak = cost.peak
+                        one.late += cost.late
         for contender in contenders:
             check_told(contender, scene.load, scene.streams * (together + 1))
     return [*timed.values()]
@@ -175,7 +179,7 @@ def _job(scene: Scene, port: int, pid: int, comes: Load | None = None) -> Job:
 
 def _fetched(rig: Rig, job: Job, contender: Running, _streams: int) -> Cost:
     outcome = rig.fetch(job, contender)
-    return Cost(outcome.seconds, outcome.processor, outcome.growth.peak)
+    return Cost(outcome.seconds, outcome.processor, outcome.growth.peak, outcome.late)
 
 
 def _until_idle(rig: Rig, job: Job, contender: Running, streams: int) -> Cost:

@@ -24,6 +24,7 @@ from mitmproxy.options import CONF_BASENAME, KEY_SIZE
 from benchlib.streams import TOOL, Digest, Kind, Load, digest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from multiprocessing.connection import Connection
 
 
@@ -183,6 +184,8 @@ class Session:
         self.done = False
         self.events = 0
         """Blank lines so far: events, where nothing else is sent."""
+        self.arrivals: list[float] = []
+        """The time at which each event was complete, in seconds."""
         self._length = self._checksum = 0
         self._rest = b""
         self._in_head = True
@@ -217,7 +220,9 @@ class Session:
             self.done = size == 0
         self._rest = buffer[at:]
         body = b"".join(parts)
-        self.events += body.count(b"\n\n")
+        complete = body.count(b"\n\n")
+        self.events += complete
+        self.arrivals += [time.perf_counter()] * complete
         self._length += len(body)
         self._checksum = zlib.crc32(body, self._checksum)
 
@@ -277,6 +282,8 @@ class Outcome:
     processor: float
     """Seconds that the proxy itself ran."""
     growth: Growth
+    late: Sequence[float] = ()
+    """Milliseconds of each event of a paced load after the earliest time that its stream's schedule allows."""
 
 
 def do_jobs(pipe: Connection, security: Security) -> None:
@@ -311,7 +318,18 @@ def fetch(job: Job, security: Security) -> Outcome:
     for body in bodies:
         if body.digest != wanted:
             raise WrongBytesError(f"{job.load}: sent {wanted}, came {body.digest}")
-    return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth())
+    late = [one for body in bodies for one in lateness(body.arrivals, job.load.schedule)]
+    return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth(), late)
+
+
+def lateness(arrivals: Sequence[float], schedule: int) -> Iterator[float]:
+    """As in `Outcome`, of one stream with so many events a second; nothing of one that is not paced.
+
+    The stream's own most punctual event stands for the time at which it began.
+    """
+    if schedule:
+        delays = [came - number / schedule for number, came in enumerate(arrivals)]
+        yield from ((delay - min(delays)) * 1000 for delay in delays)
 
 
 def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:

@@ -275,7 +275,7 @@ class LiveResponse:
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         """The chunks that the client gets for `chunk`."""
         self._now = time.time()
-        if chunk:
+        if chunk and self._recorders:
             self._arrived(time.monotonic(), chunk, (len(chunk),))
         sent = self._feed_fast(chunk)
         if sent is not None:

@@ -442,7 +442,9 @@ class Conversations[A: SentResponse]:
             return next((one for one in reversed(over) if ends_with_calls(*one, request)), None)
         best = max(found for found, _ in fits)
         equal = [one for found, one in reversed(fits) if found == best]
-        return equal[0] if len(equal) == 1 else max(equal, key=lambda one: returned_calls(one[0], one[1], request))
+        if len(equal) == 1 or not request.conversation.calls:
+            return equal[0]
+        return max(equal, key=lambda one: returned_calls(one[0], one[1], request))
 
     def _notice_early(self, request: NextRequest) -> None:
         """Note a request that came before the end of its response."""
