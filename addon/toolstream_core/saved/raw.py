@@ -16,6 +16,7 @@ from toolstream_core.defects.framing import JOINED_EVENTS
 from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
+from toolstream_core.saved.unwrap.appended import bodies
 from toolstream_core.saved.unwrap.lines import Lines, decoded
 from toolstream_core.saved.unwrap.reading import has_events, is_bare, is_settled, unwrapped
 from toolstream_core.saved.unwrap.refusals import FAILED, refusal
@@ -168,38 +169,43 @@ def responses(
 
     `removed` are the layers that were undone before. Raises `UnreadableError`.
     """
-
-    def bare() -> Exchange:
-        exchange = response(source_bytes, source, coding=coding, request=request)
-        return replace(
-            exchange, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING
-        )
-
     lead = next(_plain(source_bytes, coding), b"")
+    lost = _OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING
+    bare = (
+        replace(one, unwrapped=list(removed), lost=lost) for one in _appended(source_bytes, source, coding, request)
+    )
     if why := refusal(lead, ()):
         raise RefusedError(why)
     look = Lines(decoded(_plain(source_bytes.look(), coding)), is_settled if source_bytes.live else None)
     if b"\0" in lead:
-        yield bare()
+        yield from bare
         return
     if is_bare(look):
         # An error alone can be read once the user names the protocol.
         if not has_events(look.head) and (why := refusal(lead, look.head)) not in {None, FAILED}:
             raise RefusedError(why)
-        yield bare()
+        yield from bare
         return
     source_bytes.keep()
     lines = Lines(decoded(_plain(source_bytes, coding)))
     number = 0
     for number, one in enumerate(unwrapped(lines), 1):
         if one.bare:
-            yield bare()
+            yield from bare
             return
-        yield _saved(one, f"{source}#{number}" if number > 1 else source, request, removed)
+        yield _saved(one, _numbered(source, number), request, removed)
     if not number:
         if why := refusal(lead, lines.head):
             raise RefusedError(why)
-        yield bare()
+        yield from bare
+
+
+def _appended(chunks: Iterable[bytes], source: str, coding: str, request: Json) -> Iterator[Exchange]:
+    """The bare bodies of a file. A compressed file has one."""
+    one = response(chunks, source, coding=coding, request=request)
+    parts: Iterable[Iterable[bytes]] = [chunks] if coding else bodies(chunks, one.facts.content_type)
+    for number, part in enumerate(parts, 1):
+        yield replace(one, chunks=part, facts=replace(one.facts, source=_numbered(source, number)))
 
 
 def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Exchange:
@@ -222,6 +228,11 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
         lost=_OF_OBJECTS if unwrapped_.objects else _NOTHING,
         findings=() if unwrapped_.joined is None else (JOINED_EVENTS.found(unwrapped_.joined, why),),
     )
+
+
+def _numbered(source: str, number: int) -> str:
+    """The name of a response among several of one file."""
+    return f"{source}#{number}" if number > 1 else source
 
 
 def body_of(saved: Exchange) -> bytes:

@@ -130,7 +130,8 @@ class Found:
     def has_parts(self) -> bool:
         """Whether it has more of a response than numbers about it."""
         values = self.payload.values() if isinstance(self.payload, dict) else ()
-        return bool(self._inner) or any(isinstance(each, list) and each for each in values)
+        listed = any(isinstance(each, list) and each for each in values)
+        return listed or bool(self._inner) or "delta" in (self.payload if isinstance(self.payload, dict) else ())
 
     @property
     def _inner(self) -> dict[str, Json]:
@@ -388,7 +389,7 @@ class Scanner:
 
     def _within(self, value: Json, group: Group, before: str, request: Json, depth: int) -> Iterator[Found]:
         if isinstance(value, dict):
-            event = _recognised(Found(group, "", "", value, before=before, request=request))
+            event = recognised(Found(group, "", "", value, before=before, request=request))
             if event.dialect is not None:
                 event.data = encoded(value).decode("utf-8", "replace")
                 yield event
@@ -396,7 +397,7 @@ class Scanner:
         yield from self._walk(value, group, before, request, depth + 1)
 
     def _event(self, prefix: str, notation: str, data: str, payload: Json, before: str = "") -> Found:
-        return _recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
+        return recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
 
 
 def _lead(text: str) -> str:
@@ -416,7 +417,7 @@ def _json(text: str, at: int) -> tuple[Json, int] | None:
         return None
 
 
-def _recognised(found: Found) -> Found:
+def recognised(found: Found) -> Found:
     """With its protocol and its content there."""
     payload = found.payload
     data = encoded(payload) if payload is not ABSENT and not found.data else found.data.encode("utf-8", "replace")

@@ -15,11 +15,57 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.saved.unwrap.events import Found
 
 
 _SETTLED: Final = 2
 """Events with the same id from which on another id is that of another response."""
+
+
+class AfterEnd:
+    """Recognises the event after the end of a response that begins another one.
+
+    Other events after the end belong to the response that is over.
+    """
+
+    def __init__(self) -> None:
+        self._dialect: WireProtocol | None = None
+        self._id: Json = ABSENT
+        self._first: Found | None = None
+        """The first event of the response."""
+        self.finished = False
+        """Whether the response has ended or has a finish reason."""
+        self._over = False
+
+    def __call__(self, found: Found) -> bool:
+        """Whether the event begins another response. Takes the events in order."""
+        again = self.finished and self._first is not None and found.data == self._first.data
+        begins = found.dialect is not None and (again or (self._over and self._is_first(found)))
+        if begins:
+            self.begin()
+        self._first = self._first or found
+        self._dialect = self._dialect or found.dialect
+        self._id = found.response if self._id is ABSENT else self._id
+        self.finished = self.finished or found.ends
+        at_finish = found.dialect is not None and found.dialect.ends_with_finish and found.ends
+        self._over = self._over or at_finish or (found.content is not None and found.content.end)
+        return begins
+
+    def begin(self) -> None:
+        """Another response begins."""
+        self._dialect, self._id, self._first = None, ABSENT, None
+        self.finished = self._over = False
+
+    def _is_first(self, found: Found) -> bool:
+        """Whether an event after the end is none that a provider sends too late."""
+        if found.dialect is not self._dialect:
+            return True
+        if self._first is not None and self._first.starts:
+            return found.starts
+        if found.response is ABSENT:
+            return self._id is ABSENT and found.has_content
+        return found.response != self._id and found.has_parts
 
 
 class Parts:
@@ -28,9 +74,7 @@ class Parts:
     def __init__(self) -> None:
         self._number = 0
         self._stream = 0
-        self._over = self._finished = False
-        self._first = ""
-        """The first event of the response."""
+        self._after_end = AfterEnd()
         self._id: Json = ABSENT
         self._seen = 0
         """Events that name no other response since the id changed."""
@@ -38,17 +82,12 @@ class Parts:
 
     def __call__(self, found: Found) -> int:
         """The number of the response that an event belongs to."""
-        content = found.content
-        again = self._finished and found.data == self._first
-        other = found.dialect is not None and (self._is_other(found) or self._over or again)
+        other = found.dialect is not None and self._is_other(found)
         if other or found.is_complete or found.stream != self._stream:
+            self._after_end.begin()
             self._number += 1
-            self._over = self._finished = False
-            self._first = ""
-        self._first = self._first or found.data
+        self._number += self._after_end(found)
         self._stream = found.stream
-        self._finished = self._finished or found.ends
-        self._over = self._over or (content is not None and content.end)
         return self._number
 
     def _is_other(self, found: Found) -> bool:
@@ -62,7 +101,7 @@ class Parts:
             return False
         other = self._id is not ABSENT and (
             found.block != self._block
-            or (self._finished and found.has_content)
+            or (self._after_end.finished and found.has_content)
             or (self._seen >= _SETTLED and not found.ends and found.has_parts)
         )
         self._id, self._seen, self._block = name, 1, found.block
