@@ -45,7 +45,7 @@ NULL_ARGUMENTS: Final = Defect(
 )  # fmt: skip
 OBJECT_ARGUMENTS: Final = Defect(
     "TS204", "object-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "arguments are a JSON object instead of a JSON string",
+    "arguments are an object, or another JSON value, instead of a string",
     _AS_MEANT,
     may_refuse=True,
     keys=ARGUMENT_KEYS,

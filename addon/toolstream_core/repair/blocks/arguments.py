@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.arguments import (
-    CUMULATIVE_ARGUMENTS,
-    DOUBLE_ENCODED_ARGUMENTS,
     MERGED_CALLS,
     NULL_ARGUMENTS,
     OBJECT_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
     SNAPSHOT_ARGUMENTS,
-    SPLIT_SURROGATE,
     TRAILING_GARBAGE,
 )
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
@@ -27,17 +24,6 @@ if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.repair.blocks.message import Block
-
-MESSAGES: Final = {
-    CUMULATIVE_ARGUMENTS.name: "a delta carries all arguments so far",
-    DOUBLE_ENCODED_ARGUMENTS.name: "the arguments are JSON within a JSON string",
-    SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
-    TRAILING_GARBAGE.name: "other text follows the arguments",
-    MERGED_CALLS.name: "arguments of another call follow complete ones",
-    SNAPSHOT_ARGUMENTS.name: "a delta is a complete object: a newer state of the arguments, or another call",
-    PLACEHOLDER_ARGUMENTS.name: "{}, null or other text is sent before the real arguments",
-    REPLAYED_ARGUMENTS.name: "the complete arguments came again",
-}
 
 
 def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
@@ -85,17 +71,16 @@ def text_of(received: Json) -> str:
     return text if isinstance(text, str) else ""
 
 
-def defect_of(block: Block, call: OpenCall, received: Json) -> tuple[Defect, str]:
-    """The deviation of a fragment that is not forwarded unchanged, and the message."""
+def defect_of(block: Block, call: OpenCall, received: Json) -> Defect:
+    """The deviation of a fragment that is not forwarded unchanged."""
     if received is None:
-        return NULL_ARGUMENTS, "arguments are null"
+        return NULL_ARGUMENTS
     if not isinstance(received, str):
-        return OBJECT_ARGUMENTS, f"arguments are no text, but {type(received).__name__}"
-    defect = intended(block, call).defect or REPLAYED_ARGUMENTS
-    return defect, MESSAGES[defect.name]
+        return OBJECT_ARGUMENTS
+    return intended(block, call).defect or REPLAYED_ARGUMENTS
 
 
-def contradiction(block: Block, call: OpenCall) -> tuple[Defect, str] | None:
+def contradiction(block: Block, call: OpenCall) -> Defect | None:
     """The defect that makes ended arguments unusable, if it is not repaired."""
     arguments = call.arguments
     if arguments.truncated or not arguments.spilled:
@@ -104,9 +89,8 @@ def contradiction(block: Block, call: OpenCall) -> tuple[Defect, str] | None:
     if reading.defect is not None and (
         reading.stands or (reading.defect is SNAPSHOT_ARGUMENTS and block.text.diverged)
     ):
-        return reading.defect, MESSAGES[reading.defect.name]
+        return reading.defect
     complete = None if arguments.is_complete or block.repaired else arguments.ended_object()
     if complete is None:
         return None
-    defect = MERGED_CALLS if "{" in arguments.text()[len(complete) :] else TRAILING_GARBAGE
-    return defect, MESSAGES[defect.name]
+    return MERGED_CALLS if "{" in arguments.text()[len(complete) :] else TRAILING_GARBAGE

@@ -66,17 +66,16 @@ class BlockEvents:
         block.text.diverged = block.text.diverged or inside
         value = isinstance(received, int | float) and block.text.size > 0
         if inside or not (value or isinstance(received, str | dict | None)):
-            self._stream.report(OBJECT_ARGUMENTS, f"arguments are no text, but {type(received).__name__}", call)
+            self._stream.report(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning, call)
             self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
             return
         self._note_kind(block, call, waiting, received)
         free = block.text.diverged
         more = self._more(block, call, waiting, received)
         if more != received:
-            defect, why = truth.defect_of(block, call, received)
-            if self._stream.report(
-                defect, why, call, at=self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number
-            ):
+            defect = truth.defect_of(block, call, received)
+            at = self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number
+            if self._stream.report(defect, defect.meaning, call, at=at):
                 wanted[ARGUMENTS], block.repaired = more, True
             elif (
                 isinstance(more, str) and isinstance(received, str) and more.endswith(received)
@@ -85,8 +84,8 @@ class BlockEvents:
             else:
                 more, block.text.diverged = received if isinstance(received, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
-            self._stream.report(why_not[0], why_not[1], call)
+        if not (free or block.unfit) and (found := truth.contradiction(block, call)) is not None:
+            self._stream.report(found, found.meaning, call)
             block.unfit = True
         self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
 
@@ -544,7 +543,7 @@ class BlockStarts:
         if received == none:
             return {}
         if received is None and none == "":
-            return {ARGUMENTS: none} if self._stream.report(NULL_ARGUMENTS, "arguments are null", call) else {}
+            return {ARGUMENTS: none} if self._stream.report(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning, call) else {}
         if received in (None, ABSENT, "") or (none != "" and isinstance(received, str) and has_nothing(received)):
             lacks = none == {} and self._stream.report(MISSING_INPUT, "the block starts without input", call)
             return {ARGUMENTS: none} if lacks else {}

@@ -12,7 +12,6 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks.arguments import MESSAGES
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
 from toolstream_core.repair.blocks.message import Sent
@@ -141,7 +140,7 @@ class BlockDifference(Repairer):
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
             for number, defect in skip(block.meaning, block.text, passed):
-                self._stream.report(defect, MESSAGES.get(defect.name, defect.meaning), call, at=number)
+                self._stream.report(defect, defect.meaning, call, at=number)
             block.seen = call.arguments.size
 
     def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:

@@ -143,16 +143,12 @@ def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
     """The form in which arguments come; `None` where it is the usual one."""
     del should
     if was is None:
-        return Named(NULL_ARGUMENTS, "the arguments are null")
+        return Named(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning)
     if was is ABSENT and "parameters" in at.was:
         return MISNAMED
     if was is ABSENT:
         return Named(NULL_ARGUMENTS, "the call opens without arguments") if at.opens else None
-    return (
-        None
-        if isinstance(was, str)
-        else Named(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(was).__name__}")
-    )
+    return None if isinstance(was, str) else Named(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning)
 
 
 def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:

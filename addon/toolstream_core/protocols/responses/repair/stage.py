@@ -36,7 +36,7 @@ from toolstream_core.protocols.responses.repair.events import (
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
-from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
+from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
@@ -401,4 +401,4 @@ class ResponsesRepair(Repairer):
         if intended is None or intended.has is None:
             return
         for number, defect in skip(intended.meaning, intended.has.text, passed):
-            self.report(defect, number, MESSAGES[defect.name], call)
+            self.report(defect, number, defect.meaning, call)

@@ -55,21 +55,8 @@ MESSAGES: Final = {
     "missing-start": "the item was not added before",
     "unstreamed-calls": "the call comes in the completed response only",
     "unclosed-call": "no output_item.done came for the call",
-    "missing-deltas": "no delta has the arguments",
-    "short-deltas": "the deltas lack the end of the arguments",
-    "short-closing": "the event has fewer of the arguments than those before it",
-    "prefilled-arguments": "the item is added with its arguments",
-    "object-arguments": "the arguments are not a string",
-    "snapshot-arguments": "a delta is a complete object: a newer state of the arguments, or another call",
-    "cumulative-arguments": "a delta carries all arguments so far instead of the next ones",
-    "replayed-arguments": "the complete arguments are repeated",
-    "placeholder-arguments": "a placeholder precedes the arguments",
-    "double-encoded-arguments": "the arguments are JSON within a JSON string",
-    "trailing-garbage": "something follows the arguments",
-    "merged-calls": "arguments of another call follow complete arguments",
-    "split-surrogate": "a delta ends with half of a surrogate pair",
 }
-"""The message of a finding, by the name of its defect."""
+"""The message of a finding, by the name of its defect, where it names a field of this protocol."""
 
 
 _LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
