@@ -108,6 +108,8 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [said("c1", "ls", '{"p'), said("x", "", '": 1}')], [gave("c1")], Outcome.SPLIT_CALL),
         ([A], [A_, said("", "", "")], [gave("c1"), gave("")], Outcome.PHANTOM_CALL),
         ([A], [A_], [gave("c7")], Outcome.WRONG_ID),
+        ([A], [A_], [gave("c1"), gave("c7")], Outcome.WRONG_ID),
+        ([A, B], [A_, B_], [gave("c7"), gave("c2"), gave("c1")], Outcome.WRONG_ID),
         ([A, B], [A_, said("c1", "cat", '{"q":"x"}')], [gave("c1"), gave("c1")], Outcome.WRONG_ID),
         (
             [A, B],
@@ -132,6 +134,33 @@ def test_the_arguments_of_one_call_alone() -> None:
     """The outcome is about arguments that differ between calls, and the text fits it."""
     judged = verdict([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")])
     assert [one.text for one in judged.problems] == ["returned without its arguments, unlike other calls"]
+
+
+def test_a_result_that_no_call_has_is_named() -> None:
+    """Once, and not where another problem explains its id."""
+    assert [one.text for one in verdict([A], [A_], [gave("c1"), gave("c7")]).problems] == [
+        "a result has the id 'c7', which no call has"
+    ]
+    assert len(verdict([A], [A_], [gave("c7")]).problems) == 1
+
+
+def test_results_of_earlier_calls_are_no_results_without_a_call() -> None:
+    """A tool that runs for long gives its result in a later turn; an old call may be left out, its result kept."""
+    before = {"messages": [ASKED, {"role": "assistant", "tool_calls": [said("c0", "run", "{}")]}, gave("c0", "later")]}
+    turn = {"role": "assistant", "tool_calls": [A_]}
+    late = {"messages": [*before["messages"], turn, gave("c1"), gave("c0", "done")]}
+    assert judge([A], new(before, late)).outcome is Outcome.OK
+    cut = {"messages": [ASKED, gave("c0", "later"), turn, gave("c1")]}
+    assert judge([A], new(before, cut)).outcome is Outcome.OK
+
+
+def test_the_server_may_have_the_call_of_a_result() -> None:
+    """Where it stores the conversation."""
+    call = {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": '{"p":1}'}
+    results = [{"type": "function_call_output", "call_id": one, "output": "r"} for one in ("c1", "c7")]
+    after = {"input": ["go", call, *results]}
+    assert judge([A], conversation(after)).outcome is Outcome.WRONG_ID
+    assert judge([A], conversation(after | {"conversation": "conv_1"})).outcome is Outcome.OK
 
 
 REJECTION, RAN = '{"error":"bad arguments"}', "Exit code: 0\nOutput:\nx"

@@ -227,7 +227,13 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
                 Outcome.WRONG_ID, pair.place, f"id {pair.echoed.id!r} was returned for {ids[pair.echoed.id]} calls"
             )
     alone = [(pair.place, pair.echoed) for pair in complete if pair.echoed.id is None or ids[pair.echoed.id] <= 1]
-    yield from judge_results(intended, alone, new.results)
+    problems = list(judge_results(intended, alone, new.results))
+    yield from problems
+    if not problems and all(pair.echoed.id for pair in pairs):
+        sent = {call.id for call in intended}
+        for one in new.results:
+            if one.id in new.lone - sent:
+                yield Problem(Outcome.WRONG_ID, None, f"a result has the id {one.id!r}, which no call has")
 
 
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair]) -> Iterable[Problem]:

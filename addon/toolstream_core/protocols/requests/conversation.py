@@ -69,6 +69,8 @@ class Conversation:
     `item_reference`, or has results of calls that it does not contain."""
     previous: str = ""
     """The value of `previous_response_id`; `""` if there is none."""
+    lone: frozenset[str] = frozenset()
+    """The ids of results whose call the request does not contain, although the server stores nothing."""
 
 
 class Mention(NamedTuple):
@@ -92,12 +94,15 @@ def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
     entries = _history(request)
     calls = tuple(call for entry in entries for call in _calls(entry))
+    results = tuple(result for entry in entries for result in _results(entry))
+    stored = _is_stored(request)
     return Conversation(
         calls,
-        tuple(result for entry in entries for result in _results(entry)),
+        results,
         tuple(text for entry in entries if (text := _text(entry))),
-        _is_stored(request) or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
+        stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         _str(json_access.get(request, "previous_response_id")),
+        frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
     )
 
 
