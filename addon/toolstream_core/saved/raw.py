@@ -19,7 +19,7 @@ from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableErr
 from toolstream_core.saved.unwrap.appended import bodies
 from toolstream_core.saved.unwrap.lines import Lines, decoded
 from toolstream_core.saved.unwrap.reading import has_events, is_bare, is_settled, unwrapped
-from toolstream_core.saved.unwrap.refusals import FAILED, refusal
+from toolstream_core.saved.unwrap.refusals import FAILED, refusal, unreadable_part
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError, Decoder
 
@@ -186,6 +186,8 @@ def responses(
             raise RefusedError(why)
         yield from bare
         return
+    if why := unreadable_part(look.head):
+        raise RefusedError(why)
     source_bytes.keep()
     lines = Lines(decoded(_plain(source_bytes, coding)))
     number = 0

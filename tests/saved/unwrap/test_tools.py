@@ -12,6 +12,7 @@ from tests.saved.unwrap.test_pasted_files import CHAT, CLAUDE
 from tests.saved.unwrap.test_reading import bare, expected, read, said
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.files import responses
+from toolstream_core.saved.unwrap.literals import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,6 +215,25 @@ REFUSED = {
     "braintrust": (json.dumps({"span_attributes": {"type": "llm"}, "output": COMPLETE["choices"]}), "tracing tool"),
     "otel": ('{"name":"chat","attributes":{"gen_ai.system":"openai"}}', "OpenTelemetry"),
     "net-log": ('{"constants":{"logEventTypes":{"X":1}},"events":[]}', "net log of Chrome"),
+    "net-log-later": ('\n{ "constants": {"X":1},\n"events":[\n{"params":{"bytes":"ZGF0YTog"}}]}', "net log"),
+    "var-dump-anthropic": ('array(1) {\n  ["type"]=>\n  string(19) "content_block_delta"\n}', PRINTED),
+    "var-dump-gemini": ('array(1) {\n  ["functionCall"]=>\n  array(1) {\n  }\n}', PRINTED),
+    "go-map": ("map[delta:map[text:x] index:0 type:content_block_delta]", PRINTED),
+    "go-value": ('map[string]interface {}{"type":"x"}\ndata: {"type":"message_stop"}', "Go's"),
+    "kotlin": ("Chunk(type=content_block_delta, delta=Delta(text=a b, stop_reason=null))", PRINTED),
+    "clojure": ('{:type "content_block_delta", :index 0}', PRINTED),
+    "swift": ('[AnyHashable("type"): Optional("content_block_delta")]', PRINTED),
+    "xml": ("<chunk><type>content_block_delta</type></chunk>", PRINTED),
+    "tcpdump": (
+        '10:12:00.123456 IP 10.0.0.2.80 > 10.0.0.1.5132: Flags [P.], seq 1:2\nE..l\ndata: {"type":"message_stop"}\n',
+        "tcpdump",
+    ),
+    "tshark-json": ('[{"_source": {"layers": {"frame": {}, "http": {"http.file_data": "64:61"}}}}]', "tshark"),
+    "yaml-folded": (
+        "- event: x\n  data: '{\"type\":\"message_stop\"}'\n- event: y\n  data: '{\"type\":\"x\",\n    \"a\":0}'",
+        "YAML",
+    ),
+    "cut": ('chunk: {"id":"chatcmpl-1","object":"chat.compl...', "in part"),
     "wiremock": ('{"response":{"status":200,"bodyFileName":"x.txt"}}', "__files"),
     "object": ("data: [object Object]\n", "JSON.stringify"),
     "html": ("<!DOCTYPE html>\n<html><h1>502</h1></html>", "HTML page"),
@@ -228,6 +248,23 @@ REFUSED = {
     "uint8": ("Uint8Array(300) [\n  100,  97, 116,\n  ... 200 more items\n]", "first bytes"),
     "error": ('HTTP/1.1 500 Internal Server Error\ncontent-length: 25\n\n{"error":{"message":"x"}}', "failed"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", ["...", "…", " [truncated 80 chars]", "... (80 more characters)"])
+def test_events_of_which_several_were_printed_in_part_are_refused(mark: str, tmp_path: Path) -> None:
+    """One is a finding; of several, the arguments would not be those of the provider."""
+    path = tmp_path / "pasted"
+    shown = [wrappers.compact(one) for one in wrappers.payloads(bare(CLAUDE))]
+    path.write_text("".join(f"chunk: {one[:60] + mark if 2 < n < 6 else one}\n" for n, one in enumerate(shown)))
+    with pytest.raises(RefusedError, match="printed in part"):
+        read(path)
+
+
+def test_strings_without_quotes_are_not_read() -> None:
+    """Kotlin and Java print them so: where they end is not known, and capitals would be lost."""
+    with pytest.raises(ValueError, match="without quotes"):
+        literal("Chunk(id=msg_01AbC, index=0)", 0)
+    assert literal("Chunk { finish_reason: ToolCalls }", 0)[0] == {"finish_reason": "tool_calls"}
 
 
 @pytest.mark.parametrize("kind", REFUSED)

@@ -822,6 +822,20 @@ def litellm_verbose(n: int, one: Any) -> str:
 
 BOTH: dict[str, Wrap] = {
     "hurl": hurl,
+    "python-fixture": lambda body: b'SSE = b"""\n' + body.replace(b"\\", b"\\\\") + b'"""\n',
+    "template-literal": lambda body: b"const body = `" + body.replace(b"\\", b"\\\\") + b"`;\n",
+    "body-twice": document(lambda body: {"body": text(body), "raw": {"data": base64.b64encode(body).decode()}}),
+    "issue-quote": then(
+        around("<details><summary>stream</summary>\n\n```text\n", "```\n\n</details>\n"), prefixed("> ")
+    ),
+    "postman-example": document(lambda body: {"item": [{"response": [{"code": 200, "body": text(body)}]}]}, indent=1),
+    "insomnia": document(lambda body: {"resources": [{"_type": "response", "body": text(body)}]}, indent=2),
+    "datadog": records(lambda n, line: {"id": f"AQ{n}", "content": {"timestamp": stamp(n), "message": line}}),
+    "bat": then(lines(lambda n, line: f"{n + 1:4}   │ {line}"), around("───────┬──────\n       │ File: x.sse\n", "")),
+    "tmux": lines(lambda _n, line: f"{line:<200}"),
+    "kubectl-pods": prefixed("[pod/vllm-7d9f8-abcde/vllm] "),
+    "buildkite": prefixed(lambda n: f"\x1b_bk;t=176207832{n:04}\x07"),
+    "heredoc": around("cat > out.sse <<'EOF'\n", "EOF\n"),
     "rich-panel": boxed,
     "wireshark-yaml": wireshark_yaml,
     "wireshark-c": wireshark_c,

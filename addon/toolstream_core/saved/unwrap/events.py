@@ -49,6 +49,8 @@ _LEAD: Final = 5
 _DONE: Final = "[DONE]"
 _REQUESTS: Final = ("request", "req", "request_body", "requestBody", "body")
 """Where records have the request."""
+_CUT: Final = re.compile(r"(?:\.\.\.|…)[^{}]*$|\btruncated\b[^{}]*$")
+"""How a value ends that was printed in part."""
 _MAX_TRIES: Final = 24
 _MAX_NESTING: Final = 3
 _MAX_DEPTH: Final = 12
@@ -114,6 +116,11 @@ class Found:
         return self.payload is ABSENT and self.content is None and bool(self.lead)
 
     @property
+    def is_cut(self) -> bool:
+        """Whether it could not be read because it was printed in part."""
+        return self.is_unread and self.lead.startswith('{"') and _CUT.search(self.data) is not None
+
+    @property
     def response(self) -> Json:
         """The id of the response, where the event names it."""
         if not isinstance(self.payload, dict):
@@ -175,6 +182,8 @@ class Scanner:
         self._open: OpenValue | None = None
         self._begun = False
         """Whether there was an event."""
+        self._texts: set[str] = set()
+        """The texts with streams of their own in the value that is read: a record may have a response twice."""
         self._prefix = ""
         """The text before the value that is open."""
         self._names: dict[str, str] = {}
@@ -200,6 +209,8 @@ class Scanner:
             found = list(self._fresh(line))
             if found:
                 return [*self._cut_off(), *found]
+            if self._begins_alike(line):
+                return [*self._cut_off(), *self._read(line)]
             data = line
         text = self._open.add(data)
         if text is None:
@@ -215,6 +226,14 @@ class Scanner:
             return ()
         fresh = Scanner(self._nesting)
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
+
+    def _begins_alike(self, line: str) -> bool:
+        """Whether a line begins an event as the value that is open does, which was cut off then."""
+        start = _START.search(line)
+        if start is None or self._open is None or _alike(line[: start.start()]) != _alike(self._prefix):
+            return False
+        lead = _lead(line[start.start() :])
+        return lead.startswith('{"') and lead == _lead(self._open.text)
 
     def _data_again(self, line: str) -> str | None:
         """The rest of a line that goes on with the data of an event."""
@@ -348,6 +367,9 @@ class Scanner:
         if not any(one.dialect or one.data == _DONE for one in found):
             return []
         alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
+        if alone and text in self._texts:
+            return []
+        self._texts.add(text)
         self.streams += alone
         for one in found:
             one.group = group._replace(notation=f"string of {one.group.notation}")
@@ -360,6 +382,7 @@ class Scanner:
         event = self._event(prefix, notation, text, payload, before)
         if event.dialect is not None:
             return [event]
+        self._texts.clear()
         inner = list(self._walk(payload, Group(prefix, notation), before, ABSENT))
         if not inner and isinstance(payload, dict) and payload.get("error"):
             return [event]

@@ -210,7 +210,7 @@ def _traced(lines: Iterable[str]) -> Iterator[str]:
 
 # -- Tables and printed fields ----------------------------------------------------------------------------------------
 
-_DELIMITERS: Final = (",", ";", "\t")
+_DELIMITERS: Final = (",", ";", "\t", "|")
 
 
 def _table(head: Sequence[str]) -> Step | None:
@@ -482,6 +482,20 @@ def _literals(line: str) -> str:
     return "".join(map(string, chosen))
 
 
+_OPENS: Final = re.compile(r"""^[^{]*(?:\"""|'''|`)""")
+
+
+def _multiline_string(head: Sequence[str]) -> Step | None:
+    """A stream as one string of a program, in which each backslash is doubled."""
+    if not any(map(_OPENS.match, head)) or not _gains(head, (f"{_single(line)}\n" for line in head)):
+        return None
+    return Step("doubled-backslashes", "the second of two backslashes", lambda lines: map(_single, lines))
+
+
+def _single(line: str) -> str:
+    return line.replace("\\\\", "\\")
+
+
 _WIRE: Final = re.compile(r'.*? (<<|>>) "(.*)"')
 _ENDS: Final = re.compile(r"\[\\r\]|(\[\\n\])|\[0x([0-9a-f]{1,2})\]")
 
@@ -624,6 +638,7 @@ FORMS: Final[tuple[Unwrapper, ...]] = (
     _doubled,
     _records,
     _strings,
+    _multiline_string,
     _chunked,
 )
 """In the order in which they are tried."""

@@ -175,6 +175,8 @@ class _Reader:
             return self._nested(first)
         if word in {"Object", "Array"}:
             raise ElidedError("a part is left out")
+        if word[0].islower():
+            raise ValueError("a string without quotes")
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition(":")[2]).lower()
 
     def _called(self, word: str) -> Json:

@@ -16,7 +16,7 @@ from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.forms import FORMS
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
-from toolstream_core.saved.unwrap.refusals import CODE, transcript
+from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
@@ -158,7 +158,11 @@ class _Streams:
     def __iter__(self) -> Iterator[Unwrapped]:
         found = self._scanner.scan(self._lines)
         window = self._window(found)
-        if not any(one.dialect for one in window):
+        leads = {_begins(one) for one in window if one.dialect}
+        cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
+        if len(cut) > 1:
+            raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
+        if not leads:
             if self._scanner.elided:
                 raise RefusedError(
                     "holds printed objects with parts left out, such as [Object]."

@@ -22,12 +22,12 @@ _NO_SSE: Final = r"^(?!\W*(?:data|event): ).*"
 _HAR: Final = "export the session as HAR and inspect that file"
 _RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
 
+CUT: Final = "holds events that were printed in part"
 FAILED: Final = "holds the provider's error, and no stream: the request failed"
 BINARY: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\x0a\x0d\x0d\x0a", "is a packet capture (pcapng): use Wireshark's “Follow HTTP Stream” and save it as text"),
     (b"\xd4\xc3\xb2\xa1", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
     (b"\xa1\xb2\xc3\xd4", "is a packet capture (pcap): use Wireshark's “Follow HTTP Stream” and save it as text"),
-    (b'{"constants":', "is a net log of Chrome: save the request as HAR with content in its DevTools"),
     (b"PK\x03\x04", f"is a ZIP archive, such as a session of Charles, Proxyman or Fiddler: {_HAR}"),
     (b"\xac\xed\x00\x05", f"is a binary session, such as Charles saves it (.chls): {_HAR}"),
     (b"bplist00", f"is a binary property list, such as Proxyman saves it: {_HAR}"),
@@ -40,6 +40,30 @@ BINARY: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\xfd7zXZ\x00", "is compressed by xz: unpack it with `unxz` first"),
 )
 """First bytes, and the sentence."""
+
+PARTLY: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(r'\A\s*\{\s*"constants"\s*:\s*\{'),
+        "is a net log of Chrome: save the request as HAR with content in its DevTools",
+    ),
+    (
+        re.compile(r"^\d\d:\d\d:\d\d\.\d+ IP6? .*: Flags \[", re.MULTILINE),
+        (
+            "is tcpdump's output, with the packets' headers between the data: write a capture with `tcpdump -w` and use"
+            " Wireshark's “Follow HTTP Stream”"
+        ),
+    ),
+    (
+        re.compile(r'"layers"\s*:\s*\{\s*"(?:frame|eth|ip|tcp)'),
+        "is tshark's output packet by packet: use `tshark -q -z follow,http,ascii,0 -r FILE`",
+    ),
+    (re.compile(r"\binterface \{\}[{(]"), "holds values in Go's notation. Print them as JSON: json.Marshal(chunk)"),
+    (
+        re.compile(r"""^[ -]*data: (?:'(?:[^']|'')*|"(?:[^"\\]|\\.)*\\?)$""", re.MULTILINE),
+        "is YAML whose texts go over several lines. Convert it to JSON, for example with `yq -o json FILE`",
+    ),
+)
+"""Forms of which only some events would be found. They are refused whatever else a file holds."""
 
 RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
@@ -122,8 +146,14 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
             r"(?:(?<![\\\"'\w])[Oo]bject|\"Object\"|\"object\"\]?\s*=>)(?:string|len|\W|\d){1,30}chat\.completion\.chunk\b"
             r"|ChatCompletionChunk[{(]id=[^'\"]|candidates \{\s*content \{"
             r"|(?<!event)(?:=>?|:)\s*(?:content_block_delta|response\.output_item\.added)\b(?!['\"`])"
+            r'|(?:\) "|:\w+ "|= "|>|\(")(?:content_block_delta|response\.output_item\.added|chat\.completion\.chunk)\b'
+            r'|functionCall(?:"?\]\s*=>|:map\[|=|:\n| = \{|>|"\))|:functionCall [{(]'
         ),
         "holds events in a notation that cannot be read, or with parts left out. Print them as JSON, one on each line",
+    ),
+    (
+        re.compile(r'\{ *"(?:id|type|object|choices|candidates|model)" *:.*(?:\.\.\.|…|\[truncated)'),
+        f"{CUT}. Print them in full",
     ),
     (
         re.compile(
@@ -174,13 +204,6 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "is the output of curl --trace-ascii, which does not keep line ends: use `curl -N -i`, or --trace",
     ),
     (
-        re.compile(r"^\d\d:\d\d:\d\d\.\d+ IP6? .*: Flags \[", re.MULTILINE),
-        (
-            "is tcpdump's output, with the packets' headers between the data: write a capture with `tcpdump -w` and use"
-            " Wireshark's “Follow HTTP Stream”"
-        ),
-    ),
-    (
         re.compile(r"^curl(?:\.exe)? .*https?://|^\s*-H '|^fetch\(\"https?://", re.MULTILINE),
         "holds a command without its output: run it with `curl -N -i` and save what it prints",
     ),
@@ -193,6 +216,11 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
 )
 """What the first lines hold, and the sentence."""
+
+
+def unreadable_part(head: Sequence[str]) -> str | None:
+    """Why a file is refused although some of its events could be read."""
+    return _why(PARTLY, head)
 
 
 def transcript(head: Sequence[str]) -> str | None:
