@@ -152,7 +152,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "holds events in a notation that cannot be read, or with parts left out. Print them as JSON, one on each line",
     ),
     (
-        re.compile(r'\{ *"(?:id|type|object|choices|candidates|model)" *:.*(?:\.\.\.|…|\[truncated)'),
+        re.compile(r'\{ *"(?:id|type|choices|candidates)" *:.*(?:\.\.\.|…|\[truncated)[^{}"]*$', re.MULTILINE),
         f"{CUT}. Print them in full",
     ),
     (
