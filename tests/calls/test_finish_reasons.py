@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.calls.resolver import is_cut
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 

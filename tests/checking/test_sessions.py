@@ -11,7 +11,7 @@ import pytest
 from tests.browser.sessions import SESSIONS
 from tests.conftest import ROOT
 from toolstream_core.checking import client
-from toolstream_core.checking.client import Client, Seat, Sessions, flow_files
+from toolstream_core.checking.client import Client, ProxySlot, Sessions, flow_files
 from toolstream_core.saved.read import flow_bytes
 from toolstream_core.testing import Setup
 
@@ -72,11 +72,11 @@ def test_a_run_has_its_flow_files_and_leaves_nothing(
     """Only where they are wanted."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     agent = Client(name="a", command=(sys.executable, str(ROOT / "tests" / "checking" / "agent.py"), "right"))
-    seat = Seat()
+    slot = ProxySlot()
     try:
-        run = seat.run(agent, Setup(calls=("",), network="loopback"), capture=capture)
+        run = slot.run(agent, Setup(calls=("",), network="loopback"), capture=capture)
     finally:
-        seat.close()
+        slot.close()
     assert run.exit_code == 0
     assert len(run.captured) == (2 if capture else 0)
     assert [*tmp_path.rglob("*.flow")] == []

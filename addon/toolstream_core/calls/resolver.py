@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.model import EventContent, Fragment
-
-
-_CUT: Final = re.compile(
-    r"length|max_|max tokens|token_?limit|exceeded|filter|safety|refus|recitation|blocklist|prohibited|spii"
-    r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt",
-    re.IGNORECASE,
-)
-"""Parts of the words for a turn that was cut off: `length` (OpenAI), `max_tokens` and
-`model_context_window_exceeded` (Anthropic), `insufficient_system_resource` (DeepSeek), `incomplete: …` (Responses),
-`error` (OpenRouter), `abort` (vLLM)."""
-
-
-def is_cut(reason: str) -> bool:
-    """Whether a finish reason reports a truncated turn, so that open calls may be incomplete."""
-    return _CUT.search(reason) is not None
 
 
 def without_repeated(calls: list[Call]) -> list[Call]:

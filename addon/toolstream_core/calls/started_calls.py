@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls, is_cut
+from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import EventContent, Seen
 
 MAX_UNSURE = 1024
-"""Events after which what a call was given is its own for good."""
+"""Events after which it is final which call a fragment belongs to."""
 
 
 class StartedCalls(Calls):

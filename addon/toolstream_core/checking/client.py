@@ -254,7 +254,7 @@ class Client:
         return shown
 
 
-class Seat:
+class ProxySlot:
     """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
 
     def __init__(self) -> None:
@@ -365,29 +365,29 @@ class Seat:
         return text
 
 
-class Seats:
+class ProxySlots:
     """Proxies for as many commands as may run at once; as a context manager it ends them."""
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._seats = [Seat() for _ in range(count)]
-        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
-        for seat in self._seats:
-            self._free.put(seat)
+        self._slots = [ProxySlot() for _ in range(count)]
+        self._free: queue.SimpleQueue[ProxySlot] = queue.SimpleQueue()
+        for slot in self._slots:
+            self._free.put(slot)
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[Seat]:
+    def taken(self) -> Iterator[ProxySlot]:
         """A proxy that no other command uses meanwhile."""
-        seat = self._free.get()
+        slot = self._free.get()
         try:
-            yield seat
+            yield slot
         finally:
-            self._free.put(seat)
+            self._free.put(slot)
 
     def stop(self) -> None:
         """End all commands that run; no others begin."""
-        for seat in self._seats:
-            seat.stop()
+        for slot in self._slots:
+            slot.stop()
 
     def __enter__(self) -> Self:
         """Nothing more to do."""
@@ -395,8 +395,8 @@ class Seats:
 
     def __exit__(self, *raised: object) -> None:
         """End all of them."""
-        for seat in self._seats:
-            seat.close()
+        for slot in self._slots:
+            slot.close()
 
 
 def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.checking.cases import Case, Plan
-    from toolstream_core.checking.client import Client, Run, Seats
+    from toolstream_core.checking.client import Client, ProxySlots, Run
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import ProxiedExchange
     from toolstream_core.verdict.judge import KnownResult
@@ -112,7 +112,7 @@ class ClientCheck:
         client: Client,
         plan: Plan,
         *,
-        seats: Seats,
+        slots: ProxySlots,
         state: CheckState,
         rerun: Callable[[str], str],
         tell: Callable[[dict[str, Any], int, int], None],
@@ -124,7 +124,7 @@ class ClientCheck:
         """
         self._client = client
         self._plan = plan
-        self._seats = seats
+        self._slots = slots
         self._state = state
         self._rerun = rerun
         self._report = tell
@@ -229,11 +229,11 @@ class ClientCheck:
                 self._over(case, kept, keep=False)
             else:
                 waiting.append(case)
-        with ThreadPoolExecutor(self._seats.count) as pool:
+        with ThreadPoolExecutor(self._slots.count) as pool:
             try:
                 self._collect({pool.submit(self._tried, case): case for case in waiting})
             except BaseException:
-                self._seats.stop()
+                self._slots.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
@@ -256,8 +256,8 @@ class ClientCheck:
 
     def _run_once(self, case: Case, setup: Setup) -> tuple[Run, Result]:
         clear_places()
-        with self._seats.taken() as seat:
-            run = seat.run(self._client, setup, capture=self._plan.sessions)
+        with self._slots.taken() as slot:
+            run = slot.run(self._client, setup, capture=self._plan.sessions)
         return run, self._graded(case, run)
 
     def _advice(self, case: Case, failed: Run) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
-from toolstream_core.checking.client import Client, Seats, Workdir, clients_of
+from toolstream_core.checking.client import Client, ProxySlots, Workdir, clients_of
 from toolstream_core.checking.report import (
     VERSION,
     comparison,
@@ -294,12 +294,12 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, interrupt_on_sigterm())
         state = stack.enter_context(_state(args, plan, clients))
-        seats = stack.enter_context(Seats(args.jobs))
+        slots = stack.enter_context(ProxySlots(args.jobs))
         try:
             for client in clients:
                 rerun = rerun_of(args, client)
                 check = ClientCheck(
-                    client, plan, seats=seats, state=state, rerun=rerun, tell=progress.tell, announce=reports.announce
+                    client, plan, slots=slots, state=state, rerun=rerun, tell=progress.tell, announce=reports.announce
                 )
                 checks.append(check)
                 check.run()

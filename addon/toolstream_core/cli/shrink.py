@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.checking.client import Client, Seats
+from toolstream_core.checking.client import Client, ProxySlots
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say, write_fixture
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
@@ -74,10 +74,10 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
 class CommandBug:
     """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
 
-    def __init__(self, args: argparse.Namespace, seats: Seats, folder: Path, saved: Reproduction) -> None:
+    def __init__(self, args: argparse.Namespace, slots: ProxySlots, folder: Path, saved: Reproduction) -> None:
         """Files are written to `folder`."""
         self._args = args
-        self._seats = seats
+        self._slots = slots
         self._folder = folder
         self._saved = saved
 
@@ -129,8 +129,8 @@ class CommandBug:
         command = tuple(self._args.command_line)
         # Of the words that `check` fills in, an empty prompt would be none of the command's own.
         client = Client(name="", command=command, prompt="{prompt}", timeout=self._args.timeout, output=_OUTPUT)
-        with self._seats.taken() as seat:
-            run = seat.run(client, setup)
+        with self._slots.taken() as slot:
+            run = slot.run(client, setup)
         if run.failure is not None:
             raise ToolstreamError(run.failure)
         return run
@@ -200,8 +200,8 @@ def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reade
         yield _saved_bug(args, finding, saved.original, reader)
         return
 
-    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(args.jobs) as seats:
-        yield CommandBug(args, seats, Path(folder), saved).shows
+    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, ProxySlots(args.jobs) as slots:
+        yield CommandBug(args, slots, Path(folder), saved).shows
 
 
 def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:

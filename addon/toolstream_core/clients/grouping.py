@@ -56,7 +56,7 @@ class Group:
     """The phase of the only events that the client takes the call from; `None`: it reads all of them."""
 
 
-class Shelf:
+class CallIndex:
     """Calls among which an entry finds its own: those of one index, or of all."""
 
     def __init__(self, *groups: Group) -> None:
@@ -97,8 +97,8 @@ class Calls:
         self.form = form
         self.no_index = no_index
         self.groups: list[Group] = []
-        self.by_index: dict[int, Shelf] = {}
-        self._shelves: dict[int, Shelf] = {}
+        self.by_index: dict[int, CallIndex] = {}
+        self._shelves: dict[int, CallIndex] = {}
         """By place of the call."""
         self.by_id: dict[str, Group] = {}
         """The newest call that has had an entry of an id."""
@@ -123,7 +123,7 @@ class Calls:
         if at is None and self.form is CallForm.DELTAS:
             at = entry.place if self.no_index is NoIndex.PLACE else 0 if self.no_index is NoIndex.ZERO else None
         if at is not None:
-            shelf = self._shelves[group.place] = self.by_index.setdefault(at, Shelf())
+            shelf = self._shelves[group.place] = self.by_index.setdefault(at, CallIndex())
             shelf.add(group)
         return group
 
@@ -142,11 +142,11 @@ class Calls:
             self.by_id[call_id or item] = group
         self.last, self.entry = group, entry
 
-    def at(self, index: object) -> Shelf:
+    def at(self, index: object) -> CallIndex:
         """The calls of that index; none unless it is an integer."""
         return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
 
-    def of_index(self, entry: Entry) -> Shelf:
+    def of_index(self, entry: Entry) -> CallIndex:
         """The calls of an entry's index; where it has none, those to which the client assigns it."""
         index = entry.fragment.index
         if isinstance(index, int):
@@ -159,11 +159,11 @@ class Calls:
             case NoIndex.NEW:
                 return _EMPTY
             case NoIndex.ID if call_id := nonblank(entry.fragment.id):
-                return Shelf(self.by_id[call_id]) if call_id in self.by_id else _EMPTY
-        return _EMPTY if self.last is None else Shelf(self.last)
+                return CallIndex(self.by_id[call_id]) if call_id in self.by_id else _EMPTY
+        return _EMPTY if self.last is None else CallIndex(self.last)
 
 
-_EMPTY = Shelf()
+_EMPTY = CallIndex()
 
 
 class _New(enum.Enum):

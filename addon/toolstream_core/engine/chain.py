@@ -1,4 +1,4 @@
-"""Stages in their order: each sees the output of the one before it. Knows no protocol."""
+"""Runs stages one after another: each sees the output of the one before it. `build.py` decides their order."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Start(enum.Enum):
     """With the client's message that asks for it."""
     LATER = enum.auto()
     """When the provider announces it; until then it is only requested."""
-    SAID = enum.auto()
+    ANNOUNCED = enum.auto()
     """The provider has just announced it."""
 
 
@@ -47,7 +47,7 @@ class SocketEvent(NamedTuple):
     """Whether it can only be a response's first message."""
     ends: bool = False
     """Whether it is the response's last message."""
-    begins: SocketRequest | None = None
+    new_request: SocketRequest | None = None
     """The request of the response that starts here, if no client message started it."""
 
 

@@ -17,9 +17,9 @@ from toolstream_core.proxy.flow_facts import breaks, is_stream, relabel
 from toolstream_core.proxy.live_response import chunks, through
 from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.options import (
-    ANSWERS,
     CAPTURE,
     CHANGES,
+    PROVIDER_OPTIONS,
     AnyProvider,
     changes_of,
     check_choices,
@@ -151,7 +151,7 @@ class ToolstreamAddon:
             self._configure_view(ctx.options.toolstream_view)
         if "toolstream_keep_bodies" in updated:
             self.interface.configure()
-        if updated & ANSWERS:
+        if updated & PROVIDER_OPTIONS:
             self._configure_provider()
         if updated & CAPTURE:
             self.capture.configure(ctx.options)

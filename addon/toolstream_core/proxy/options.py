@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
-ANSWERS = frozenset(
+PROVIDER_OPTIONS = frozenset(
     {"toolstream_provider", "toolstream_provider_strict", "toolstream_provider_repeats", "toolstream_seed"}
 )
 
@@ -35,7 +35,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def declare(loader: Loader) -> None:
-    """Tell mitmproxy of them."""
+    """Register the options with mitmproxy."""
     for option in OPTIONS:
         if isinstance(option.default, tuple):
             loader.add_option(option.name, Sequence[str], [*option.default], option.help)

@@ -1,4 +1,7 @@
-"""The pytest plugin: saved flows as responses and as test items. Inactive unless it is used."""
+"""The pytest plugin: saved flows as responses and as test items. Inactive unless it is used.
+
+What a failing test prints: `fixture.py` of a marked test, `flows.py` of a saved flow that is an item itself.
+"""
 
 from __future__ import annotations
 

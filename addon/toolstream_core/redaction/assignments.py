@@ -218,7 +218,7 @@ def _in_prose(text: bytes, end: int) -> Span | None:
 
 
 def _is_code_of(text: bytes, start: int, end: int, value: re.Match[bytes], *, quoted: bool) -> bool:
-    """Whether what a name in a program gets is a call, a type, or a name as well: `auth = Auth2()`, `KEY = "key"`."""
+    """Whether the value assigned in a program is a call, a type, or a name as well: `auth = Auth2()`, `KEY = "key"`."""
     if not quoted and _CALLED.fullmatch(value[0]):
         is_call = text.startswith(b"(", value.end())
         if is_call or _OF_UNION.match(text, value.end()) or _TYPE_VARIABLE.fullmatch(value[0]):

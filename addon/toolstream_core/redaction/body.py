@@ -188,7 +188,7 @@ def is_messages(head: bytes) -> bool:
 
 
 def is_message_begun(head: bytes) -> bool:
-    """Whether more bytes have to tell."""
+    """Whether more bytes are needed to decide."""
     return len(head) < PRELUDE and (not head or head.startswith(b"\0"))
 
 

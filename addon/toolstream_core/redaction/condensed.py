@@ -26,7 +26,7 @@ _NUMBER_KEY: Final = re.compile(rb'"([^"]*+)": ?\Z')
 _TEXT: Final = rb'[^"\\\r\n\x00-\x08]*+(?:\\[^\r\nu/\x00-\x08][^"\\\r\n\x00-\x08]*+)*+'
 _FEWEST: Final = 6
 """Similar events from which on they are read as one."""
-_ROOMS: Final = (1 << 12, 1 << 16)
+_WINDOWS: Final = (1 << 12, 1 << 16)
 """Bytes in which the end of a run is looked for."""
 _EVENT_ENDS: Final = (b"\n\n", b"\r\n\r\n", b"\n")
 
@@ -65,7 +65,7 @@ class _Template(NamedTuple):
         first, *inner, last = self.literals
         marks = dict(zip(inner, _MARKS[1:], strict=False))
         values: list[bytes] = []
-        for room in _ROOMS if len(marks) == len(inner) else ():
+        for room in _WINDOWS if len(marks) == len(inner) else ():
             events = raw[at : min(at + room, end)].split(last)[:-1]
             similar = [event[len(first) :] for event in takewhile(lambda event: event.startswith(first), events)]
             flat = _MARKS[0].join((*similar, b""))
@@ -109,7 +109,7 @@ class _Run(NamedTuple):
         return b"".join(self.template.parts(b"".join(column) if is_text else column[0] for column, is_text in pairs))
 
     def around_values(self) -> bytes:
-        """The events without the midst of long literals."""
+        """The events without the middle of long literals."""
         first, *others = (
             literal if len(literal) < 2 * AROUND else literal[:AROUND] + literal[-AROUND:]
             for literal in self.template.literals

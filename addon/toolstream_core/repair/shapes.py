@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.repair.reading import Reading
     from toolstream_core.stages.context import Context
 
-MAX_HELD: Final = 16 * 1024 * 1024
-"""The bytes of waiting events above which no call waits until it is complete."""
 _TINY: Final = 3
 """Characters of a tiny fragment."""
 _HIGH: Final = range(0xD800, 0xDC00)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.resolver import is_cut
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.model import Kind, Phase
 from toolstream_core.repair.fields import TOP, Paths
 from toolstream_core.repair.shapes import (
-    MAX_HELD,
     SELF_CONTAINED_DELTAS,
     SEQUENTIAL,
     TINY_FRAGMENTS,
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Reporter
     from toolstream_core.wire.frame import Frame
 
+MAX_HELD: Final = 16 * 1024 * 1024
+"""The bytes of waiting events above which no call waits until it is complete."""
 ARGUMENTS: Final = "arguments"
 INDEX: Final = "index"
 PADDING: Final = "obfuscation"

@@ -77,7 +77,7 @@ def _severities(record: Record) -> list[tuple[str, int]]:
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Hide = str, width: int = WIDTH) -> str:
-    """One resolved call with its arguments, in `room` columns: long arguments are shortened in the middle."""
+    """One resolved call with its arguments, in `width` columns: long arguments are shortened in the middle."""
     where = f"choice {call.choice} call {call.position}" if call.choice else f"call {call.position}"
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
     state = "" if call.complete else "  incomplete"
@@ -93,7 +93,7 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, width: int = W
 
 
 def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, width: int) -> Iterator[str]:
-    """The calls as the client got them, each in `room` columns."""
+    """The calls as the client got them, each in `width` columns."""
     if not calls:
         yield "client received no calls"
     for call in calls:

@@ -132,7 +132,7 @@ def single_chunks(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 def fewer_responses(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    """Without some fewer_responses."""
+    """Without some of the responses."""
     for span in spans(len(candidate), cursor):
         yield Proposal(candidate[: span.begin] + candidate[span.end :], span.resume)
 

@@ -1,4 +1,7 @@
-"""Which response a socket's messages belong to: several may be under way at once."""
+"""Which response a socket's messages belong to: several may be under way at once.
+
+What a message means is read by `socket.py` of its protocol.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,8 @@ class Lanes[A]:
         event = self._talk.read_event(raw)
         if event is None:
             return None
-        if event.begins is not None:
-            self._opened(event.begins)
+        if event.new_request is not None:
+            self._opened(event.new_request)
         waiting = self._open.get(event.lane)
         if not waiting:
             return None

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Outcome(enum.StrEnum):
-    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here."""
+    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here.
+
+    What the log says of a single call is written where it is found (`judge.py`), headlines in `report/verdict.py`.
+    """
 
     meaning: str
     """As a clause."""

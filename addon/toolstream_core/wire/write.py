@@ -113,7 +113,7 @@ def _begins_data(head: bytes) -> bool:
 
 
 class Unwritten(SseWriter):
-    """Writes nothing, for who only looks: what goes on goes nowhere."""
+    """Writes nothing: for stages whose output is dropped, because only their findings are wanted."""
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """The frame as it is."""

@@ -40,8 +40,8 @@ def begun(talk: GeminiLiveTalk, message: object) -> SocketRequest:
     """What the answer was asked for that begins with a message."""
     event = answered(talk, message)
     assert event is not None
-    assert event.begins is not None
-    return event.begins
+    assert event.new_request is not None
+    return event.new_request
 
 
 def test_an_answer_is_asked_for_by_the_setup_and_what_was_said_since_the_last() -> None:
@@ -111,7 +111,7 @@ def test_a_refusal_without_a_word_is_an_answer() -> None:
     event = answered(GeminiLiveTalk(PATH), refused)
     assert event is not None
     assert event.ends
-    assert event.begins is not None
+    assert event.new_request is not None
 
 
 def test_what_is_never_answered_is_bounded() -> None:

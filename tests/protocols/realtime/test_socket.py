@@ -23,9 +23,9 @@ def created(talk: RealtimeTalk, response_id: str, **more: Any) -> SocketRequest:
     response = {"id": response_id, "object": "realtime.response", **more}
     event = talk.read_event(json.dumps({"type": "response.created", "event_id": "e", "response": response}).encode())
     assert event is not None
-    assert event.begins is not None
-    assert event.lane == event.begins.lane == response_id
-    return event.begins
+    assert event.new_request is not None
+    assert event.lane == event.new_request.lane == response_id
+    return event.new_request
 
 
 def test_a_response_is_asked_for_by_the_session_and_the_items_before_it() -> None:
@@ -41,7 +41,7 @@ def test_a_response_is_asked_for_by_the_session_and_the_items_before_it() -> Non
     begun = created(talk, "r1")
     assert begun.body == {**session, "input": [silent], "stream": True}
     assert wanted is not None
-    assert (wanted.start, begun.start, wanted.body) == (Start.LATER, Start.SAID, begun.body)
+    assert (wanted.start, begun.start, wanted.body) == (Start.LATER, Start.ANNOUNCED, begun.body)
     talk.read_request({"type": "conversation.item.create", "item": RESULT})
     again = {**session, "input": [RESULT], "previous_response_id": "r1", "stream": True}
     assert created(talk, "r2").body == again

@@ -1,4 +1,4 @@
-"""Anthropic Messages: everything that knows how this protocol is spoken."""
+"""Anthropic Messages: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Amazon Bedrock ConverseStream: everything that knows this wire."""
+"""Amazon Bedrock ConverseStream: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Chat Completions: everything that knows how this protocol is spoken."""
+"""Chat Completions: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

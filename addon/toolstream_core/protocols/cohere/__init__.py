@@ -1,4 +1,4 @@
-"""Cohere v2 chat: everything that knows how this protocol is spoken."""
+"""Cohere v2 chat: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Realtime: everything that knows how this protocol is spoken."""
+"""Realtime: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

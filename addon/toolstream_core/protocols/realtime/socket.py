@@ -104,7 +104,7 @@ class RealtimeTalk:
             if ends:
                 self._open.pop(own, None)
             return SocketEvent(own, ends=ends)
-        return SocketEvent(own, begins=self._begun(own, dictionary(response)))
+        return SocketEvent(own, new_request=self._begun(own, dictionary(response)))
 
     def _configure(self, message: Json) -> None:
         session = dictionary(json_access.get(message, "session"))
@@ -116,7 +116,7 @@ class RealtimeTalk:
         if len(self._open) > MAX_ITEMS:
             self._open.pop(next(iter(self._open)))
         own = self._taken(response)
-        request = SocketRequest(response_id, self._body(own), Start.SAID)
+        request = SocketRequest(response_id, self._body(own), Start.ANNOUNCED)
         if not isinstance(own.get("input"), list):
             self._items.clear()
         if own.get("conversation") != "none":
@@ -130,7 +130,7 @@ class RealtimeTalk:
             return None
         self._creates.remove(create)
         lane = f"{_REFUSED}{create[0]}"
-        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(create[1]), Start.SAID))
+        return SocketEvent(lane, ends=True, new_request=SocketRequest(lane, self._body(create[1]), Start.ANNOUNCED))
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
         """The request in a `response.create`, in the form of the Responses API."""

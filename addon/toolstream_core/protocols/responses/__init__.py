@@ -1,4 +1,4 @@
-"""Responses: everything that knows how this protocol is spoken."""
+"""Responses: its reader, resolver, requests, repairs and faults."""
 
 import re
 from typing import Final

@@ -234,7 +234,7 @@ class Sockets:
 
     def _error(self, socket: http.HTTPFlow, request: SocketRequest, settings: Settings) -> HttpError | None:
         """The error in place of a response; `None` if the request goes to the provider."""
-        if not settings.transit or request.start is Start.SAID:
+        if not settings.transit or request.start is Start.ANNOUNCED:
             return None
         self._requests += 1
         facts = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)

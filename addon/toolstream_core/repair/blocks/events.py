@@ -275,7 +275,7 @@ class BlockEvents:
         begun = block.text.text
         defect, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
         if begun:
-            defect, why = REPLAYED_ARGUMENTS, "the event that ends the call says its arguments again"
+            defect, why = REPLAYED_ARGUMENTS, "the event that ends the call repeats its arguments"
             if begun != truth.intended(block, call, over=True).text:
                 return {}
         if self._stream.report(defect, why, call):

@@ -154,9 +154,9 @@ class BlockOrder:
         """Adds events to the block's queue; a delta goes before a stop that came too early."""
         for one in events:
             last = block.waiting[-1].parsed if block.waiting else None
-            behind_stop = last is not None and last.what is What.STOP
-            owed = behind_stop and one.parsed.what is What.DELTA and self._report_late(block)
-            block.waiting.insert(len(block.waiting) - int(owed), one)
+            after_stop = last is not None and last.what is What.STOP
+            precedes_stop = after_stop and one.parsed.what is What.DELTA and self._report_late(block)
+            block.waiting.insert(len(block.waiting) - int(precedes_stop), one)
         self.message.waiting += len(events)
 
     def _report_late(self, block: Block) -> bool:
@@ -252,7 +252,7 @@ class BlockOrder:
         if block.settled:
             return False
         if block.sent is Sent.NOTHING:
-            return self._who_is_open(block)
+            return self._identity_waits(block)
         if waiting.parsed.what is not What.DELTA:
             return False
         if (waiting.guessed and not call.sure and self._client.repairs_index(waiting)) or (
@@ -268,7 +268,7 @@ class BlockOrder:
         received = self.protocol.get(waiting.parsed, INDEX)
         return number_of(received) != block.number or (block.number is None and received != block.index)
 
-    def _who_is_open(self, block: Block) -> bool:
+    def _identity_waits(self, block: Block) -> bool:
         """Whether a later event may change which call it is."""
         call = block.call
         if call is None or block.stopped:

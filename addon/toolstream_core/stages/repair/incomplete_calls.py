@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.calls.resolver import is_cut
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer

@@ -6,14 +6,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.calls.resolver import is_cut
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
-from toolstream_core.protocols.chat.repair import naming
+from toolstream_core.protocols.chat.repair import field_defects
 from toolstream_core.protocols.chat.repair.client import Held, Lack
 from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.fields import Deviation, laid_over
@@ -94,9 +94,13 @@ class EntryWriter:
     def _foreign(self, part: Touched, entry: ReceivedEntry, number: int) -> Sent:
         """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
         one = part.one
-        at = naming.EntryContext(one, self._client.turn_of(one), not one.is_open, Lack(""), entry.fields)
+        at = field_defects.EntryContext(one, self._client.turn_of(one), not one.is_open, Lack(""), entry.fields)
         misnamed = "parameters" in entry.fields
-        named = naming.MISNAMED if misnamed else naming.index(entry.fields.get("index", ABSENT), one.place, at)
+        named = (
+            field_defects.MISNAMED
+            if misnamed
+            else field_defects.index(entry.fields.get("index", ABSENT), one.place, at)
+        )
         if named is not None:
             self._report(named.defect, number, named.message, one.intended.call, severity=named.severity)
         self._stream.has_gap = True
@@ -193,7 +197,7 @@ class EntryWriter:
             state.text.diverged = True
             return Sent(entry.raw, state, changed=False, stays=True)
         turn = self._client.turn_of(state)
-        fields = self._fields(naming.EntryContext(state, turn, opens, more, entry.fields), number)
+        fields = self._fields(field_defects.EntryContext(state, turn, opens, more, entry.fields), number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
             return Sent(entry.raw, state, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
@@ -275,7 +279,7 @@ class EntryWriter:
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
-    def _fields(self, at: naming.EntryContext, number: int) -> Fields:
+    def _fields(self, at: field_defects.EntryContext, number: int) -> Fields:
         """The fields that go; the client has them from now on."""
         indexes = at.turn.indexes
         intended = self._intended(at, number)
@@ -294,7 +298,7 @@ class EntryWriter:
         at.one.got(text if isinstance(text, str) else "", as_received=at.more.as_received and as_meant)
         return fields
 
-    def _intended(self, at: naming.EntryContext, number: int) -> Fields:
+    def _intended(self, at: field_defects.EntryContext, number: int) -> Fields:
         """The fields as a client needs them that reads exactly what the protocol documents."""
         one, was, more = at.one, at.was, at.more
         place = at.turn.place_of(one) if at.opens else one.place
@@ -308,7 +312,7 @@ class EntryWriter:
             if one.intended.call.name:
                 intended["name"] = one.intended.tool
             else:
-                self._report(naming.MISSING.defect, number, naming.MISSING.message, one.intended.call)
+                self._report(field_defects.MISSING.defect, number, field_defects.MISSING.message, one.intended.call)
                 intended |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             intended["type"] = kind
@@ -318,10 +322,10 @@ class EntryWriter:
             intended["arguments"] = more.text
         return intended
 
-    def _repairs(self, at: naming.EntryContext, number: int, deviation: Deviation) -> bool:
+    def _repairs(self, at: field_defects.EntryContext, number: int, deviation: Deviation) -> bool:
         """Report how a field differs; whether it is to be repaired."""
         field, was, should = deviation
-        call, named, more = at.one.intended.call, naming.BY_FIELD[field](was, should, at), at.more
+        call, named, more = at.one.intended.call, field_defects.BY_FIELD[field](was, should, at), at.more
         if field == "index" and at.opens and self._leaves_out(at):
             self._client.reporter.shape(WHOLE_CALLS.names)
             return True
@@ -335,12 +339,12 @@ class EntryWriter:
         repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
         return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
 
-    def _leaves_out(self, at: naming.EntryContext) -> bool:
+    def _leaves_out(self, at: field_defects.EntryContext) -> bool:
         """Whether an earlier call was left out."""
         policy = self._client.policy
         return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
 
-    def _with_even_id(self, at: naming.EntryContext, fields: Fields) -> Fields:
+    def _with_even_id(self, at: field_defects.EntryContext, fields: Fields) -> Fields:
         """The fields with the id that the client has, or with one at least as long as the longest before."""
         given, one = fields.get("id"), at.one
         if not (given and isinstance(given, str)):
@@ -351,7 +355,7 @@ class EntryWriter:
         self._client.reporter.shape(EVEN_IDS.names)
         return {**fields, "id": identity}
 
-    def _opened(self, at: naming.EntryContext, fields: Fields, number: int) -> None:
+    def _opened(self, at: field_defects.EntryContext, fields: Fields, number: int) -> None:
         """The client has a call's header."""
         one, call = at.one, at.one.intended.call
         one.is_open = True
@@ -363,7 +367,7 @@ class EntryWriter:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
         judge_id(call.id, self._earlier, partial(self._report_at, number, call))
 
-    def _went_on(self, at: naming.EntryContext, fields: Fields) -> None:
+    def _went_on(self, at: field_defects.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
         one, call = at.one, at.one.intended.call
         one.name += fields.get("name") or ""

@@ -393,7 +393,8 @@ class Difference:
                 stream.send_for(received, payload)
             return
         text = self._arguments_text(intended, arguments)
-        lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
+        # An earlier closing event of a split item had only its fragment.
+        lacks_whole = self.send_missing(intended, text) or intended.is_split
         if lacks_whole and not has.done and is_json(text):
             stream.put(has.whole(text), intended.call)
             has.done = True

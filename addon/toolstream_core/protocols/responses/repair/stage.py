@@ -120,7 +120,7 @@ class ResponsesRepair(Repairer):
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
-            out = self._gone(one)
+            out = self._frames_for(one)
             self.forwarded(frame, out, waits=stream.shaping.waits)
             return out
         self._waiting.add(one)
@@ -239,18 +239,18 @@ class ResponsesRepair(Repairer):
         for one in self._waiting.ready(self._waits):
             if one.received is not None:
                 one.received.intended.queued -= 1
-            sent += self._gone(one)
+            sent += self._frames_for(one)
         self._flush = False
         return sent
 
-    def _gone(self, received_event: ReceivedEvent) -> list[Frame]:
+    def _frames_for(self, received_event: ReceivedEvent) -> list[Frame]:
         """The frames to send for one event."""
         stream = self._stream
         stream.frames, stream.number = [], received_event.event.frame.number
-        self._say(received_event)
+        self._process(received_event)
         return stream.frames
 
-    def _say(self, received_event: ReceivedEvent) -> None:
+    def _process(self, received_event: ReceivedEvent) -> None:
         stream, frame, payload = self._stream, received_event.event.frame, received_event.event.frame.json
         if frame.data is None or not isinstance(payload, dict):
             self._note_error(received_event.event)

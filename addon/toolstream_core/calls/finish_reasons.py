@@ -1,0 +1,20 @@
+"""The finish reasons, of all protocols, that report a truncated response."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CUT: Final = re.compile(
+    r"length|max_|max tokens|token_?limit|exceeded|filter|safety|refus|recitation|blocklist|prohibited|spii"
+    r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt",
+    re.IGNORECASE,
+)
+"""Parts of the words for a turn that was cut off: `length` (OpenAI), `max_tokens` and
+`model_context_window_exceeded` (Anthropic), `insufficient_system_resource` (DeepSeek), `incomplete: …` (Responses),
+`error` (OpenRouter), `abort` (vLLM)."""
+
+
+def is_cut(reason: str) -> bool:
+    """Whether a finish reason reports a truncated turn, so that open calls may be incomplete."""
+    return _CUT.search(reason) is not None
