@@ -76,18 +76,26 @@ class Checked(NamedTuple):
     """Every call that the agent ran: name, arguments, working directory, files there."""
 
 
-def check(project: Path, tools: list[dict[str, Any]], *words: str) -> Checked:
-    """Run the command in the project."""
-    offered = project.parent / "tools.json"
+def agent(project: Path, tools: list[dict[str, Any]], name: str = "tools") -> list[str]:
+    """The command of an agent with these tools."""
+    offered = project.parent / f"{name}.json"
     offered.write_text(json.dumps(tools))
+    return [sys.executable, str(AGENT), str(offered)]
+
+
+def check(project: Path, tools: list[dict[str, Any]], *words: str) -> Checked:
+    """Run the command in the project, with one agent."""
+    return run_check(project, *words, "--", *agent(project, tools))
+
+
+def run_check(project: Path, *words: str) -> Checked:
+    """Run the command in the project."""
     command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--quiet", "--repair", "safe"]
-    client = ["--case", "empty-id,duplicate-id", *words, "--", sys.executable, str(AGENT), str(offered)]
+    command += ["--case", "empty-id,duplicate-id", *words]
     environment = {**os.environ, "TMPDIR": str(project.parent / "temporary")}
-    done = subprocess.run(
-        [*command, *client], cwd=project, env=environment, capture_output=True, text=True, check=False
-    )
-    log = offered.with_suffix(".log")
-    calls = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    logs = sorted(project.parent.glob("*.log"))
+    calls = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
     return Checked(done.returncode, done.stdout.splitlines(), done.stderr, calls)
 
 
@@ -96,15 +104,34 @@ def files(folder: Path) -> dict[str, str]:
     return {str(one.relative_to(folder)): one.read_text() for one in folder.rglob("*") if one.is_file()}
 
 
-@pytest.mark.parametrize("tools", HARMFUL.values(), ids=HARMFUL)
-def test_nothing_harmful_is_called(tools: list[dict[str, Any]], project: Path) -> None:
+def test_nothing_harmful_is_called(project: Path) -> None:
     """Without a harmless tool, `check` exits with 2, lists the tools and names the option; no file changes."""
-    done = check(project, tools)
+    listed = project.parent / "agents.toml"
+    listed.write_text(
+        "".join(
+            f"[clients.{json.dumps(name)}]\ncommand = {json.dumps(agent(project, tools, name))}\n"
+            for name, tools in HARMFUL.items()
+        )
+    )
+    done = run_check(project, "--matrix", str(listed))
     assert (done.code, done.calls, files(project)) == (2, [], FILES)
-    names = [one["function"]["name"] for one in tools]
-    assert f"known to be harmless: {', '.join(names)}" in done.error
-    assert f"--tool {names[0]}" in done.error
+    assert done.out[: len(HARMFUL)] == [f"{name}: calls no tool" for name in HARMFUL]
+    messages = [line.partition("openai-chat/healthy  ")[2] for line in done.out if "harness-failure required" in line]
+    assert messages == [nothing_harmless(tools) for tools in HARMFUL.values()]
+
+
+def test_one_agent_without_a_harmless_tool(project: Path) -> None:
+    """Its message is an error of the command, too."""
+    done = check(project, [DELETE, WRITE])
+    assert (done.code, done.calls, files(project)) == (2, [], FILES)
     assert done.out[0] == "tool_agent.py: calls no tool"
+    assert done.error == f"toolstream: {nothing_harmless([DELETE, WRITE])}\n"
+
+
+def nothing_harmless(tools: list[dict[str, Any]]) -> str:
+    """The message of a check that calls no tool."""
+    names = [one["function"]["name"] for one in tools]
+    return f"no tool on offer is known to be harmless: {', '.join(names)}. To call one, name it: --tool {names[0]}"
 
 
 @pytest.mark.parametrize(("tools", "called"), MIXED.values(), ids=MIXED)
