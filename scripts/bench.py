@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("addon", "")]
 
-from benchlib import odd, provided, sockets, turns  # noqa: E402 - the checkout's own addon is measured
+from benchlib import provided, sockets, turns  # noqa: E402 - the checkout's own addon is measured
 from benchlib.rig import rig  # noqa: E402
 from benchlib.streams import Kind, Load  # noqa: E402
 from benchlib.tables import Results, report  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.wire import Security, secure  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured", "sockets", "view")
+SECTIONS = ("throughput", "latency", "memory", "core", "provided", "paced", "captured", "sockets", "view")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -59,9 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
         results.core = core.measure(sizes, options.rounds)
-    if "odd" in options.only:
-        sizes = [200] if options.quick else [2000, 16_000, 100_000] if options.full else [2000, 16_000]
-        results.odd = odd.measure(sizes, 1 if options.quick else 3)
     print(ABOUT, _machine(load), sep="\n\n", end="\n\n")
     for text in report(results):
         print(text)

@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 
 BENCH = ROOT / "scripts" / "bench.py"
 KEEPING = ("(h) toolstream chunks", "(i) toolstream chunks, capture")
-ODD = (
-    "plain",
-    "encoded twice",
-    "garbage behind them",
-    "sent again",
-    "sent again, in pieces",
-    "cumulative",
-    "a call an event",
-    "a block for each call",
-)
-RUN = ("odd", "paced", "captured")
+RUN = ("paced", "captured")
 """Sections of the run."""
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
@@ -51,12 +41,10 @@ def test_it_runs(run: tuple[str, dict[str, list[object]]]) -> None:
     assert [tuple(row[:2]) for row in rows(text, "Live")] == [
         ("broken, 3 x 40", label) for label in (LABELS[0], KEEPING[0], "(g) toolstream chunks, repair")
     ]
-    assert [row[0] for row in rows(text, "Odd arguments")] == list(ODD)
     assert [tuple(row[:2]) for row in rows(text, "Captures")] == [("tool-heavy, 2 x 400", label) for label in KEEPING]
     assert {row[0].partition(" ")[0] for row in rows(text, "Targets")} == {"(h)", "(g)"}
     assert {row[3] for row in rows(text, "Targets")} <= {"yes", "NO"}
     assert {name: len(values) for name, values in kept.items() if values} == {
-        "odd": len(ODD),
         "paced": 3,
         "captured": 2,
     }

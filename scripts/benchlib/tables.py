@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from benchlib.core import Raced
-    from benchlib.odd import Oddity
     from benchlib.provided import Lateness
     from benchlib.sockets import Passing
     from benchlib.turns import Delays, Endured, Timed
@@ -100,7 +99,6 @@ class Results:
     latency: list[Delays] = field(default_factory=list)
     memory: list[Endured] = field(default_factory=list)
     core: list[Raced] = field(default_factory=list)
-    odd: list[Oddity] = field(default_factory=list)
     provided: list[Lateness] = field(default_factory=list)
     paced: list[Timed] = field(default_factory=list)
     captured: list[Timed] = field(default_factory=list)
@@ -199,13 +197,6 @@ def _latency(results: Results) -> Iterator[Row]:
         yield one.kind, CONTENDERS[one.letter].name, *shown
 
 
-def _odd(results: Results) -> Iterator[Row]:
-    plain = results.odd[0]
-    for one in results.odd:
-        pairs = ((one.reading, plain.reading), (one.repairing, plain.repairing))
-        yield one.name, str(one.events), *_shown(".1f", *chain(*((cost, cost / other) for cost, other in pairs)))
-
-
 def _memory(results: Results) -> Iterator[Row]:
     for one in results.memory:
         shown = (one.growth.start, one.growth.grown, one.growth.peak, one.seconds * 1e6 / one.load.events)
@@ -250,8 +241,6 @@ _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]
      "stream | through | start MiB | growth MiB | peak MiB | us/event", _memory),
     ("core", "Reading alone, no proxy",
      "stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _core),
-    ("odd", "Odd arguments against plain, no proxy",
-     "arguments | events | read us/event | x plain | repair us/event | x plain", _odd),
     ("provided", "Saved streams in their own time, 50 events/s each",
      "streams at once | events of each | late p50 ms | late p99 ms | late max ms", _provided),
     ("paced", f"Live, {PACE} events/s each: mitmdump's own processor time",
