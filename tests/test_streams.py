@@ -1,15 +1,17 @@
-"""Every known pattern as a wire sample, with what is to be told of it: findings, or nothing where it is valid."""
+"""Every known pattern as a wire sample, with its intended calls and its findings; none where it is valid."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.calls.patterns import Pattern, patterns
+from tests.calls.patterns import Meant, Pattern, patterns
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session, read_body
+from toolstream_core.model import Call, Kind
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -36,22 +38,37 @@ ELSEWHERE = frozenset(
 tests/invariants/test_invariants.py."""
 
 
-def told(record: Record | None) -> list[tuple[str, str, int]]:
+def told(record: Record) -> list[tuple[str, str, int]]:
     """The findings, in the order of the samples."""
-    assert record is not None
     return sorted({(finding.name, str(finding.severity), finding.event) for finding in record.findings})
 
 
-@pytest.mark.parametrize("step", [1, 1 << 20], ids=["bytewise", "whole"])
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
-def test_findings(pattern: Pattern, step: int) -> None:
-    """Exactly these, however the bytes are cut."""
+def intended(call: Call) -> Meant:
+    """As the samples write it; arguments that were cut off are never complete."""
+    state = "guessed" if call.guessed else "" if call.kind is Kind.FUNCTION else str(call.kind)
+    if call.complete:
+        return Meant(call.id, call.name, json.loads(call.arguments), state)
+    return Meant(call.id, call.name, call.arguments, "cut")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_findings_and_calls(pattern: Pattern) -> None:
+    """Exactly these, byte by byte and in one piece."""
     body = pattern.body
-    pieces = (body[at : at + step] for at in range(0, len(body), step))
-    assert told(read_body(pieces, pattern.exchange)) == sorted(pattern.findings)
+    for pieces in ((body[at : at + 1] for at in range(len(body))), [body]):
+        record = read_body(pieces, pattern.exchange)
+        assert record is not None
+        assert told(record) == sorted(pattern.findings)
+        assert [*map(intended, record.calls)] == pattern.calls
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_patterns_have_names_of_their_own() -> None:
+    """So that a failure names one."""
+    names = [pattern.name for pattern in PATTERNS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
 def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
     """Of what safe repairs let go on, none of the findings that they answer is left; what is valid is untouched."""
     line = Session(pattern.exchange, Settings(SAFE))

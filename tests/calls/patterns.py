@@ -48,6 +48,10 @@ class Pattern:
     findings: list[tuple[str, str, int]] = field(default_factory=list)
     """What is told of it: name, severity and event number; nothing where it is valid."""
 
+    def __str__(self) -> str:
+        """As a test's id."""
+        return self.name
+
     @property
     def exchange(self) -> StreamFacts:
         """What is known beside the body."""

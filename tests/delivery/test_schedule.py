@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.grouped import Case, grouped
 from tests.invariants.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
@@ -20,7 +21,6 @@ from toolstream_core.transit.faults import point
 
 if TYPE_CHECKING:
     from tests.invariants.healthy import Healthy
-    from toolstream_core.transit.definitions import TransitDefinition
 
 HEALTHY = everywhere()
 STREAM = next(one for one in HEALTHY if str(one) == "openai-chat, fragments of two")
@@ -38,11 +38,10 @@ def paced(spec: str, body: bytes = STREAM.body, *, seed: int = 0, chunk: int = 0
     return [*out, *schedule.feed(b"")]
 
 
-@pytest.mark.parametrize("stream", HEALTHY, ids=str)
-@pytest.mark.parametrize("row", [row for row in TRANSIT if row.make is not None], ids=lambda row: row.name)
-def test_every_fault_on_every_stream(row: TransitDefinition, stream: Healthy) -> None:
+@grouped(Case(row.name, (row.name, stream)) for row in TRANSIT if row.make is not None for stream in HEALTHY)
+def test_every_fault_on_every_stream(name: str, stream: Healthy) -> None:
     """What is not meant to change the bytes does not; none is made up; the same whatever the cuts."""
-    name, body, exchange = row.name, stream.body, stream.exchange
+    body, exchange = stream.body, stream.exchange
     spec = f"{name}:bytes=5" if name == "recut" else name
     asked = settings(Words(fault=[spec]))
     told = []

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.grouped import Case, grouped
 from tests.invariants import strict
-from tests.invariants.grouped import Case, grouped
 from tests.invariants.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, REPAIRED_ONLY, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety

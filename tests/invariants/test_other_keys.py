@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.calls.patterns import patterns
+from tests.grouped import Case, grouped
 from tests.invariants.driven import injected, run
-from tests.invariants.grouped import Case, grouped
 from tests.invariants.healthy import Healthy, everywhere
 from tests.invariants.planted import miscounted, owners, places, planted
 from tests.tables import INJECTORS, SHAPES

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.grouped import Case, grouped
 from tests.invariants.driven import run
-from tests.invariants.grouped import Case, grouped
 from tests.invariants.healthy import CONTENT_TYPES, PATHS, SSE, request
 from tests.invariants.valid import AN_ARRAY, ASKED, VALID, framings
 from toolstream_core.model import StreamFacts

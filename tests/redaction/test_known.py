@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from tests.grouped import Case, grouped
 from toolstream_core.redact import is_secret_header, redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_fields, redacted_path, redacted_text
 
@@ -37,6 +38,10 @@ class Defect(NamedTuple):
     text: str
     secrets: list[str]
     rest: list[str]
+
+    def __str__(self) -> str:
+        """The kind and the beginning, as a test's name."""
+        return f"{self.kind}-{self.text[:24]!a}"
 
 
 def expanded(text: str, seed: int) -> str:
@@ -120,13 +125,7 @@ SURFACES: dict[str, Callable[[str], str]] = {
 }
 
 
-def show(row: Defect) -> str:
-    """The kind and the beginning, as a test's name."""
-    return f"{row.kind}-{row.text[:24]!a}"
-
-
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("row", DEFECTS, ids=show)
+@grouped(Case(surface, (row, surface)) for surface in SURFACES for row in DEFECTS)
 def test_every_surface_hides_the_secrets_alone(row: Defect, surface: str) -> None:
     """What is secret is gone; what stands around it stays."""
     out = SURFACES[surface](row.text)
@@ -135,8 +134,7 @@ def test_every_surface_hides_the_secrets_alone(row: Defect, surface: str) -> Non
     assert not [rest for rest in row.rest if written(rest) not in out]
 
 
-@pytest.mark.parametrize("delta", DELTAS, ids=lambda delta: delta.__name__)
-@pytest.mark.parametrize("row", [row for row in DEFECTS if row.kind != "none"], ids=show)
+@grouped(Case(delta.__name__, (row, delta)) for delta in DELTAS for row in DEFECTS if row.kind != "none")
 def test_a_secret_cut_into_deltas_is_hidden(row: Defect, delta: Callable[[str], dict[str, Any]]) -> None:
     """Joined, the deltas hold no secret, and what stands around it stays."""
     size = 5
@@ -156,7 +154,7 @@ def _text(event: dict[str, Any]) -> str:
     return str(event["delta"] if isinstance(event["delta"], str) else event["delta"]["text"])
 
 
-@pytest.mark.parametrize("row", HEADERS, ids=show)
+@pytest.mark.parametrize("row", HEADERS, ids=str)
 def test_headers_have_one_list_of_names(row: Defect) -> None:
     """Whatever the case is."""
     name, _, value = row.text.partition(": ")
@@ -166,7 +164,7 @@ def test_headers_have_one_list_of_names(row: Defect) -> None:
     assert (kept == value.encode()) is not bool(row.secrets)
 
 
-@pytest.mark.parametrize("row", PARAMETERS, ids=show)
+@pytest.mark.parametrize("row", PARAMETERS, ids=str)
 def test_parameters_have_one_list_of_names(row: Defect) -> None:
     """In the path of a capture, and where the log says a URL."""
     path = f"/v1/a?x=1&{row.text}&y=2"

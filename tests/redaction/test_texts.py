@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.calls.patterns import patterns
+from tests.grouped import Case, grouped
 from tests.invariants.healthy import streams
 from tests.invariants.test_invariants import injector
 from tests.tables import INJECTORS
@@ -69,7 +70,7 @@ def assert_same(body: bytes, exchange: StreamFacts, modes: tuple[TextMode, ...] 
         assert redacted_body(clean) == clean
 
 
-@pytest.mark.parametrize("pattern", patterns(), ids=lambda pattern: pattern.name)
+@grouped(Case(pattern.protocol, (pattern,)) for pattern in patterns())
 def test_the_invariant_over_every_known_pattern(pattern: Any) -> None:
     """Leaked calls, cumulative and cut arguments, odd indexes among them."""
     assert_same(pattern.body, pattern.exchange)

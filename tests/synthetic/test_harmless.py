@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,9 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name"), NAMES)
-def test_the_class_of_a_name(kind: str, name: str) -> None:
+def test_the_class_of_a_name() -> None:
     """A harmless tool may be called without being named; one with effects may not, nor one that nobody knows."""
-    assert is_harmless(OfferedTool(name, {})) is (kind == "harmless")
+    assert [name for kind, name in NAMES if is_harmless(OfferedTool(name, {})) is not (kind == "harmless")] == []
 
 
 def test_the_table_is_large() -> None:
@@ -28,17 +28,14 @@ def test_the_table_is_large() -> None:
     assert len({name for _, name in NAMES}) == len(NAMES) > 400
 
 
-@pytest.mark.parametrize(
-    "effect", ["delete", "write", "send", "run", "exec", "update", "create", "pay", "kill", "drop"]
-)
-@pytest.mark.parametrize("reading", ["read", "list", "get", "search", "find"])
 @pytest.mark.parametrize("form", ["{0}_and_{1}", "{0}_{1}", "{1}_{0}", "{0}-{1}", "mcp__a__{0}_{1}", "a.{0}_{1}"])
-def test_no_reading_word_excuses_an_effect(reading: str, effect: str, form: str) -> None:
+def test_no_reading_word_excuses_an_effect(form: str) -> None:
     """In any order, with any separator, also in camel case and in capitals."""
-    name = form.format(reading, effect)
-    camel = "".join(word.title() for word in words_of(name))
-    for one in (name, camel, name.upper()):
-        assert not is_harmless(OfferedTool(one, {})), one
+    effects = ("delete", "write", "send", "run", "exec", "update", "create", "pay", "kill", "drop")
+    names = [form.format(*words) for words in product(("read", "list", "get", "search", "find"), effects)]
+    camel = ["".join(word.title() for word in words_of(name)) for name in names]
+    forms = (*names, *camel, *map(str.upper, names))
+    assert [one for one in forms if is_harmless(OfferedTool(one, {}))] == []
 
 
 def test_words_of_a_name() -> None:

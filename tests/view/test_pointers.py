@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, override
 
-import pytest
-
 from tests.calls.patterns import Pattern, patterns
+from tests.grouped import Case, grouped
 from tests.invariants import healthy
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
@@ -67,7 +66,7 @@ class Saying(Sink):
             self.events.append(event)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+@grouped(Case(pattern.protocol, (pattern,)) for pattern in PATTERNS)
 def test_pointers_lead_to_what_an_event_says(pattern: Pattern) -> None:
     """No event that says something is without a pointer to it."""
     saying = Saying()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import pytest
-
 from tests.calls.patterns import Pattern, patterns
+from tests.grouped import Case, grouped
 from toolstream_core.engine.session import Session
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.settings import Words, known_shapes, settings
@@ -40,10 +39,9 @@ def received(ours: ReadResponse, alignment: Alignment) -> str:
     )
 
 
-@pytest.mark.parametrize("number", range(len(PATTERNS)), ids=lambda number: PATTERNS[number].name)
-def test_received(number: int) -> None:
+@grouped(Case(f"{one.protocol} {number % 5}", (number, one)) for number, one in enumerate(PATTERNS))
+def test_received(number: int, pattern: Pattern) -> None:
     """Of each pattern, however it was rewritten: every event once, in the client's order."""
-    pattern = PATTERNS[number]
     for way in WAYS[number % 5 :: 5]:
         saved = rewritten(pattern, way)
         ours = read(saved)

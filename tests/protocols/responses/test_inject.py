@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+from tests.grouped import Case, grouped
 from tests.invariants.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
@@ -26,6 +25,7 @@ OTHERS: dict[str, Payload] = {
     "mcp_call": {"name": "find", "arguments": "{}", "server_label": "s"},
     "web_search_call": {"action": {"type": "search", "query": "q"}},
 }
+ODD_ARGUMENTS: tuple[Any, ...] = ({"a": 1}, None, 7, [], ...)
 ABOUT_THE_STREAM = frozenset({"bare-response", "missing-head", "sequence-numbers", "restarted-stream"})
 """Whatever the items are."""
 
@@ -35,8 +35,11 @@ def other(kind: str) -> Payload:
     return {"type": kind, "id": "it_1", "call_id": "call_1", "status": "completed", **OTHERS[kind]}
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.parametrize("name", sorted(INJECTORS.keys() - framing.INJECTORS.keys() - ABOUT_THE_STREAM))
+@grouped(
+    Case(kind, (name, kind))
+    for kind in OTHERS
+    for name in sorted(INJECTORS.keys() - framing.INJECTORS.keys() - ABOUT_THE_STREAM)
+)
 def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
     """And nothing is said to have been done."""
     if (name, kind) == ("custom-as-function", "custom_tool_call"):
@@ -52,8 +55,7 @@ def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
     assert left.record.faults[0].changes == 0
 
 
-@pytest.mark.parametrize("name", sorted(INJECTORS))
-@pytest.mark.parametrize("odd", [{"a": 1}, None, 7, [], ...], ids=repr)
+@grouped(Case(repr(odd), (name, odd)) for odd in ODD_ARGUMENTS for name in sorted(INJECTORS))
 def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
     """Arguments of no type that they should have, or none at all."""
     events = [added(), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]

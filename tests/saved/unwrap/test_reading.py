@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
+from tests.grouped import Case, grouped
 from tests.saved.unwrap import wrappers
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
@@ -66,13 +65,13 @@ def expected(name: str) -> object:
 
 
 CASES = [
-    *((form, name) for form in wrappers.BOTH for name in NAMES),
-    *((form, name) for form in wrappers.DATA for name in EVENTS),
-    *((form, name) for form in wrappers.OBJECTS for name in NAMES),
+    *(Case(name, (form, name)) for form in wrappers.BOTH for name in NAMES),
+    *(Case(name, (form, name)) for form in wrappers.DATA for name in EVENTS),
+    *(Case(name, (form, name)) for form in wrappers.OBJECTS for name in NAMES),
 ]
 
 
-@pytest.mark.parametrize(("form", "name"), CASES)
+@grouped(CASES)
 def test_a_pasted_stream_is_read_as_the_bare_one(form: str, name: str, tmp_path: Path) -> None:
     """The same protocol, finish reasons and calls, in one response."""
     path = tmp_path / "pasted"

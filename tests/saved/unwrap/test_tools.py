@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.grouped import Case, grouped
 from tests.saved.unwrap import tools, wrappers
 from tests.saved.unwrap.test_pasted_files import CHAT, CLAUDE
 from tests.saved.unwrap.test_reading import bare, expected, read, said
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 RESPONSES, OLLAMA = "openai-responses-parallel", "ollama-parallel"
 FORMS = {**tools.BOTH, **tools.DATA, **tools.OBJECTS}
 CASES = [
-    *((form, name) for form in (*tools.BOTH, *tools.OBJECTS) for name in (CHAT, CLAUDE, OLLAMA)),
-    *((form, name) for form in tools.DATA for name in (CHAT, CLAUDE, RESPONSES)),
+    *(Case(name, (form, name)) for form in (*tools.BOTH, *tools.OBJECTS) for name in (CHAT, CLAUDE, OLLAMA)),
+    *(Case(name, (form, name)) for form in tools.DATA for name in (CHAT, CLAUDE, RESPONSES)),
 ]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("form", "name"), CASES)
+@grouped(CASES)
 def test_what_a_tool_wrote_is_read_as_the_bare_stream(form: str, name: str, tmp_path: Path) -> None:
     """The same protocol, finish reasons and calls, in one response, and no warning of Python's."""
     path = tmp_path / "pasted"

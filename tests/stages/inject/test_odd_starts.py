@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from tests.grouped import Case, grouped
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
@@ -30,8 +29,11 @@ def body(**index: object) -> bytes:
     )
 
 
-@pytest.mark.parametrize("stream", [body(), body(index=None), body(index="0"), body(index=1.5)])
-@pytest.mark.parametrize("name", INJECTORS["anthropic"])
+@grouped(
+    Case(str(index), (name, body(**index)))
+    for index in ({}, {"index": None}, {"index": "0"}, {"index": 1.5})
+    for name in INJECTORS["anthropic"]
+)
 def test_no_fault_fails(name: str, stream: bytes) -> None:
     """An internal error would forward the rest unchanged, and the test of the client would test nothing."""
     exchange = StreamFacts(path="/v1/messages", content_type="text/event-stream")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.grouped import Case, grouped
 from tests.invariants.driven import exchange, seen, shaped
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.stages.framing import SHAPES
@@ -21,9 +22,7 @@ def events(body: bytes) -> list[tuple[str, bytes]]:
     return [(frame.name, frame.data) for frame in frames if frame.data is not None and not frame.trailing]
 
 
-@pytest.mark.parametrize("newline", ENDS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("healthy", SSE, ids=str)
+@grouped(Case(f"{shape} {end!r}", (healthy, shape, end)) for shape in SHAPES for end in ENDS for healthy in SSE)
 def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: bytes) -> None:
     """Nothing is told of them."""
     body = healthy.body.replace(b"\n", newline)

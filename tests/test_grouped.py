@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.invariants.grouped import Case, grouped
+from tests.grouped import Case, grouped
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_every_case_runs_and_all_that_fail_are_raised() -> None:
@@ -25,3 +30,10 @@ def test_every_case_runs_and_all_that_fail_are_raised() -> None:
         invariant(first)
     assert ran == ["three", "one", "two", "four"]
     assert [error.__notes__ for error in raised.value.exceptions] == [["in the case 2, two"], ["in the case 4, four"]]
+
+
+@grouped([Case("a", (1,)), Case("a", (2,))])
+def test_cases_of_a_group_share_its_fixtures(number: int, tmp_path: Path) -> None:
+    """Pytest finds them after the arguments of the cases."""
+    assert len([*tmp_path.iterdir()]) == number - 1
+    (tmp_path / str(number)).touch()
