@@ -68,7 +68,9 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     assert "#1         fault deepseek: 10 changes\n" in told
     assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in told
     assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
-    assert "; the client received it with fault deepseek: empty-id\n" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "; the client received it with fault deepseek (findings: empty-id), the file has it without: " in told
+    assert "replay it with --fault deepseek, in pytest fault='deepseek'\n" in told
 
 
 def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,8 +44,8 @@ def test_an_answer_to_another_request_says_where_it_parts() -> None:
     """The secret that the request carries is not shown."""
     line, document, comment = told({**GLM.request, "model": f"x {SECRET}"})
     assert (document["answer"], document["at"], document["recorded"]) == ("diverged", "model", '"z-ai/glm-5"')
-    assert " diverged (best match; the request differs at model: recorded" in line
-    assert " diverged (best match; the request differs at model: recorded" in comment
+    assert " is that of the most similar one (differs at model: recorded" in line
+    assert " is that of the most similar one (differs at model: recorded" in comment
 
 
 def test_a_request_that_is_refused_says_what_is_near() -> None:

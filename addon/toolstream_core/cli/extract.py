@@ -138,7 +138,8 @@ def _caused(group: Sequence[Fixture]) -> str:
         return ""
     specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
     names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
-    return f"; the client received it with fault {word(specs)}{f': {word(names)}' if names else ''}"
+    got = f"; the client received it with fault {word(specs)}{f' (findings: {word(names)})' if names else ''}"
+    return f"{got}, the file has it without: replay it with --fault {word(specs)}, in pytest fault={specs!r}"
 
 
 def _sources(group: Sequence[Fixture]) -> str:

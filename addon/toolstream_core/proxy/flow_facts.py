@@ -228,8 +228,8 @@ def report_match(
 
 def _outcome(values: dict[str, Any]) -> str:
     if values["answer"] == Outcome.DIVERGED:
-        differs = f"the request differs at {values['at']}: recorded {values['recorded']}, requested {values['asked']}"
-        return f"diverged (best match; {differs})"
+        differs = f"differs at {values['at']}: recorded {values['recorded']}, requested {values['asked']}"
+        return f"diverged: no saved request is equal; the response is that of the most similar one ({differs})"
     if values["answer"] == Outcome.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
     if values["answer"] == Outcome.REFUSED:

@@ -270,7 +270,10 @@ class Passed:
         if self.unreached and not self.responses:
             yield from (f"could not connect to {server}: {error}" for server, error in self.unreached.items())
         elif not self.requests and not self.websockets and not self.unopened:
-            yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
+            yield (
+                "no LLM request seen; for clients that ignore proxy variables (Node's fetch before Node 22.21, for"
+                " example), use --base-url, and let the client read its base URL from the environment"
+            )
             yield _REVERSE
 
     def _counts(self) -> Iterator[str]:
