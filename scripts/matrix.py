@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
-from matrixlib.clients import (  # noqa: E402
-    cache_folder,
-    clients,
-    lock,
-)
+from matrixlib.clients import cache_folder, clients, lock  # noqa: E402
 from matrixlib.page import Measured, markdown  # noqa: E402
 from matrixlib.record import Record, read_record, record_of, with_rerun, write_record  # noqa: E402
-from matrixlib.run import (  # noqa: E402
-    Options,
-    combined,
-    kept,
-    kept_rerun,
-    rerun,
-    run,
-)
+from matrixlib.run import Options, combined, kept, kept_rerun, rerun, run  # noqa: E402
 from matrixlib.toolchains import InstallError  # noqa: E402
 
 if TYPE_CHECKING:

@@ -53,16 +53,10 @@ class Rerun:
     command: str
 
 
-def rerun_of(found: dict[str, Any]) -> Rerun:
-    """The run of what was found (`run.kept`)."""
-    about = found["about"]
-    return Rerun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
-
-
-def joined(new: Rerun, earlier: Rerun | None) -> Rerun:
-    """A run with the commits of the earlier runs of other cells."""
-    commits = (*(() if earlier is None else earlier.commits), *new.commits)
-    return Rerun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
+def rerun_of(about: dict[str, Any], earlier: Rerun | None) -> Rerun:
+    """The run that `about` tells of (`run.kept`), with the commits of the earlier runs of other cells."""
+    commits = (*(() if earlier is None else earlier.commits), *about["commit"].split(", "))
+    return Rerun(date=about["date"], commits=tuple(dict.fromkeys(commits)), command=about["command"])
 
 
 def rerun_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[RerunCell]:
@@ -217,7 +211,7 @@ def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | N
         return record
     ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
     new = rerun_cells((cell.case for cell in record.cells if cell.case in ran), found)
-    return _regraded(replace(record, rerun=joined(rerun_of(found), record.rerun)), tuple(new))
+    return _regraded(replace(record, rerun=rerun_of(about, record.rerun)), tuple(new))
 
 
 def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:
@@ -278,11 +272,6 @@ def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
     rows = sorted({**_rows(file), name: row}.items())
     lines = (json.dumps({"client": client, **of}, ensure_ascii=False) for client, of in rows)
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def measured_names(file: Path = MEASURED) -> Iterable[str]:
-    """The clients that have a record."""
-    return _rows(file).keys()
 
 
 def _rows(file: Path) -> dict[str, dict[str, Any]]:
