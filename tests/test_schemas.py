@@ -168,58 +168,44 @@ ITEM = some(
     input=ODD,
     status=ODD,
 )
+
+
+def of_items(delta: str, end: str, **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An event of Responses, or of Realtime."""
+    types = (
+        "response.output_item.added",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        delta,
+        "response.output_item.done",
+        "response.output_text.delta",
+        end,
+        "response.failed",
+        "error",
+    )
+    return some(
+        **more,
+        type=st.sampled_from(types),
+        output_index=ODD,
+        item_id=ODD,
+        call_id=ODD,
+        delta=ODD,
+        arguments=ODD,
+        item=ITEM,
+        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
+    )
+
+
 EVENTS = {
     "openai-chat": some(
         model=ODD,
         error=ODD,
         choices=listed(some(index=ODD, delta=MESSAGE, message=MESSAGE, finish_reason=ODD)),
     ),
-    "openai-realtime": some(
-        event_id=ODD,
-        response_id=ODD,
-        type=st.sampled_from(
-            [
-                "response.output_item.added",
-                "response.function_call_arguments.delta",
-                "response.function_call_arguments.done",
-                "response.output_audio_transcript.delta",
-                "response.output_item.done",
-                "response.output_text.delta",
-                "response.done",
-                "response.failed",
-                "error",
-            ]
-        ),
-        output_index=ODD,
-        item_id=ODD,
-        call_id=ODD,
-        delta=ODD,
-        arguments=ODD,
-        item=ITEM,
-        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
+    "openai-realtime": of_items(
+        "response.output_audio_transcript.delta", "response.done", event_id=ODD, response_id=ODD
     ),
-    "openai-responses": some(
-        type=st.sampled_from(
-            [
-                "response.output_item.added",
-                "response.function_call_arguments.delta",
-                "response.function_call_arguments.done",
-                "response.custom_tool_call_input.delta",
-                "response.output_item.done",
-                "response.output_text.delta",
-                "response.completed",
-                "response.failed",
-                "error",
-            ]
-        ),
-        output_index=ODD,
-        item_id=ODD,
-        call_id=ODD,
-        delta=ODD,
-        arguments=ODD,
-        item=ITEM,
-        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
-    ),
+    "openai-responses": of_items("response.custom_tool_call_input.delta", "response.completed"),
     "anthropic": some(
         type=st.sampled_from(
             [
