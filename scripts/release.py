@@ -101,8 +101,8 @@ class Environment:
         self._running = {**kept, "HOME": str(folder), "COLUMNS": "120"}
 
     def install(self, pins: str) -> None:
-        """Install a file of pins."""
-        how = ("--quiet", "--no-deps", "--require-hashes")
+        """Install a file of pins. Commands compile what they import, which is a small part of it."""
+        how = ("--quiet", "--no-deps", "--require-hashes", "--no-compile")
         command = ("pip", "install", *how, "-r", str(ROOT / "requirements" / pins))
         _run(*command, cwd=self.folder, env=self._installing)
 
