@@ -230,7 +230,12 @@ class Scanner:
     def _begins_alike(self, line: str) -> bool:
         """Whether a line begins an event as the value that is open does, which was cut off then."""
         start = _START.search(line)
-        if start is None or self._open is None or _alike(line[: start.start()]) != _alike(self._prefix):
+        if (
+            start is None
+            or self._open is None
+            or self._open.awaits_value
+            or _alike(line[: start.start()]) != _alike(self._prefix)
+        ):
             return False
         lead = _lead(line[start.start() :])
         return lead.startswith('{"') and lead == _lead(self._open.text)

@@ -291,6 +291,11 @@ class OpenValue:
         return self._tokens is _JSON_TOKENS
 
     @property
+    def awaits_value(self) -> bool:
+        """Whether a value of its own has to come next."""
+        return self.is_json and not self._quote and self.lines[-1].rstrip()[-1:] in {"[", ",", ":"}
+
+    @property
     def open(self) -> bool:
         """Whether more has to come."""
         return self._depth > 0
