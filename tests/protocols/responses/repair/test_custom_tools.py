@@ -141,3 +141,55 @@ def test_the_plant_leaves_functions_alone() -> None:
     assert left.out == body
     assert left.record.faults[0].changes == 0
     assert run(body, EXCHANGE, NOTHING).told == []
+
+
+def without(body: list[Payload], *kinds: str) -> list[Payload]:
+    """The events without those of some kinds."""
+    return [one for one in body if not one["type"].endswith(kinds)]
+
+
+def sent(out: bytes) -> tuple[list[str], list[str]]:
+    """The deltas and the complete input in a stream."""
+    events = [json.loads(line[6:]) for line in out.splitlines() if line[:5] == b"data:"]
+    numbers = [one["sequence_number"] for one in events]
+    assert numbers == sorted(set(numbers))
+    return (
+        [one["delta"] for one in events if one["type"].endswith("_input.delta")],
+        [one["input"] for one in events if one["type"].endswith("_input.done")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "defect", "deltas"),
+    [
+        (without(valid(PATCH), ".delta"), ["missing-deltas"], [PATCH]),
+        (without(valid(PATCH), ".delta", "_input.done"), ["missing-deltas"], [PATCH]),
+        ([*valid(PATCH[:9])[:3], *valid(PATCH)[3:]], ["short-deltas"], [PATCH[:9], PATCH[9:]]),
+        (valid(PATCH[:9], PATCH[9:]), [], [PATCH[:9], PATCH[9:]]),
+    ],
+    ids=["no delta", "only the item", "one of two deltas", "healthy"],
+)
+def test_input_that_no_delta_has_is_sent_as_one(events: list[Payload], defect: list[str], deltas: list[str]) -> None:
+    """Before the event that has all of it."""
+    body = sse(*numbered(0, *events))
+    assert seen(body, EXCHANGE).told == defect
+    assert sent(changed(body, EXCHANGE).out) == (deltas, [PATCH])
+
+
+def test_input_of_an_event_that_waits_is_sent_once() -> None:
+    """The client has the deltas that came before the event, not those that came before the event is sent."""
+    nameless = added(place=1, name="")
+    body = sse(*numbered(0, CREATED, nameless, *valid(PATCH)[1:], *valid(PATCH)[-1:]))
+    assert sent(changed(body, EXCHANGE).out) == ([PATCH], [PATCH])
+
+
+def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
+    """No delta can take back what the client has."""
+    body = sse(*numbered(0, *valid("*** other")[:3], *valid(PATCH)[3:]))
+    assert changed(body, EXCHANGE).out == body
+
+
+def test_input_of_an_item_that_was_not_added_is_forwarded() -> None:
+    """A client knows no item to which a delta could belong."""
+    body = sse(*numbered(0, CREATED, *valid(PATCH)[3:]))
+    assert changed(body, EXCHANGE).out == body

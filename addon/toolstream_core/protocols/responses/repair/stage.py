@@ -65,6 +65,8 @@ class ReceivedEvent(NamedTuple):
     resolved: Sequence[ResolvedFragment]
     received: CallEvent | None
     """Its part of a function call; `None` if it has none."""
+    lacking: str = ""
+    """The input of a custom tool's call that no delta had before it."""
 
 
 class ResponsesRepair(Repairer):
@@ -116,7 +118,7 @@ class ResponsesRepair(Repairer):
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
         self.has_gap = self.has_gap or (not event_type(frame).startswith("response.") and is_unread(event))
-        one, content = ReceivedEvent(event, resolved, received), event.content
+        one, content = ReceivedEvent(event, resolved, received, self._custom.lacking(resolved)), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
@@ -268,7 +270,10 @@ class ResponsesRepair(Repairer):
         stream.judge_number(payload, kind)
         if received_event.received is not None and not stream.client.ended:
             self._of_call(received_event.received)
-        elif (changed := self._of_response(payload, kind, received_event)) is not None:
+            return
+        if received_event.lacking and not stream.client.ended:
+            self._custom.put_lacking(received_event.lacking, payload, received_event.resolved[0].call)
+        if (changed := self._of_response(payload, kind, received_event)) is not None:
             self._send(received_event, changed)
 
     def _pass(self, received_event: ReceivedEvent, payload: Payload) -> None:
