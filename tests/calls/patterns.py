@@ -43,7 +43,7 @@ class Pattern:
     content_type: str = "text/event-stream"
     source: str = ""
     """The report that shows it."""
-    tools: dict[str, bool | None] = field(default_factory=dict)
+    tools: dict[str, bool | str | None] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
     findings: list[tuple[str, str, int]] = field(default_factory=list)
     """What is told of it: name, severity and event number; nothing where it is valid."""
@@ -119,15 +119,17 @@ def _data(payload: str) -> str:
     return f"data: {payload}\n\n"
 
 
-def _tool(declared: tuple[str, bool | None]) -> dict[str, object]:
-    """A tool, and whether it has required parameters; `null` where it takes text of any form."""
+def _tool(declared: tuple[str, bool | str | None]) -> dict[str, object]:
+    """A tool, and whether it has required parameters; its namespace; or `null` where it takes text of any form."""
     name, needs = declared
+    if isinstance(needs, str):
+        return {"type": "namespace", "name": needs, "tools": [{"type": "function", "name": name}]}
     if needs is None:
         return {"type": "custom", "name": name}
     return {"function": {"name": name, "parameters": {"required": ["x"] if needs else []}}}
 
 
-def _tool_spec(declared: tuple[str, bool | None]) -> dict[str, object]:
+def _tool_spec(declared: tuple[str, bool | str | None]) -> dict[str, object]:
     """A tool as Bedrock is offered it, and whether it has required parameters."""
     name, needs = declared
     return {"toolSpec": {"name": name, "inputSchema": {"json": {"required": ["x"] if needs else []}}}}

@@ -37,7 +37,7 @@ RESPONSES = [one for one in streams() if one.dialect == "openai-responses"]
 TWO = next(one for one in RESPONSES if one.name == "fragments of two")
 REQUEST = {key: value for key, value in request("openai-responses").items() if key != "stream"}
 SAFELY = [row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE]
-NO_MESSAGES = {"comment-as-data", "empty-data", "unterminated-event", "missing-event-name"}
+NO_MESSAGES = {"comment-as-data", "empty-data", "unterminated-event", "missing-event-name", "missing-event-type"}
 """Defects of the event stream around the events, which a socket does not have."""
 
 

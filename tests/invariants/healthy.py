@@ -48,6 +48,8 @@ class Wanted(NamedTuple):
 WEATHER = Wanted("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
 TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
 PING = Wanted("call_c3", "ping", ("{}",))
+SEARCH = Wanted("call_d4", "search", ('{"query":', '"a"}'))
+"""Offered in a namespace (Responses)."""
 
 
 class Calls(NamedTuple):
@@ -109,6 +111,8 @@ def request(dialect: str) -> Payload:
         tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
     elif dialect in {"openai-realtime", "openai-responses"}:
         tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
+        inner = {"type": "function", "name": SEARCH.name, "parameters": {"type": "object", "required": ["query"]}}
+        tools += [{"type": "namespace", "name": "mcp__docs", "tools": [inner]}] if dialect == "openai-responses" else []
     elif dialect in {"gemini", "gemini-live"}:
         declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
         tools = [{"functionDeclarations": declared}]
@@ -235,6 +239,12 @@ def _responses_streams(calls: Calls) -> dict[str, bytes]:
         "interleaved": _responses(_interleaved(weather, time), calls.weather, calls.time),
         "without arguments": _responses(_item_events(0, calls.ping), calls.ping),
     }
+
+
+def _http_streams(calls: Calls) -> dict[str, bytes]:
+    """Those of Responses, with one that Realtime does not have."""
+    bare, name = _responses(_item_events(0, SEARCH), SEARCH), b'"name": "search"'
+    return {**_responses_streams(calls), "in a namespace": bare.replace(name, name + b', "namespace": "mcp__docs"')}
 
 
 def _realtime(body: bytes) -> bytes:
@@ -472,7 +482,7 @@ def _realtime_streams(calls: Calls) -> dict[str, bytes]:
 
 _STREAMS: dict[str, Callable[[Calls], dict[str, bytes]]] = {
     "openai-chat": _chat_streams,
-    "openai-responses": _responses_streams,
+    "openai-responses": _http_streams,
     "openai-realtime": _realtime_streams,
     "anthropic": _anthropic_streams,
     "gemini": _gemini_streams,

@@ -32,7 +32,7 @@ BINARY = replace(
     path="/model/anthropic.claude/invoke-with-response-stream",
     content_type="application/vnd.amazon.eventstream",
 )
-OF_SSE = frozenset({"unterminated-event", "comment-as-data", "empty-data", "missing-event-name"})
+OF_SSE = frozenset({"unterminated-event", "comment-as-data", "empty-data", "missing-event-name", "missing-event-type"})
 """What only server-sent events can have."""
 REPAIRED = Settings(SAFE)
 

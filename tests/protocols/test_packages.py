@@ -44,7 +44,12 @@ FUNCTIONS: Final = {
 """The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
-BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
+BORROWED: Final = {
+    "realtime": (
+        "responses",
+        {"custom-as-function", "missing-event-type", "missing-head", "missing-namespace", "sequence-numbers"},
+    )
+}
 """Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
 LAZY: Final = ("repair", "inject", "stages", "responses", "api")
 """The modules of a package that reading a stream does not need."""

@@ -95,7 +95,7 @@ CHANGING_STREAM_ID: Final = Defect(
 )  # fmt: skip
 BARE_RESPONSE: Final = Defect(
     "TS012", "bare-response", "framing", WARNING, SAFE, (REALTIME, RESPONSES),
-    "the terminal event has the fields of the response without the enclosing response object",
+    "the first or last event has the fields of the response without the enclosing response object",
     _READ_THE_REST,
     keys=("response",),
 )  # fmt: skip
@@ -164,6 +164,13 @@ JOINED_EVENTS: Final = Defect(
     lossy=True,
     may_refuse=True,
 )  # fmt: skip
+MISSING_EVENT_TYPE: Final = Defect(
+    "TS024", "missing-event-type", "framing", WARNING, SAFE, (RESPONSES,),
+    "events have their type in the event line only, not in the data",
+    "uses the event line, or reports a broken stream",
+    may_refuse=True,
+    keys=TYPE_KEYS,
+)  # fmt: skip
 WRONG_CONTENT_TYPE: Final = Defect(
     "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
     "the content-type header names another format than the body has",
@@ -195,4 +202,5 @@ FRAMING: Final = (
     MISSING_HEAD,
     JOINED_EVENTS,
     WRONG_CONTENT_TYPE,
+    MISSING_EVENT_TYPE,
 )

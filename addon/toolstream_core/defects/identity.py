@@ -224,6 +224,13 @@ DETACHED_SIGNATURE: Final = Defect(
     "runs the call; its next request lacks the signature",
     keys=("thought_signature",),
 )  # fmt: skip
+MISSING_NAMESPACE: Final = Defect(
+    "TS132", "missing-namespace", "identity", WARNING, SAFE, (RESPONSES,),
+    "a call does not name the namespace of its tool, or has it as a part of the name",
+    "runs the only offered tool that fits, or reports an unknown one",
+    may_refuse=True,
+    keys=("namespace", *NAME_KEYS),
+)  # fmt: skip
 
 IDENTITY: Final = (
     MISSING_ID,
@@ -257,4 +264,5 @@ IDENTITY: Final = (
     CUSTOM_AS_FUNCTION,
     FUNCTION_AS_CUSTOM,
     DETACHED_SIGNATURE,
+    MISSING_NAMESPACE,
 )

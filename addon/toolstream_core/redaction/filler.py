@@ -341,7 +341,7 @@ _TOOL_USE: Final = re.compile(rb'"toolUse"\s*:\s*\{\s*"input"\s*:\s*"?\Z')
 _BEFORE: Final = 64
 """Bytes before a text in which its keys stand."""
 _ARGUMENTS: Final = frozenset(b"arguments partial_json partialJson".split())
-_TYPE: Final = re.compile(rb'"type"\s*:\s*"([^"]*)"')
+_TYPE: Final = re.compile(rb'(?:"type"\s*:\s*"|^event:)([^"\r\n]*)', re.MULTILINE)
 _CONTROL: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:data:\s*(?:\[DONE\]|[\[{]*")|event:|id:|retry:|:|\r?\n|\Z)')
 
 type Address = tuple[tuple[bytes, ...], ...]
@@ -473,12 +473,13 @@ class _Marks:
 
 
 def _of_arguments(window: bytes, key: bytes, at: int) -> bool:
-    """Whether a text is of a call's arguments: a `delta` by its event's type, an `input` within `toolUse`."""
+    """Whether a text is of a call's arguments: a `delta` by its event's type or name, an `input` within `toolUse`."""
     if key == b"input":
         return _TOOL_USE.search(window, max(0, at - _BEFORE), at) is not None
     if key != b"delta":
         return False
     end = window.find(b"\n", at)
     begin = window.rfind(b"\n", 0, at) + 1
-    found = _TYPE.search(window, begin, end if end >= 0 else len(window))
-    return found is not None and b"arguments" in found[1]
+    begin = window.rfind(b"\n", 0, max(0, begin - 1)) + 1
+    found = _TYPE.finditer(window, begin, end if end >= 0 else len(window))
+    return any(b"arguments" in one[1] for one in found)

@@ -17,6 +17,7 @@ from toolstream_core.defects.causes.rule import (
     FINISH,
     FRAGMENTS,
     HEAD,
+    ITEM,
     ITEMS,
     NAMED,
     OF_ITEM,
@@ -114,6 +115,14 @@ INJECTIONS: Final[tuple[Injection, ...]] = (
     ),
     inject(framing.MISSING_EVENT_NAME, per_stream(on(EVERY, it(line=""))), ANTHROPIC),
     inject(framing.MISSING_EVENT_NAME, per_stream(on(FRAGMENTS, it(line=""))), COHERE),
+    inject(
+        framing.MISSING_EVENT_TYPE,
+        per_stream(on(On(EVERY.kinds - ITEM.kinds) & (lambda at: at.frame.name == at.get("type")), it(type=ABSENT))),
+    ),
+    inject(
+        identity.MISSING_NAMESPACE,
+        per_call(on((START | STOP | ITEM) & has("namespace"), it(namespace=ABSENT))),
+    ),
     inject(
         framing.SEQUENCE_NUMBERS,
         per_stream(on(EVERY & (lambda at: at.get("sequence_number") not in (0, ABSENT)), it(sequence_number=1))),

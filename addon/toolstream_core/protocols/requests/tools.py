@@ -101,6 +101,15 @@ def custom_tools(request: Json) -> frozenset[str]:
     return frozenset(found[True] - found[False])
 
 
+def namespaces(request: Json) -> dict[str, frozenset[str]]:
+    """The namespaces in which the tools of each name are offered; `""` outside of any."""
+    found: dict[str, set[str]] = {}
+    for tool, namespace in _defined(request):
+        for one in _tool(tool):
+            found.setdefault(one.name, set()).add(namespace)
+    return {name: frozenset(those) for name, those in found.items()}
+
+
 def _declared(request: Json) -> Iterator[OfferedTool]:
     for tool, _ in _defined(request):
         yield from _tool(tool)

@@ -59,6 +59,7 @@ _PLACE: Final = {"index": ("output_index",)}
 _OF_ITEM: Final[dict[str, Path]] = {
     "id": ("item", "call_id"),
     "name": ("item", "name"),
+    "namespace": ("item", "namespace"),
     "arguments": ("item", "arguments"),
     "item_id": ("item", "id"),
 }

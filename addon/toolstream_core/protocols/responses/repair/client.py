@@ -24,8 +24,8 @@ class ClientItem:
     """One function call, as the client has it from the event that adds it on."""
 
     __slots__ = (
-        *("call_id", "closed", "content", "done", "final", "id", "is_custom", "name", "place", "text", "why"),
-        "_is_named",
+        *("_is_named", "call_id", "closed", "content", "done", "final", "id"),
+        *("is_custom", "name", "namespace", "place", "text", "why"),
     )
 
     def __init__(
@@ -34,6 +34,8 @@ class ClientItem:
         """`is_named`: whether events with arguments have the call's id, and the last one its name."""
         self.place, self.id, self.call_id, self.name = place, item_id, call.id, call.name
         self._is_named = is_named
+        self.namespace = ""
+        """The namespace of its tool, if there is one."""
         self.text = ClientText(arguments)
         """Its arguments: the deltas joined."""
         self.done = self.closed = False
@@ -64,13 +66,13 @@ class ClientItem:
         return {"type": CLOSED, "output_index": self.place, "item": self._item(text, status)}
 
     def fields(self, text: str) -> Payload:
-        """The fields of the item with these arguments; without a name that is unknown."""
-        known: Payload = {"id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
-        return {key: value for key, value in known.items() if value or key != "name"}
+        """The fields of the item with these arguments; without a name or namespace that is unknown."""
+        known: Payload = {"id": self.id, "call_id": self.call_id, "name": self.name, "namespace": self.namespace}
+        known = {key: value for key, value in known.items() if value or key not in {"name", "namespace"}}
+        return known | {"arguments": text}
 
     def _item(self, text: str, status: Json) -> Payload:
-        known = {"id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
-        return {**self.content, "type": "function_call", **known, "status": status}
+        return {**self.content, "type": "function_call", **self.fields(text), "name": self.name, "status": status}
 
     def _whose(self, *more: str) -> Payload:
         """The fields that identify the call in an event with arguments."""

@@ -23,6 +23,7 @@ from toolstream_core.defects.identity import (
     ITEM_PER_FRAGMENT,
     MISSING_ID,
     MISSING_INDEX,
+    MISSING_NAMESPACE,
     MISSING_START,
     REUSED_INDEX,
 )
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Payload
+    from toolstream_core.repair.identity import Judge
 
 _USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
@@ -201,7 +203,7 @@ class Difference:
             return stream.repairs(defect, intended, message)
 
         judge_id(call.id, stream.calls.earlier_ids, judge, _USUAL_ID)
-        has.name = judge_name(call.name, stream.context.schemas, judge)
+        self._name_tool(has, item, judge)
         stream.client.take_place(place)
         intended.passed = False
         if moved is not None:
@@ -209,6 +211,18 @@ class Difference:
             if isinstance(call.index, int):
                 stream.client.moved[call.index] = moved
         return has
+
+    def _name_tool(self, has: ClientItem, item: Json, judge: Judge) -> None:
+        """Decide the name and the namespace of the tool that the call names."""
+        own, name = json_access.get(item, "namespace"), has.name
+        fitting = [] if self._stream.realtime or nonblank(own) else self._stream.calls.in_namespaces(name)
+        message = f"{name} is a tool of {' and of '.join(sorted(namespace for _, namespace in fitting))}"
+        if fitting and judge(MISSING_NAMESPACE, message) and len(fitting) == 1:
+            has.name, has.namespace = fitting[0]
+            has.why["name"] = MISSING_NAMESPACE
+            return
+        has.namespace = own if isinstance(own, str) else ""
+        has.name = judge_name(name, self._stream.context.schemas, judge)
 
     def _place(self, intended: IntendedCall, index: object) -> tuple[int, Defect | None]:
         """A place for a new item, and the defect because of which it is not the event's `output_index`."""

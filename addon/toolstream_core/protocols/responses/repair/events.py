@@ -23,6 +23,8 @@ REALTIME_DONE: Final = "response.done"
 TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
 OF_EVENT: Final = frozenset({"type", "sequence_number", "event_id", "response_id"})
 """Keys of an event that its response does not have; the last two belong to the Realtime API."""
+OF_ANY: Final = frozenset({"response", "item", "item_id", "output_index"})
+"""Every event has one of these keys."""
 
 _COMPLETES = re.compile(
     rb"""(?:event:\ ?response\.completed\s|(?:event:[^\r\n]*\s+)?data:\ ?\{\s*"type"\s*:\s*"response\.completed")""",
@@ -109,5 +111,5 @@ def is_bare(payload: dict[str, Json]) -> bool:
     return "response" not in payload and (payload.get("object") == "response" or "output" in payload)
 
 
-OF_ITEM: Final = {key: ("item", key) for key in ("id", "call_id", "name", "arguments")}
+OF_ITEM: Final = {key: ("item", key) for key in ("id", "call_id", "name", "namespace", "arguments")}
 """Where events that add or close an item have its fields."""

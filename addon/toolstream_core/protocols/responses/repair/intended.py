@@ -9,7 +9,7 @@ from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.requests.conversation import earlier_ids
-from toolstream_core.protocols.requests.tools import custom_tools
+from toolstream_core.protocols.requests.tools import custom_tools, namespaces
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import Reading
@@ -17,6 +17,8 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from toolstream_core.calls import OpenCall
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
@@ -177,6 +179,12 @@ class CallEvent(NamedTuple):
         return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
 
 
+def _joined(tool: str, namespace: str) -> tuple[str, ...]:
+    """A namespace and a tool in one name, as Ollama (openai/codex#23186) and gateways send them."""
+    separators = ("", ".") if namespace.endswith("__") else ("__", ".")
+    return tuple(f"{namespace}{separator}{tool}" for separator in separators)
+
+
 class IntendedCalls:
     """All calls of one stream."""
 
@@ -210,6 +218,17 @@ class IntendedCalls:
     def custom_tools(self) -> frozenset[str]:
         """Names of tools that take free text."""
         return custom_tools(self._context.exchange.request)
+
+    @cached_property
+    def _namespaces(self) -> Mapping[str, Collection[str]]:
+        return namespaces(self._context.exchange.request)
+
+    def in_namespaces(self, name: str) -> list[tuple[str, str]]:
+        """The tools that a call without a namespace may name, each with its namespace; none if it needs none."""
+        if "" in self._namespaces.get(name, ()):
+            return []
+        tools = ((tool, namespace) for tool, those in self._namespaces.items() for namespace in those if namespace)
+        return [one for one in tools if name == one[0] or name in _joined(*one)]
 
     @property
     def open(self) -> list[IntendedCall]:

@@ -68,6 +68,7 @@ class ResponseDifference:
     def created(self, payload: Payload) -> tuple[Payload | None, bool]:
         """`response.created` as it is sent (`None` if it is withheld), and whether it starts another response."""
         stream, client = self._stream, self._stream.client
+        payload = self._in_envelope(payload, CREATED, denied=False)
         response = payload.get("response")
         if client.created is None:
             client.created = response if isinstance(response, dict) else {}
@@ -131,7 +132,7 @@ class ResponseDifference:
         return call.kind is Kind.SERVER or self._stream.shaping.stays(call, over=over)
 
     def _in_envelope(self, payload: Payload, kind: str, *, denied: bool) -> Payload:
-        """Put a bare response into the envelope of a terminal event, unless `denied`: it contradicts the stream."""
+        """Put a bare response into the envelope of its event, unless `denied`: it contradicts the stream."""
         stream = self._stream
         bare = is_bare(payload) and stream.report(BARE_RESPONSE, "the response has no envelope")
         if denied or not bare:
@@ -139,6 +140,8 @@ class ResponseDifference:
         created = stream.client.created or {}
         kept = {key: value for key, value in payload.items() if key in OF_EVENT}
         fields = {key: value for key, value in payload.items() if key not in kept}
+        if kind == CREATED:
+            return {**kept, "response": fields}
         complete = {**created, **fields, "usage": usage_of(created, fields)}
         complete["id"] = self._id(complete)
         return {**kept, "response": {**complete, "status": kind.split(".")[1]}}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
+from toolstream_core.defects.framing import MISSING_EVENT_TYPE
 from toolstream_core.defects.identity import (
     DOUBLED_CALL,
     DUPLICATE_ID,
@@ -17,7 +18,9 @@ from toolstream_core.defects.identity import (
     LATE_NAME,
     MISSING_START,
 )
-from toolstream_core.model import Kind
+from toolstream_core.model import Event, Kind
+from toolstream_core.protocols.responses.evidence import contradicts
+from toolstream_core.protocols.responses.reader import read
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.difference import Difference
 from toolstream_core.protocols.responses.repair.events import (
@@ -26,11 +29,13 @@ from toolstream_core.protocols.responses.repair.events import (
     CREATED,
     DELTA,
     DONE,
+    OF_ANY,
     REALTIME_DONE,
     TERMINAL,
     as_function_event,
     completes,
     event_type,
+    is_bare,
     is_comment,
     is_resumed,
 )
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, SkippedRun
+    from toolstream_core.model import SkippedRun
     from toolstream_core.protocols.responses.repair.intended import IntendedCall
     from toolstream_core.repair.fields import Payload
     from toolstream_core.repair.shapes import Policy
@@ -83,7 +88,7 @@ class ResponsesRepair(Repairer):
         self._passes = False
         """Whether everything is forwarded: another response started, or this one started on another connection."""
         self._renames = False
-        """Whether function calls have the events of custom tools."""
+        """Whether events have another type than clients need, or none in their data."""
         self._flush = False
         """Whether no event may wait any longer."""
         self._latest: IntendedCall | None = None
@@ -113,12 +118,15 @@ class ResponsesRepair(Repairer):
         if self._passes and stream.shapes_nothing:
             return [frame]
         stream.now = frame.number
-        received = None if self._passes else self._receive(frame, resolved)
+        if frame.name and isinstance(frame.json, dict) and "type" not in frame.json:
+            event = self._with_type(event, frame.json, resolved)
+        received = None if self._passes else self._receive(event.frame, resolved)
         is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
-        self.has_gap = self.has_gap or (not event_type(frame).startswith("response.") and is_unread(event))
-        one, content = ReceivedEvent(event, resolved, received, self._custom.lacking(resolved)), event.content
+        self.has_gap = self.has_gap or (not event_type(event.frame).startswith("response.") and is_unread(event))
+        lacking = "" if received is not None else self._custom.lacking(resolved)
+        one, content = ReceivedEvent(event, resolved, received, lacking), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
@@ -133,6 +141,19 @@ class ResponsesRepair(Repairer):
         self.forwarded(frame, out, waits=self._waits_for_more)
         self._waiting.sent()
         return out
+
+    def _with_type(self, event: Event, payload: Payload, resolved: Sequence[ResolvedFragment]) -> Event:
+        """The event with its type in the data, where clients look for it."""
+        frame = event.frame
+        if not frame.name.startswith("response.") or not (is_bare(payload) or payload.keys() & OF_ANY):
+            return event
+        repairs = self.report(MISSING_EVENT_TYPE, frame.number, f"the data of {frame.name} has no type")
+        # Clients may read calls from the terminal event alone: one with other calls must not become readable.
+        if not repairs or (event.content.finishes and any(contradicts(call, fragment) for fragment, call in resolved)):
+            return event
+        self._renames = True
+        typed: Payload = {"type": frame.name, **payload}
+        return Event(self._stream.context.writer.rewrite(frame, typed), read, event.content)
 
     def _receive(self, frame: Frame, resolved: Sequence[ResolvedFragment]) -> CallEvent | None:
         payload = frame.json

@@ -45,6 +45,7 @@ MESSAGES: Final = {
     "missing-id": "the item has no call_id",
     "duplicate-id": "another call has this call_id",
     "changing-call-id": "the call_id differs from the one before",
+    "missing-namespace": "the item has no namespace",
     "late-name": "the name comes later than the event that adds the item",
     "empty-name": "the item that closes the call has no name",
     "decorated-name": "the name contains a tool's name and other characters",

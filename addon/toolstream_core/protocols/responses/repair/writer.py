@@ -20,6 +20,7 @@ from toolstream_core.defects.identity import (
     LATE_NAME,
     MISSING_ID,
     MISSING_INDEX,
+    MISSING_NAMESPACE,
     REUSED_INDEX,
     ROTATING_ITEM_ID,
 )
@@ -49,6 +50,7 @@ class ItemWriter:
             "id": self._item_id,
             "call_id": self._call_id,
             "name": self._name,
+            "namespace": self._namespace,
             "delta": self._delta,
             "arguments": self._arguments,
         }
@@ -131,7 +133,12 @@ class ItemWriter:
     def _name(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         if not (isinstance(deviation.received, str) and nonblank(deviation.received)):
             return LATE_NAME if kind == ADDED else EMPTY_NAME
-        return DECORATED_NAME if deviation.received == intended.call.name else None
+        if deviation.received != intended.call.name:
+            return None
+        return DECORATED_NAME if intended.has is None else intended.has.why.get("name", DECORATED_NAME)
+
+    def _namespace(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
+        return MISSING_NAMESPACE if deviation.received in ("", None, ABSENT) else None
 
     def _delta(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         if not isinstance(deviation.received, str):
