@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
 WEATHER = Wanted("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
 TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
 PING = Wanted("call_c3", "ping", ("{}",))
-SEARCH = Wanted("call_d4", "search", ('{"query":', '"a"}'))
+SEARCH = Wanted("call_d4", "search", ('{"query":', '"tool calls"}'))
 """Offered in a namespace (Responses)."""
 
 

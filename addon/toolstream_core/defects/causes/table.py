@@ -64,6 +64,7 @@ from toolstream_core.defects.causes.words import (
     has,
     has_calls,
     has_earlier_id,
+    has_event_line,
     has_members,
     has_snapshots,
     has_text,
@@ -117,7 +118,7 @@ INJECTIONS: Final[tuple[Injection, ...]] = (
     inject(framing.MISSING_EVENT_NAME, per_stream(on(FRAGMENTS, it(line=""))), COHERE),
     inject(
         framing.MISSING_EVENT_TYPE,
-        per_stream(on(On(EVERY.kinds - ITEM.kinds) & (lambda at: at.frame.name == at.get("type")), it(type=ABSENT))),
+        per_stream(on(On(EVERY.kinds - ITEM.kinds) & has_event_line, it(type=ABSENT))),
     ),
     inject(
         identity.MISSING_NAMESPACE,

@@ -97,6 +97,11 @@ def has_members(at: At) -> bool:
     return isinstance(arguments, dict) and bool(arguments)
 
 
+def has_event_line(at: At) -> bool:
+    """Its type is in its event line, too; a message of a WebSocket has none."""
+    return at.frame.name == at.get("type") and not at.frame.raw.startswith(b"{")
+
+
 def lacks(name: str) -> Test:
     """It does not have the field, or as null or an empty string."""
     return lambda at: at.get(name) in _EMPTY

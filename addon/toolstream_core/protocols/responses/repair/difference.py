@@ -176,7 +176,7 @@ class Difference:
             drop = self._stream.repairs(REPEATED_START, intended)
         elif intended.is_split:
             drop = self._stream.repairs(ITEM_PER_FRAGMENT, intended)
-            has.closed = False
+            has.closed = has.done = False
             if drop and isinstance(own, str):
                 intended.dropped[own] = payload
         else:
@@ -214,15 +214,19 @@ class Difference:
 
     def _name_tool(self, has: ClientItem, item: Json, judge: Judge) -> None:
         """Decide the name and the namespace of the tool that the call names."""
-        own, name = json_access.get(item, "namespace"), has.name
-        fitting = [] if self._stream.realtime or nonblank(own) else self._stream.calls.in_namespaces(name)
-        message = f"{name} is a tool of {' and of '.join(sorted(namespace for _, namespace in fitting))}"
-        if fitting and judge(MISSING_NAMESPACE, message) and len(fitting) == 1:
-            has.name, has.namespace = fitting[0]
+        stream, name = self._stream, has.name
+        own = nonblank(json_access.text(json_access.get(item, "namespace")))
+        fitting = [] if own or stream.realtime else stream.calls.in_namespaces(name)
+        tool = fitting[0] if len(fitting) == 1 else (name, own)
+        known = tool[0] == name  # Without an item, the event that closes it has the namespace, or lacks it too.
+        if fitting and isinstance(item, dict):
+            spaces = " and of ".join(sorted(namespace for _, namespace in fitting))
+            known = judge(MISSING_NAMESPACE, f"{name} is a tool of {spaces}")
+        has.name, has.namespace = tool if known else (name, "")
+        if has.name != name:
             has.why["name"] = MISSING_NAMESPACE
-            return
-        has.namespace = own if isinstance(own, str) else ""
-        has.name = judge_name(name, self._stream.context.schemas, judge)
+        else:
+            has.name = judge_name(name, stream.context.schemas, judge)
 
     def _place(self, intended: IntendedCall, index: object) -> tuple[int, Defect | None]:
         """A place for a new item, and the defect because of which it is not the event's `output_index`."""
