@@ -9,7 +9,6 @@ from toolstream_core.defects.arguments import MISSING_DELTAS, SHORT_DELTAS
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.responses.repair.events import CLOSED
-from toolstream_core.protocols.responses.repair.stream import MESSAGES
 from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.stages.response_ids import Custom
 from toolstream_core.wire import json_access
@@ -78,7 +77,7 @@ class CustomTools:
         item = received.get("item")
         whole = json_access.get(item, "input") if isinstance(item, dict) else received.get("input")
         defect = MISSING_DELTAS if rest == whole else SHORT_DELTAS
-        if not self._stream.report(defect, MESSAGES[defect.name], call):
+        if not self._stream.report(defect, defect.meaning, call):
             return
         where = {"item_id": received.get("item_id", json_access.get(item, "id"))}
         where |= {key: received[key] for key in ("output_index",) if key in received}
