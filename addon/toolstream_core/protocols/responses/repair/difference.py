@@ -389,10 +389,7 @@ class Difference:
             return
         self.send_missing(intended, text)
         has.done, has.final = True, text
-        wanted = has.whole(text)
-        if "name" in wanted and "name" not in received.payload:
-            del wanted["name"]
-        self._writer.send(received, wanted)
+        self._writer.send(received, has.whole(text))
 
     def _close(self, received: CallEvent) -> None:
         """Send the event that closes the item."""

@@ -61,14 +61,10 @@ class ItemWriter:
         self._stream.send_for(received, self.written(received, wanted))
 
     def written(self, received: CallEvent, wanted: Payload, paths: Paths = TOP) -> Payload:
-        wanted = {key: value for key, value in wanted.items() if key != "type"}
-        if (
-            paths is TOP
-            and "call_id" in wanted
-            and "call_id" not in received.payload
-            and nonblank(received.intended.call.id)
-        ):
-            del wanted["call_id"]
+        """The event with these fields. Events with arguments may lack the call's name and its known id."""
+        optional = {"name", "call_id"} if nonblank(received.intended.call.id) else {"name"}
+        left_out = {"type"} if paths is not TOP else {"type", *(optional - received.payload.keys())}
+        wanted = {key: value for key, value in wanted.items() if key not in left_out}
         return laid_over(
             received.payload, wanted, lambda one: self.repairs_field(one, received.kind, received.intended), paths
         )
