@@ -123,7 +123,7 @@ class StartedCalls(Calls):
         call = self._given.get(index) or self._elsewhere(fragment)
         if call is None and index in self._others:
             return None
-        if call is None and own is None and self._repeats_last(fragment):
+        if call is None and own is None and (self._repeats_last(fragment) or self._is_of_last(fragment)):
             call = self._ended_last
         if call is None:
             return self._open_at(fragment) if own is None or _is_foreign(own, fragment) else own
@@ -165,6 +165,13 @@ class StartedCalls(Calls):
         if last is None or not isinstance(text, str) or has_nothing(text) or not is_object(text):
             return False
         return same_arguments(text, last.arguments.text())
+
+    def _is_of_last(self, fragment: Fragment) -> bool:
+        """Whether a delta begins arguments, and the call that ended last has none and needs some."""
+        last, text = self._ended_last, fragment.arguments
+        if last is None or not last.arguments.empty or last.start_input is not None:
+            return False
+        return isinstance(text, str) and text.lstrip().startswith("{") and self._tools.get(last.name, False)
 
     @property
     def _only_taking(self) -> OpenCall | None:
