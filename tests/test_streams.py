@@ -25,7 +25,6 @@ ELSEWHERE = frozenset(
         "unreadable-body",
         "unterminated-body",
         "unparsable-data",
-        "body-not-stream",
         "wrong-content-type",
         "missing-name",
         "odd-id",

@@ -174,6 +174,7 @@ def _anthropic(payloads: list[Any]) -> Calls:
     is_open = False
     for payload in payloads:
         _need(last != "message_stop", "an event after the end")
+        _need(last is not None or payload["type"] in {"message_start", "ping"}, "no message_start")
         last = payload["type"]
         if last == "content_block_start":
             _need(not is_open and payload["index"] == len(blocks), "a block started out of place")

@@ -30,6 +30,7 @@ WITHDRAWN: Final = {
     "doubled-call": "the client has the call already",
     "early-finish": "of two finish reasons the last one is sent",
     "foreign-delta": "white space inside a call is not sent",
+    "missing-head": "a start that comes late is not sent, as one was made",
     "item-per-fragment": "only the first of the items is sent, and only the last of their ends",
     "repeated-finish": "a finish is sent once",
     "repeated-start": "a start is sent once",

@@ -152,8 +152,8 @@ SPLIT_CHOICES: Final = Defect(
     keys=("choices",),
 )  # fmt: skip
 MISSING_HEAD: Final = Defect(
-    "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES,),
-    "the response does not begin with response.created",
+    "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES, ANTHROPIC),
+    "the response does not begin with its first event (response.created, message_start)",
     _READ_THE_REST,
 )  # fmt: skip
 JOINED_EVENTS: Final = Defect(

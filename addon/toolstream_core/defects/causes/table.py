@@ -89,7 +89,7 @@ from toolstream_core.defects.causes.words import (
     unused_index,
     without_end,
 )
-from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -152,7 +152,9 @@ INJECTIONS: Final[tuple[Injection, ...]] = (
             on(HEAD, it(type="response.in_progress")),
             on(OTHER & acted & (lambda at: at.get("type") == "response.in_progress"), once=True),
         ),
+        RESPONSES,
     ),
+    inject(framing.MISSING_HEAD, per_stream(on(HEAD)), ANTHROPIC),
     # Ids.
     inject(identity.MISSING_ID, per_call(on(START, it(id=""))), ANTHROPIC, BEDROCK),
     inject(identity.MISSING_ID, per_call(on(START, it(id=ABSENT))), COHERE),

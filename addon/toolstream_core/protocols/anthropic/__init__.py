@@ -27,6 +27,8 @@ ANTHROPIC: Final = WireProtocol(
         "/delta/text",
         "/delta/thinking",
         "/delta/stop_reason",
+        "/content",
+        "/stop_reason",
         "/error",
     ),
     requests=AnthropicRequests(),

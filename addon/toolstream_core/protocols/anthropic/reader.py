@@ -64,6 +64,8 @@ def read(frame: Frame) -> EventContent:
             return EventContent(finishes=finishes(json_access.get(payload, "delta", "stop_reason")))
         case "message_stop":
             return EventContent(end=True)
+        case "message" if isinstance(payload.get("content"), list):
+            return read_response(payload)
     error = exception_text(payload, frame.name) or error_text(payload, frame.name)
     return EventContent(error=error) if error else NOTHING
 

@@ -55,6 +55,16 @@ def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) 
     return writer.make(body, number, str(body["type"]))
 
 
+def begin(identity: str, model: Json) -> Payload:
+    """The event that begins a message."""
+    message = {"id": identity, "type": "message", "role": "assistant", "model": model, "content": []}
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    return {
+        "type": "message_start",
+        "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage},
+    }
+
+
 def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
     """A block of text."""
     return [
@@ -93,6 +103,7 @@ PROTOCOL: Final = BlockProtocol(
         What.END: {"type": "message_stop"},
         What.ERROR: {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
     },
+    begin=begin,
     text_block=text_block,
     usage={What.HEAD: {"input_tokens": 0, "output_tokens": 0}, What.FINISH: {"output_tokens": 0}},
     words=FinishWords(

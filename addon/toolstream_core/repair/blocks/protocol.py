@@ -87,6 +87,8 @@ class BlockProtocol:
     """Fields of every start: the value in place of arguments that come in deltas, and the type."""
     new: Mapping[What, Payload]
     """New events, to be filled in."""
+    begin: Callable[[str, Json], Payload] | None = None
+    """The event that begins a message, by its id and the requested model; `None` if a message may begin without one."""
     text_block: Callable[[Json, str], Iterable[tuple[What, Payload]]]
     """The events of a text block at an index."""
     usage: Mapping[What, Json]

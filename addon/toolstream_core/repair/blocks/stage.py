@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
-from toolstream_core.defects.framing import RESTARTED_STREAM
+from toolstream_core.defects.framing import BODY_NOT_STREAM, MISSING_HEAD, RESTARTED_STREAM
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
@@ -22,6 +23,7 @@ from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,6 +53,8 @@ class BlockDifference(Repairer):
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
         self._restarted = False
+        self._lacks_head = False
+        """Whether the message began without the event that begins it."""
         """Whether a second message began, which is not repaired."""
         self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, without its blank line."""
@@ -181,10 +185,14 @@ class BlockDifference(Repairer):
         if frame.data is not None and not known and is_unread(event):
             self.message.truncated = self.message.over = True
             self._order.settle()
+        if parsed is not None and event.content.end:
+            self._stream.report(BODY_NOT_STREAM, "one event has the complete message, instead of its events")
         self._order.aside(event, parsed or UNREAD)
 
     def _of_message(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         """An event of a block or of the message."""
+        if self.message.head is None and parsed.what is not What.HEAD:
+            self._begin(parsed)
         match parsed.what:
             case What.HEAD:
                 self._head(event, parsed)
@@ -230,8 +238,24 @@ class BlockDifference(Repairer):
         text.grow(len(fragment_text))
         return block
 
+    def _begin(self, parsed: BlockEvent) -> None:
+        """Send the first event of a message that begins with another one, unless this may be an excerpt of a stream."""
+        facts, begin = self._context.exchange, self.protocol.begin
+        if self._lacks_head or begin is None or not (facts.path and facts.content_type):
+            return
+        self._lacks_head = True
+        why = f"the message begins with {parsed.kind}, not with its start"
+        if self._stream.report(MISSING_HEAD, why, severity=WARNING):
+            model = json_access.get(facts.request, "model")
+            self.message.head = begin(self._context.ids.make("msg_"), model if isinstance(model, str) else "")
+            self._stream.make(What.HEAD, self.message.head)
+
     def _head(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
+        if self._lacks_head and message.head is not None and not message.done:
+            self._lacks_head = False
+            self._stream.because(MISSING_HEAD)
+            return
         bare = {key: value for key, value in parsed.body.items() if key != "p"}
         if message.head is not None:
             if message.head == bare and not message.blocks:
