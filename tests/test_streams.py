@@ -29,7 +29,6 @@ ELSEWHERE = frozenset(
         "missing-name",
         "odd-id",
         "reused-id",
-        "changing-index",
         "data-after-end",
         "restarted-stream",
     }

@@ -153,12 +153,12 @@ STREAMS: dict[str, Callable[[], bytes]] = {
 }
 """A stream of each protocol."""
 CEILINGS = [
-    ("openai-chat", "changing-id", 175),
+    ("openai-chat", "changing-id", 176),
     ("openai-chat", "empty-id", 138),
-    ("openai-chat", "reused-index", 130),
+    ("openai-chat", "reused-index", 131),
     ("openai-chat", "missing-index", 132),
     ("openai-chat", "cumulative-arguments", 177),
-    ("openai-chat", "missing-id", 214),
+    ("openai-chat", "missing-id", 216),
     ("openai-responses", "rotating-item-id", 146),
     ("openai-responses", "missing-index", 147),
     ("openai-responses", "sequence-numbers", 167),

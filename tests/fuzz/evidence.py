@@ -114,10 +114,12 @@ class Evidence:
         unknown form say; and with an index that nothing starts as none.
         """
         kinds = itertools.zip_longest(self._payloads, self._names, fillvalue="")
-        parts = [part for payload, name in kinds for part in _parts(payload, {}, name)]
+        blocks = list(kinds)
+        parts = [part for payload, name in blocks for part in _parts(payload, {}, name)]
+        in_names = [part for payload, name in blocks for part in _parts(_with_names(payload), {}, name)]
         texts = [part for part in parts if "odd" not in part[1]]
         read = [part for part in parts if part[1]["read"]]
-        others = [some for some in (texts, read, self._of_started(parts)) if some != parts]
+        others = [some for some in (texts, read, in_names, self._of_started(parts)) if some != parts]
         runs = [run for some in (parts, *others) for run in _runs(some)]
         choices = {str(keys["choice"]) for _, keys, _ in texts if "choice" in keys}
         for choice in choices if len(choices) > 1 else ():  # nobody's parts of one choice are none of another's calls
@@ -159,7 +161,22 @@ class Evidence:
         wanted = canonical(value)
         if not value:
             return self._proves_nothing()
-        return wanted in self.said or any(_begins_somewhere(run, wanted) for run in self.runs)
+        if wanted in self.said or any(_begins_somewhere(run, wanted) for run in self.runs):
+            return True
+        return self._proves_members({key: canonical(one) for key, one in value.items()})
+
+    def _proves_members(self, wanted: dict[str, str]) -> bool:
+        """Whether objects under `arguments` have these members, and no others, each key once."""
+        objects = [json.loads(one) for one in self._objects_for_text]
+        members = [{key: canonical(one) for key, one in each.items()} for each in objects]
+        mine = [one for one in members if one and one.items() <= wanted.items()]
+        return {key for one in mine for key in one} == wanted.keys()
+
+    @cached_property
+    def _objects_for_text(self) -> set[str]:
+        """Objects that stand where argument text belongs."""
+        said = [one for payload in self._payloads for one in _objects(payload, 0)]
+        return {json.dumps(one["arguments"]) for one in said if isinstance(one.get("arguments"), dict)}
 
     def _proves_nothing(self) -> bool:
         """`{}` was meant: somebody says so, or nothing at all is said and that it is over."""
@@ -251,6 +268,18 @@ def _parts(value: Any, keys: dict[str, Any], name: str = "") -> Iterator[Part]:
             if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
                 yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
             yield from _parts(inner, _within(key, mine, keys.get("within")))
+
+
+def _with_names(value: Any) -> Any:
+    """The value, where a function has only a name that is taken for a part of arguments."""
+    if isinstance(value, list):
+        return [_with_names(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    function = value.get("function")
+    if isinstance(function, dict) and isinstance(function.get("name"), str) and not function.get("arguments"):
+        return {**value, "function": {"arguments": function["name"]}}
+    return {key: _with_names(one) for key, one in value.items()}
 
 
 def _within(key: str, mine: dict[str, Any], above: object) -> dict[str, Any]:

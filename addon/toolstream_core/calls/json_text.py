@@ -153,6 +153,17 @@ def equal(one: Json, other: Json) -> bool:
     return bool(one == other)
 
 
+def with_members(before: str, more: str) -> str:
+    """An object with the members of another one, which has none of its keys; `""` if these are not two such objects."""
+    try:
+        one, other = json.loads(before), json.loads(more)
+    except (ValueError, RecursionError):
+        return ""
+    if not (isinstance(one, dict) and isinstance(other, dict) and one and other) or one.keys() & other.keys():
+        return ""
+    return f"{before.rstrip(WHITE)[:-1]},{more.lstrip(WHITE)[1:]}"
+
+
 def grows_into(before: str, after: str) -> bool:
     """Whether an object is a later state of another one: the same keys or more, and texts that only got longer."""
     try:

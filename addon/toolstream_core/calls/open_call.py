@@ -30,6 +30,7 @@ class OpenCall:
         "cut",
         "guessed",
         "id",
+        "in_objects",
         "index",
         "item_id",
         "kind",
@@ -63,6 +64,8 @@ class OpenCall:
         self.cancelled = False
         """Whether another model continues the response, so that the call is not to be run."""
         self.guessed = False
+        self.in_objects = False
+        """Whether its arguments came as objects, so that another one may add keys."""
         self.shared = False
         """Whether an earlier call has the same index, so a fragment may belong to either."""
         self.unsure_since: int | None = None

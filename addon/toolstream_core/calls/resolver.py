@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
-from toolstream_core.calls.arguments import ArgumentText, Room
+from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.json_text import meaning
+from toolstream_core.calls.json_text import grows_into, meaning, with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
@@ -97,6 +97,8 @@ class Calls:
         """Whether the provider reported an error."""
         self._at_end = False
         """Whether the stream's end arrived, after which clients read nothing."""
+        self._called = False
+        """Whether a name may be a part of the arguments of an earlier call."""
         self._beyond: OpenCall | None = None
         """Stands for all calls beyond those that are kept apart; it is not reported."""
         self.overflowed = False
@@ -125,12 +127,18 @@ class Calls:
         if content.cancels:
             self._cancel()
         for fragment in content.fragments:
+            if self._called and fragment.name and not fragment.arguments:
+                fragment = self._as_read(fragment)  # noqa: PLW2901  # cheaper than a generator
             call = self.take(fragment, event)
             if call is not None:
                 resolved.append(ResolvedFragment(fragment, call))
         if content.finishes or content.end or content.error is not None:
             self.conclude(content)
         return resolved
+
+    def _as_read(self, fragment: Fragment) -> Fragment:
+        """The fragment as the calls so far show that it is meant."""
+        return fragment
 
     def _cancel(self) -> None:
         """Forget the calls so far: clients must not run them, and they may be incomplete."""
@@ -217,7 +225,9 @@ class Calls:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
-            if isinstance(fragment.arguments, str) and (fragment.well_formed or not _begins_nothing(call, fragment)):
+            if fragment.is_object:
+                _add_object(call, str(fragment.arguments))
+            elif isinstance(fragment.arguments, str) and (fragment.well_formed or not _begins_nothing(call, fragment)):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
@@ -280,8 +290,11 @@ def _has_more(call: OpenCall, arguments: str) -> bool:
 
 
 def _longer_name(call: OpenCall, name: str) -> str:
-    """Before any arguments, a later name is appended; it replaces the name that it extends; an equal one is ignored."""
-    if not name or name == call.name:
+    """Before any arguments, a later name is appended; it replaces the name that it extends.
+
+    An equal one is ignored, and so is markup.
+    """
+    if not name or name == call.name or is_markup(name):
         return call.name
     if name.startswith(call.name):
         return name
@@ -294,6 +307,27 @@ def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
     if not isinstance(text, str) or not call.arguments.empty:
         return False
     return text in {"true", "false"} or text[:1] in _NUMBER
+
+
+_LONGEST_OBJECT: Final = 1 << 16
+"""Characters of the longest object to which members of other objects are added."""
+
+
+def _add_object(call: OpenCall, text: str) -> None:
+    """Add arguments that came as an object: one more argument, or all so far (can1357/oh-my-pi#2082).
+
+    With other values of the same keys, the arguments are unknown.
+    """
+    before, call.in_objects = call.arguments, True
+    together = with_members(before.text(), text) if before.size <= _LONGEST_OBJECT else ""
+    if together:
+        call.arguments = before.renewed()
+        call.arguments.add(together)
+        return
+    last, begins = before.whole_again, before.empty
+    before.add(text)
+    if not (begins or (last is not None and (last == text or grows_into(last, text)))):
+        before.whole_again = None
 
 
 class CompleteCalls(Calls):

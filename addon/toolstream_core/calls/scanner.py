@@ -76,7 +76,7 @@ class JsonScanner:
     """Reads one JSON value from fragments cut anywhere; each character is read once.
 
     JSON is RFC 8259: what `json.loads` accepts, without `NaN` and `Infinity`. In text that is not JSON, quotes and
-    brackets are followed from there on, so that its end is still found.
+    brackets are followed from there on, so that its end is still found. `[ARGS]` before an object is no list.
     """
 
     __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
@@ -273,9 +273,9 @@ class JsonScanner:
                 self.in_string = True
             case "{" | "[":
                 self.depth += 1
-            case _:
+            case closing:
                 self.depth -= 1
-                self.ended = self.depth <= 0
+                self.ended = self.depth <= 0 and (closing == "}" or self._open[:1] == ["{"])
         return at + 1
 
     def _broken_string(self, text: str, at: int) -> int:

@@ -62,6 +62,8 @@ class Fragment(NamedTuple):
     """Whether it marks the call as cut off (`status` of a Responses item)."""
     doubtful: bool = False
     """Whether clients may read it as a call of another kind: a function's entry that has `custom` too (pi#8504)."""
+    is_object: bool = False
+    """Whether its arguments came as an object, not as text."""
 
 
 class Finish(NamedTuple):

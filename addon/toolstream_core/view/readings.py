@@ -174,7 +174,7 @@ def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
     for event in response.events.resolved_events:
         at = {id(fragment): place for place, fragment in enumerate(event.content.fragments)}
         for place, one in enumerate(event.resolved):
-            found[event.number, at[id(one.fragment)]] = place
+            found[event.number, at.get(id(one.fragment), place)] = place  # one that is read otherwise is another object
     return found
 
 

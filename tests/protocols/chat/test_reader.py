@@ -32,7 +32,7 @@ def chunk(delta: object, **choice: object) -> dict[str, object]:
         ({"function": {"name": None, "arguments": None}}, Fragment(name=None, arguments=None)),
         ({"index": "1", "id": 7}, Fragment(index=1, id="7", well_formed=False)),
         ({"index": 0.0}, Fragment(index=0, well_formed=False)),
-        ({"function": {"arguments": {"a": "ä"}}}, Fragment(arguments='{"a":"ä"}', well_formed=False)),
+        ({"function": {"arguments": {"a": "ä"}}}, Fragment(arguments='{"a":"ä"}', well_formed=False, is_object=True)),
         ({"function": {"parameters": {"a": 1}}}, Fragment(arguments='{"a":1}', well_formed=False)),
         ({"name": "f", "arguments": "{}"}, Fragment(name="f", arguments="{}", well_formed=False)),
     ],

@@ -166,6 +166,11 @@ class ReceivedEntry(NamedTuple):
     raw: Json
     """The entry as it stands in the payload."""
 
+    def with_name_as_arguments(self) -> ReceivedEntry:
+        """The entry with its name, which is a part of the arguments, under a key of arguments."""
+        kept = {key: value for key, value in self.fields.items() if key not in {"name", "arguments"}}
+        return self._replace(fields=kept | {"parameters": self.fields["name"]})
+
     @property
     def extra(self) -> bool:
         """Whether it has keys that are no field of a call: a vendor's."""

@@ -126,6 +126,14 @@ def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     return None if owner is None or owner.arguments.is_complete else owner
 
 
+def announced_before(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
+    """The call whose header comes again at another index, with its first arguments (mudler/LocalAI#9722)."""
+    owner = state.by_id.get(nonblank(fragment.id))
+    if owner is None or fragment.phase is not Phase.MORE or not (owner.arguments.empty and _fresh(fragment)):
+        return None
+    return owner if owner.name == nonblank(fragment.name) else None
+
+
 def given_index(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
     """The call that opened without an index of its own, if a continuation, which has no name, is the first with one.
 
@@ -134,7 +142,7 @@ def given_index(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall 
     if fragment.phase is not Phase.MORE or nonblank(fragment.id):
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
-    moved = here is not None and here is state.last and here.shared
+    moved = here is not None and here.shared and (here is state.last or here.arguments.empty)
     call = here if moved or (here is not None and not isinstance(here.index, int)) else state.last
     if call is None or call.arguments.is_complete or not call.arguments.viable:
         return None

@@ -14,6 +14,8 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -70,10 +72,15 @@ def read(frame: Frame) -> EventContent:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
-    error = error or error_text(payload.get("x_groq"), "")
+    error = error or error_text(payload.get("x_groq"), "") or _malformed(finishes)
     return EventContent(
         tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
     )
+
+
+def _malformed(finishes: Iterable[Finish]) -> str | None:
+    """The finish reason of a provider that drops the model's call, as Gemini does (coder/coder#28470)."""
+    return next((finish.reason for finish in finishes if "malformed" in finish.reason.lower()), None)
 
 
 def _thought(delta: dict[str, Json]) -> str:
@@ -117,6 +124,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         function = entry if "name" in entry or "arguments" in entry else {}
         well_formed = False
     arguments = function.get("arguments", ABSENT)
+    is_object = isinstance(arguments, dict)
     if not isinstance(arguments, str):
         other = function.get("parameters", ABSENT) if arguments is ABSENT else ABSENT
         first = phase is not Phase.MORE or entry.get("id") or function.get("name")
@@ -139,6 +147,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         Kind.FUNCTION,
         well_formed,
         doubtful=isinstance(entry.get("custom"), dict),
+        is_object=is_object,
     )
 
 
@@ -190,7 +199,12 @@ def read_response(payload: Json) -> EventContent:
         if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):
             texts.append(text)
     return EventContent(
-        tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True
+        tuple(fragments),
+        tuple(finishes),
+        "".join(texts),
+        _model(payload),
+        error_text(payload, "") or _malformed(finishes),
+        end=True,
     )
 
 

@@ -8,9 +8,11 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import Call, Fragment, Kind, Phase
+from toolstream_core.calls.scanner import WHITE
+from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
+    announced_before,
     announces_next,
     given_index,
     id_changed,
@@ -18,6 +20,8 @@ from toolstream_core.protocols.chat.evidence import (
     names_another,
     repeated_in_message,
 )
+from toolstream_core.repair.identity import plain_name
+from toolstream_core.repair.reading import BEFORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,7 +35,8 @@ if TYPE_CHECKING:
 #   new     of another index         a name comes, or that call is whole          -> a new one for now; dropped
 #                                                                                    in the end if it repeats
 #                                                                                    the same call
-#   new     of another index         no name, that call unfinished                -> that call (its index changes)
+#   new     of another index         no name, that call unfinished; or its name   -> that call (its index changes)
+#                                    again, with its first arguments
 #   new     nothing                  no name, and an unfinished call opened       -> that call: the one of that place,
 #                                    without an index, found at none yet             else the last
 #   new     nothing                  no name, and the last call opened at an      -> that call, if this is its place
@@ -52,7 +57,8 @@ if TYPE_CHECKING:
 #   none    new                      no name, arguments unfinished                -> the last (its id changes); not in
 #                                                                                    one event with that one's id
 #   none    nothing                  a name                                       -> a new one, unless it repeats
-#                                                                                    the open call's, unfinished
+#                                                                                    the open call's, unfinished, or
+#                                                                                    comes alone after one without
 #   none    nothing                  no name                                      -> the only one that opened without
 #                                                                                    an index, if incomplete;
 #                                                                                    else the last touched, a guess
@@ -64,6 +70,8 @@ if TYPE_CHECKING:
 
 _LONGEST_PLACEHOLDER: Final = 16
 """Characters of the longest arguments that may stand for none."""
+_MOST_HEADERS: Final = 64
+"""The most calls of one index that may wait for their arguments."""
 
 
 class ChatCalls(Calls):
@@ -77,6 +85,8 @@ class ChatCalls(Calls):
         """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
         self._doubted: dict[int, tuple[OpenCall, Fragment, str]] = {}
         """By choice, the call given a fragment that may be another's, that fragment, and the text before it."""
+        self._in_names: set[int] = set()
+        """By `id`: calls of whose arguments a part came as a name."""
         self._trusted: set[tuple[int, Seen[int], bool]] = set()
         """By `id`: calls that continue under another index or in another form."""
 
@@ -86,6 +96,42 @@ class ChatCalls(Calls):
             self._know(choice)
         super().conclude(content)
         self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
+
+    @override
+    def _as_read(self, fragment: Fragment) -> Fragment:
+        """A part of the arguments that came as a name is read as arguments (waybarrios/vllm-mlx#631)."""
+        state = self._choices.get(fragment.choice)
+        if state is None or fragment.phase is not Phase.MORE:
+            return fragment
+        if isinstance(fragment.index, int):
+            call = state.by_index.get(fragment.index, [None])[-1]
+        else:
+            call = state.last if self._tools else None
+        if call is None or fragment.kind is Kind.CUSTOM or nonblank(fragment.id) not in {"", call.id}:
+            return fragment
+        text = nonblank(fragment.name)
+        if not (text and self._goes_on_as_name(call, text)):
+            return fragment
+        self._in_names.add(id(call))
+        call.guessed = call.guessed or plain_name(call.name, self._tools) not in self._tools
+        return fragment._replace(name=ABSENT, arguments=text, well_formed=False)
+
+    def _goes_on_as_name(self, call: OpenCall, text: str) -> bool:
+        """Whether a name can only be the next part of a call's arguments: it is no name, and continues them."""
+        before = call.arguments
+        if not call.name or (id(call) not in self._in_names and self._may_be_name(call, text)):
+            return False
+        if before.empty:
+            return text.lstrip(WHITE).startswith("{")
+        if not before.viable:
+            return before.inside_value and BEFORE.match(before.text()) is not None
+        return before.inside_value and not before.restarted_by(text)
+
+    def _may_be_name(self, call: OpenCall, text: str) -> bool:
+        """Whether a name is a tool's, the next part of the call's, or a longer form of a name that is no tool's."""
+        if plain_name(text, self._tools) in self._tools or self._is_name_part(call, text):
+            return True
+        return text.startswith(call.name) and plain_name(call.name, self._tools) not in self._tools
 
     @override
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -135,7 +181,8 @@ class ChatCalls(Calls):
         If a fragment under the call's own index does not continue the text, the one before it was foreign. So was one
         without an id or an index between fragments that have the index.
         """
-        own = fragment.well_formed and (fragment.index == call.index or not isinstance(call.index, int))
+        usual = fragment.well_formed or (fragment.is_object and (call.in_objects or call.arguments.empty))
+        own = usual and (fragment.index == call.index or not isinstance(call.index, int))
         doubted = self._doubted.get(fragment.choice)
         if doubted is not None:
             given, before, text = doubted
@@ -184,6 +231,7 @@ class ChatCalls(Calls):
         if self.overflowed:
             return call
         state.all.append(call)
+        self._called = self._called or fragment.phase is Phase.MORE
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
@@ -214,7 +262,10 @@ class ChatCalls(Calls):
         here = state.by_index.get(index)
         if here is None:
             named = fragment.name and nonblank(fragment.name)
-            return None if named else index_changed(state, fragment) or given_index(state, fragment, index)
+            if named:
+                return announced_before(state, fragment) if fragment.id and fragment.arguments else None
+            moved = index_changed(state, fragment) or given_index(state, fragment, index)
+            return moved or self._only_lacking(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         name = fragment.name
@@ -223,6 +274,8 @@ class ChatCalls(Calls):
         if not key:
             if announces_next(newest, fragment):
                 return None
+            if len(here) > 1 and newest.arguments.empty and (first := self._first_lacking(here, fragment)) is not None:
+                newest = first
             newest.guessed = newest.guessed or (len(here) > 1 and state.several_open(index))
             return newest
         owner = state.by_id.get(key)
@@ -233,6 +286,26 @@ class ChatCalls(Calls):
         # Behind a piece of an older call of this index, nobody knows which of them has changed its id.
         returned = state.last is not newest and state.last in here
         return newest if not returned and (id_changed(newest, fragment) or self._fills(newest, fragment)) else None
+
+    def _first_lacking(self, here: list[OpenCall], fragment: Fragment) -> OpenCall | None:
+        """The first of an index's last calls that has no arguments, and needs some, if a fragment begins some."""
+        if not _begins_object(fragment):
+            return None
+        return next((call for call in here[-_MOST_HEADERS:] if self._lacks_arguments(call)), None)
+
+    def _only_lacking(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
+        """The only incomplete call, if it has no arguments, and an entry without identity begins some elsewhere."""
+        call = state.last
+        if call is None or nonblank(fragment.id) or not (_begins_object(fragment) and self._lacks_arguments(call)):
+            return None
+        if state.several_open():
+            return None
+        state.found_at(index, call)
+        return call
+
+    def _lacks_arguments(self, call: OpenCall) -> bool:
+        """Whether a call has no arguments, and its tool needs some."""
+        return call.arguments.empty and self._tools.get(call.name, False)
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
@@ -250,7 +323,8 @@ class ChatCalls(Calls):
             another = last.id and last.runs.last == event
             return None if name or another or last.arguments.is_complete else last
         if name:
-            return last if self._name_goes_on(last, name) else None
+            names_last = not (last.name or fragment.arguments)
+            return last if names_last or self._name_goes_on(last, name) else None
         own = state.unindexed[0] if len(state.unindexed) == 1 else last
         if own is not last and not (own.arguments.is_complete or state.is_found(own)):
             return own
@@ -261,6 +335,12 @@ class ChatCalls(Calls):
         if self._is_name_part(last, name):
             return True
         return not last.arguments.is_complete and (name == last.name or not last.name)
+
+
+def _begins_object(fragment: Fragment) -> bool:
+    """Whether a delta begins arguments."""
+    text = fragment.arguments
+    return fragment.phase is Phase.MORE and isinstance(text, str) and text.lstrip(WHITE).startswith("{")
 
 
 def _address(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.arguments import is_markup
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.defects.defect import NOTE
 from toolstream_core.defects.identity import (
@@ -124,6 +125,8 @@ def name(was: Json, should: Json, at: EntryContext) -> Named | None:
     opened = at.one.header.get("name", ABSENT)
     if not nonblank(opened):
         return Named(LATE_NAME, "the name comes after the call's first fragment")
+    if is_markup(str(was)):
+        return Named(DECORATED_NAME, f"a continuation has {was!r} as its name")
     if was == given:
         return Named(REPEATED_NAME, "a continuation has the call's name again")
     return Named(SPLIT_NAME, "the name is spread over several fragments")
@@ -157,7 +160,7 @@ def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:
     return MISNAMED
 
 
-MISNAMED = Named(MISNAMED_ARGUMENTS, "the arguments are under the key parameters")
+MISNAMED = Named(MISNAMED_ARGUMENTS, "the arguments are under another key")
 MISSING = Named(MISSING_NAME, "the call has no name")
 BY_FIELD = {
     "index": index,

@@ -8,6 +8,7 @@ from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import (
     NULL_ARGUMENTS,
+    OBJECT_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
     SNAPSHOT_ARGUMENTS,
     TRAILING_GARBAGE,
@@ -100,6 +101,8 @@ class IntendedCall:
     def waits_for_text(self) -> bool:
         """Whether its arguments so far may stand for what follows."""
         if self.meaning.suspect is not None or (self.meaning.newest is not None and self._on(SNAPSHOT_ARGUMENTS)):
+            return True
+        if self.call.in_objects and not self.settled and self._on(OBJECT_ARGUMENTS):
             return True
         if self.is_placeholder is not None or not self._on(PLACEHOLDER_ARGUMENTS):
             return False

@@ -186,6 +186,8 @@ class EntryWriter:
         `made`: whether a call without arguments gets `{}` if nothing more of it comes.
         """
         opens, state.received = not state.is_open, upto
+        if fragment and entry.fields.get("name") == fragment and not entry.fields.get("arguments"):
+            entry = entry.with_name_as_arguments()
         if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
         more = self._lack(state, fragment, number, upto=None if over else upto, made=over and made)
@@ -316,7 +318,8 @@ class EntryWriter:
                 intended |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             intended["type"] = kind
-        if one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
+        stays = one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters")))
+        if stays and not isinstance(was.get("arguments"), dict):
             return intended | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
             intended["arguments"] = more.text
