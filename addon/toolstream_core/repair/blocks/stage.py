@@ -53,9 +53,9 @@ class BlockDifference(Repairer):
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
         self._restarted = False
+        """Whether a second message began, which is not repaired."""
         self._lacks_head = False
         """Whether the message began without the event that begins it."""
-        """Whether a second message began, which is not repaired."""
         self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, without its blank line."""
 
