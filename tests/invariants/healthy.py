@@ -50,6 +50,8 @@ TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
 PING = Wanted("call_c3", "ping", ("{}",))
 SEARCH = Wanted("call_d4", "search", ('{"query":', '"tool calls"}'))
 """Offered in a namespace (Responses)."""
+IN_NAMESPACE = "in a namespace"
+"""The stream of its call: of all clients, Codex alone knows namespaces."""
 
 
 class Calls(NamedTuple):
@@ -244,7 +246,7 @@ def _responses_streams(calls: Calls) -> dict[str, bytes]:
 def _http_streams(calls: Calls) -> dict[str, bytes]:
     """Those of Responses, with one that Realtime does not have."""
     bare, name = _responses(_item_events(0, SEARCH), SEARCH), b'"name": "search"'
-    return {**_responses_streams(calls), "in a namespace": bare.replace(name, name + b', "namespace": "mcp__docs"')}
+    return {**_responses_streams(calls), IN_NAMESPACE: bare.replace(name, name + b', "namespace": "mcp__docs"')}
 
 
 def _realtime(body: bytes) -> bytes:

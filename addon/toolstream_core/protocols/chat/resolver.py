@@ -294,11 +294,14 @@ class ChatCalls(Calls):
         return next((call for call in here[-_MOST_HEADERS:] if self._lacks_arguments(call)), None)
 
     def _only_lacking(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
-        """The only incomplete call, if it has no arguments, and an entry without identity begins some elsewhere."""
+        """The only incomplete call, if it has no arguments, and an entry without identity begins some elsewhere.
+
+        At a lower index they are those of an earlier call whose header was lost.
+        """
         call = state.last
         if call is None or nonblank(fragment.id) or not (_begins_object(fragment) and self._lacks_arguments(call)):
             return None
-        if state.several_open():
+        if state.several_open() or (isinstance(call.index, int) and index < call.index):
             return None
         state.found_at(index, call)
         return call
