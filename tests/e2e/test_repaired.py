@@ -45,8 +45,11 @@ CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in 
 TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
 """A stream of two calls in each protocol, in fragments where it has them."""
 SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
-REPAIRED = {dialect: [name for name in injectors if name in SAFELY] for dialect, injectors in INJECTORS.items()}
-"""The defects that can be caused, and safely mended without another request."""
+REPAIRED = {
+    dialect: [name for name in injectors if name in SAFELY - {"missing-namespace"}]
+    for dialect, injectors in INJECTORS.items()
+}
+"""The defects that can be caused, and safely mended without another request; without that of `IN_NAMESPACE`."""
 ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
 """Left out where a stream says several, and why."""
 UNMENDED = {"openrouter-no-deltas": "the calls never come"}
