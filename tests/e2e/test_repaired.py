@@ -49,7 +49,7 @@ REPAIRED = {
     dialect: [name for name in injectors if name in SAFELY - {"missing-namespace"}]
     for dialect, injectors in INJECTORS.items()
 }
-"""The defects that can be caused, and safely mended without another request; without that of `IN_NAMESPACE`."""
+"""The defects that can be injected, and safely repaired without another request; without that of `IN_NAMESPACE`."""
 ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
 """Left out where a stream says several, and why."""
 UNMENDED = {"openrouter-no-deltas": "the calls never come"}

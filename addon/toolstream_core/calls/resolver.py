@@ -97,7 +97,7 @@ class Calls:
         """Whether the provider reported an error."""
         self._at_end = False
         """Whether the stream's end arrived, after which clients read nothing."""
-        self._called = False
+        self._checks_names = False
         """Whether a name may be a part of the arguments of an earlier call."""
         self._beyond: OpenCall | None = None
         """Stands for all calls beyond those that are kept apart; it is not reported."""
@@ -127,7 +127,7 @@ class Calls:
         if content.cancels:
             self._cancel()
         for fragment in content.fragments:
-            if self._called and fragment.name and not fragment.arguments:
+            if self._checks_names and fragment.name and not fragment.arguments:
                 fragment = self._as_read(fragment)  # noqa: PLW2901  # cheaper than a generator
             call = self.take(fragment, event)
             if call is not None:

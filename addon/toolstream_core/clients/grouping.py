@@ -98,7 +98,7 @@ class Calls:
         self.no_index = no_index
         self.groups: list[Group] = []
         self.by_index: dict[int, CallIndex] = {}
-        self._shelves: dict[int, CallIndex] = {}
+        self._by_place: dict[int, CallIndex] = {}
         """By place of the call."""
         self.by_id: dict[str, Group] = {}
         """The newest call that has had an entry of an id."""
@@ -123,8 +123,8 @@ class Calls:
         if at is None and self.form is CallForm.DELTAS:
             at = entry.place if self.no_index is NoIndex.PLACE else 0 if self.no_index is NoIndex.ZERO else None
         if at is not None:
-            shelf = self._shelves[group.place] = self.by_index.setdefault(at, CallIndex())
-            shelf.add(group)
+            calls = self._by_place[group.place] = self.by_index.setdefault(at, CallIndex())
+            calls.add(group)
         return group
 
     def touched(self, group: Group, entry: Entry) -> None:
@@ -132,8 +132,8 @@ class Calls:
         call_id, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
         if call_id and not group.id:
             group.id = call_id
-            if group.place in self._shelves:
-                self._shelves[group.place].name(group)
+            if group.place in self._by_place:
+                self._by_place[group.place].name(group)
         if item and not group.item_id:
             group.item_id = item
             if item not in self.by_item or self.by_item[item].place < group.place:

@@ -231,7 +231,7 @@ class ChatCalls(Calls):
         if self.overflowed:
             return call
         state.all.append(call)
-        self._called = self._called or fragment.phase is Phase.MORE
+        self._checks_names = self._checks_names or fragment.phase is Phase.MORE
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):

@@ -37,6 +37,7 @@ class AfterEnd:
         self.finished = False
         """Whether the response has ended or has a finish reason."""
         self._over = False
+        """Whether it has ended, so that an event with another id begins another one."""
 
     def __call__(self, found: Found) -> bool:
         """Whether the event begins another response. Takes the events in order."""
