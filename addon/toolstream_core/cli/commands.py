@@ -279,7 +279,9 @@ def _mcp(parser: Parser) -> None:
 
 
 def _help(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="COMMAND", help="command to explain (default: list all commands)")
+    known = arguments.Names(lambda: COMMANDS, str)
+    text = "command to explain (default: list all commands)"
+    parser.add_argument("name", nargs="?", type=known, metavar="COMMAND", help=text)
 
 
 def _completion(parser: Parser) -> None:

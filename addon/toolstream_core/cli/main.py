@@ -23,6 +23,8 @@ USAGE: Final = 2
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 """The exit code that a shell reports for a program that SIGPIPE ended."""
+COMPLETE: Final = "__complete"
+"""The command with which the completion scripts ask for candidates. The help does not list it."""
 _FLAGS: Final = {"-h": "help", "--help": "help", "--version": "version"}
 
 
@@ -31,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _encode_anything()
     try:
-        args = parsed(words)
-        code = COMMANDS[args.command].run(args)
+        code = _run(words)
         _flush()
     except SystemExit as end:  # argparse has printed help
         return end.code if isinstance(end.code, int) else USAGE
@@ -47,6 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"toolstream: {error}", file=sys.stderr)
         return USAGE
     return code
+
+
+def _run(words: Sequence[str]) -> int:
+    if len(words) > 1 and words[0] == COMPLETE:
+        from toolstream_core.cli.completion import complete
+
+        return complete(words[1:])
+    args = parsed(words)
+    return COMMANDS[args.command].run(args)
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
