@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 #                                                                                    else the last touched, a guess
 #                                                                                    where several are open
 #
+# In a choice without calls, arguments without identity go on in the only choice with calls, if its last one has none.
+#
 # Sources: index reused (dynamo#4723), index absent (openai-python#2806), id changing
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
@@ -156,7 +158,7 @@ class ChatCalls(Calls):
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         state = self._choices.get(fragment.choice)
         if state is None:
-            state = self._choices[fragment.choice] = ChoiceCalls()
+            state = self._choices[fragment.choice] = self._of_other_choice(fragment) or ChoiceCalls()
         if fragment.phase is Phase.WHOLE:
             call = repeated_in_message(state, fragment, event)
         elif isinstance(fragment.index, int):
@@ -174,6 +176,16 @@ class ChatCalls(Calls):
         elif call is not self._beyond:
             self._judge(call, fragment, event)
         return call
+
+    def _of_other_choice(self, fragment: Fragment) -> ChoiceCalls | None:
+        """The only choice with calls, if a fragment without identity begins arguments, and its last call has none."""
+        states = {id(state): state for state in self._choices.values()}
+        if len(states) != 1 or nonblank(fragment.id) or nonblank(fragment.name) or not _begins_object(fragment):
+            return None
+        (state,) = states.values()
+        call = state.last
+        lacks = call is not None and call.arguments.empty and self._tools.get(call.name, True)
+        return state if lacks and not state.several_open() else None
 
     def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
         """Decide whether the last fragment under another index, or in another form, belongs to its call.

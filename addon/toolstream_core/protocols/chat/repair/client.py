@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.framing import SPLIT_CHOICES
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.defects.identity import CHANGING_INDEX, DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.client_text import ClientText
@@ -312,20 +312,29 @@ class Client:
         self.reporter = reporter
         self.turns: dict[int, Turn] = {}
         self._by_call: dict[int, ClientCall] = {}
+        self._joined: dict[int, int] = {}
+        """By choice: the one with the calls to which its arguments belong."""
         self._holds = policy.holds
         self._may_be_doubled = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
 
     def choice(self, number: int) -> int:
         """The choice to which the content of choice `number` belongs: the first, unless several were requested."""
+        number = self._joined.get(number, number)
         request = self.context.exchange.request
         if not number or not isinstance(request, dict):
             return number
         wanted, message = json_access.integer(json_access.get(request, "n")), f"choice {number} came, one was asked for"
         return 0 if wanted in {ABSENT, None, 1} and self.reporter.report(SPLIT_CHOICES, 0, message) else number
 
+    def join(self, number: int, call: OpenCall, event: int) -> None:
+        """Choice `number` has arguments of a call of another choice."""
+        message = f"the choice goes from {call.choice} to {number}"
+        if number not in self._joined and self.reporter.report(CHANGING_INDEX, event, message, call):
+            self._joined[number] = call.choice
+
     def turn(self, choice: int) -> Turn:
         """The calls of a choice."""
-        choice = self.choice(choice) if choice else choice
+        choice = self.choice(choice) if choice or self._joined else choice
         return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
     def turn_of(self, state: ClientCall) -> Turn:

@@ -311,8 +311,8 @@ class ChatEvents:
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
                 out = {**out, "finish_reason": value}
-        if self.client.choice(number) != number:
-            out = {**out, "index": 0}
+        if (place := self.client.choice(number)) != number:
+            out = {**out, "index": place}
         return out
 
     def _streamed(

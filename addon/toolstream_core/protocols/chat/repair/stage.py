@@ -144,6 +144,8 @@ class ChatRepair(Repairer):
     def _touch(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> Touched:
         """One of them; `text`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.call(call)
+        if fragment.choice != call.choice:
+            self.client.join(fragment.choice, call, number)
         identity = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != identity, identity
         one.intended.add_fragment(text)
