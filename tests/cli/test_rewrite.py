@@ -223,12 +223,12 @@ def test_what_cannot_be_decoded_stays_as_it_is(tmp_path: Path, capsys: pytest.Ca
     assert "TS004 unreadable-body" in capsys.readouterr().out
 
 
-def test_a_packed_file_that_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) -> None:
-    """Byte for byte."""
-    packed = gzip.compress(HEALTHY.body)[:90] + b"no more of it"
-    (tmp_path / "a.sse.gz").write_bytes(packed)
-    assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse.gz")]) == 0
-    assert (tmp_path / "b.sse.gz").read_bytes() == packed
+def test_a_damaged_compressed_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written, since the rest of the file cannot be read."""
+    (tmp_path / "a.sse.gz").write_bytes(gzip.compress(HEALTHY.body)[:90] + b"no more of it")
+    assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse")]) == 2
+    assert "a.sse.gz cannot be read: Error -3 while decompressing" in capsys.readouterr().err
+    assert not (tmp_path / "b.sse").exists()
 
 
 LONG = "x" * 500

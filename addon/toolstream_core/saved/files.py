@@ -6,13 +6,11 @@ import base64
 import contextlib
 import enum
 import errno
-import gzip
 import io
 import os
 import re
 import sys
 import tempfile
-import zlib
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,12 +21,13 @@ from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import bare, cassette, demo, har, raw
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError
-from toolstream_core.saved.raw import CHUNK, ByteSource, Recoded, readable, wide_coding
+from toolstream_core.saved.raw import CHUNK, ByteSource, Decoded, readable, recoded, wide_coding
+from toolstream_core.wire.coding import Decoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from toolstream_core.model import Json
     from toolstream_core.saved.exchange import Change, Exchange
@@ -69,7 +68,6 @@ STDIN = "-"
 READABLE = "a mitmproxy flow file, a HAR file, a VCR cassette, or a saved SSE, NDJSON or JSON response body"
 """What can be read, for messages."""
 _HEAD = 64
-_GZIP_HEAD = 4096
 _GZIP = b"\x1f\x8b"
 # A flow file is a row of tnetstrings, each a dict: `1234:9:websocket;…`.
 _FLOW = re.compile(rb"[0-9]{1,12}:[0-9]{1,3}:[a-z_]+[;,]")
@@ -184,51 +182,44 @@ class Begun:
 
     head: bytes
     rest: io.BufferedReader
-    coding: str
-    lead: bytes
-    """The first bytes, uncompressed."""
     removed: tuple[Note, ...] = ()
     """The layers that were undone to read it."""
 
     @property
     def kind(self) -> Kind:
         """The form of the file."""
-        if _FLOW.match(self.lead):
+        if _FLOW.match(self.head):
             return Kind.FLOWS
-        if _CASSETTE.match(self.lead):
+        if _CASSETTE.match(self.head):
             return Kind.CASSETTE
-        return Kind.HAR if _HAR.match(self.lead) else Kind.BODY
+        return Kind.HAR if _HAR.match(self.head) else Kind.BODY
 
     def opened(self) -> BinaryIO:
-        """The file from its beginning, uncompressed."""
-        if not self.coding and self.rest.seekable():
+        """The file from its beginning."""
+        if self.rest.seekable():
             self.rest.seek(-len(self.head), io.SEEK_CUR)
             return self.rest
-        data = self.head + self.rest.read()
-        return io.BytesIO(gzip.decompress(data) if self.coding else data)
+        return io.BytesIO(self.head + self.rest.read())
 
     def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Exchange]:
         """The responses in a file without a container format. Raises `UnreadableError`."""
         source = ByteSource(self.head, self.rest)
         with closing(source):
-            yield from raw.responses(source, path, coding=self.coding, request=request, removed=self.removed)
+            yield from raw.responses(source, path, request=request, removed=self.removed)
 
 
 def _begin(stream: io.BufferedReader) -> Begun:
     head = stream.read(_HEAD)
-    wide = wide_coding(head)
-    if wide is not None:
-        text = cast("io.BufferedReader", io.BufferedReader(Recoded(head, stream, wide), CHUNK))
-        head = text.read(_HEAD)
-        return Begun(head, text, "", head, (Note("utf-16", f"the encoding {wide.upper()}"),))
-    if not head.startswith(_GZIP):
-        return Begun(head, stream, "", head)
-    head += stream.read(_GZIP_HEAD)
-    try:
-        lead = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, _HEAD)
-    except zlib.error:
-        lead = b""
-    return Begun(head, stream, "gzip", lead)
+    if wide := wide_coding(head):
+        return _decoded(head, stream, recoded(wide), Note("utf-16", f"the encoding {wide.upper()}"))
+    if head.startswith(_GZIP):
+        return _decoded(head, stream, Decoder("gzip").decode)
+    return Begun(head, stream)
+
+
+def _decoded(head: bytes, stream: io.BufferedReader, decode: Callable[[bytes], bytes], *removed: Note) -> Begun:
+    content = cast("io.BufferedReader", io.BufferedReader(Decoded(head, stream, decode), CHUNK))
+    return Begun(content.read(_HEAD), content, removed)
 
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import zlib
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
@@ -21,10 +20,10 @@ from toolstream_core.saved.unwrap.lines import Lines, decoded
 from toolstream_core.saved.unwrap.reading import has_events, is_bare, is_settled, unwrapped
 from toolstream_core.saved.unwrap.refusals import FAILED, refusal, unreadable_part
 from toolstream_core.wire.aws_event_stream import MESSAGES
-from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.coding import CodingError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Iterable, Iterator, Sequence
+    from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
     from typing import IO
 
     from toolstream_core.model import Json
@@ -37,10 +36,10 @@ _IN_MEMORY: Final = 8 * 1024 * 1024
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Turns the system's errors, and those of gzip, into `UnreadableError`."""
+    """Turns the system's errors, and those of a compressed file, into `UnreadableError`."""
     try:
         yield
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, CodingError) as error:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -112,14 +111,20 @@ def wide_coding(head: bytes) -> str | None:
     return "utf-16-be" if not any(even) and all(odd) else None
 
 
-class Recoded(io.RawIOBase):
-    """A text in another encoding, as UTF-8."""
+def recoded(coding: str) -> Callable[[bytes], bytes]:
+    """What changes the chunks of a text, of which the last is empty, to UTF-8."""
+    decoder = codecs.getincrementaldecoder(coding)("replace")
+    return lambda chunk: decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
 
-    def __init__(self, head: bytes, rest: io.BufferedReader, coding: str) -> None:
-        """`head` was read from `rest` already."""
+
+class Decoded(io.RawIOBase):
+    """A file whose content is coded."""
+
+    def __init__(self, head: bytes, rest: io.BufferedReader, decode: Callable[[bytes], bytes]) -> None:
+        """`head` was read from `rest` already. `decode` gets the chunks, and an empty one at the end."""
         self._rest = rest
-        self._decoder = codecs.getincrementaldecoder(coding)("replace")
-        self._ready = self._decoder.decode(head).encode("utf-8", "replace")
+        self._decode = decode
+        self._ready = decode(head)
         self._over = False
 
     @override
@@ -132,7 +137,7 @@ class Recoded(io.RawIOBase):
         while not self._ready and not self._over:
             chunk = self._rest.read1(CHUNK)
             self._over = not chunk
-            self._ready = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
+            self._ready = self._decode(chunk)
         size = min(len(view), len(self._ready))
         view[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
@@ -152,31 +157,25 @@ _TYPES = {
 }
 
 
-def response(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Exchange:
+def response(chunks: Iterable[bytes], source: str, *, request: Json = ABSENT) -> Exchange:
     """The one response that a bare body is."""
-    return Exchange(
-        facts=StreamFacts(
-            source=source, content_type=_TYPES.get(suffix(source), ""), content_encoding=coding, request=request
-        ),
-        chunks=chunks,
-    )
+    content_type = _TYPES.get(suffix(source), "")
+    return Exchange(facts=StreamFacts(source=source, content_type=content_type, request=request), chunks=chunks)
 
 
 def responses(
-    source_bytes: ByteSource, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
+    source_bytes: ByteSource, source: str, *, request: Json = ABSENT, removed: Sequence[Note] = ()
 ) -> Iterator[Exchange]:
     """The responses in a file without a container format: the file's body, or the streams inside its text.
 
     `removed` are the layers that were undone before. Raises `UnreadableError`.
     """
-    lead = next(_plain(source_bytes, coding), b"")
+    lead = next(iter(source_bytes), b"")
     lost = _OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING
-    bare = (
-        replace(one, unwrapped=list(removed), lost=lost) for one in _appended(source_bytes, source, coding, request)
-    )
+    bare = (replace(one, unwrapped=list(removed), lost=lost) for one in _appended(source_bytes, source, request))
     if why := refusal(lead, ()):
         raise RefusedError(why)
-    look = Lines(decoded(_plain(source_bytes.look(), coding)), is_settled if source_bytes.live else None)
+    look = Lines(decoded(source_bytes.look()), is_settled if source_bytes.live else None)
     if b"\0" in lead:
         yield from bare
         return
@@ -189,7 +188,7 @@ def responses(
     if why := unreadable_part(look.head):
         raise RefusedError(why)
     source_bytes.keep()
-    lines = Lines(decoded(_plain(source_bytes, coding)))
+    lines = Lines(decoded(source_bytes))
     number = 0
     for number, one in enumerate(unwrapped(lines), 1):
         if one.bare:
@@ -202,11 +201,10 @@ def responses(
         yield from bare
 
 
-def _appended(chunks: Iterable[bytes], source: str, coding: str, request: Json) -> Iterator[Exchange]:
-    """The bare bodies of a file. A compressed file has one."""
-    one = response(chunks, source, coding=coding, request=request)
-    parts: Iterable[Iterable[bytes]] = [chunks] if coding else bodies(chunks, one.facts.content_type)
-    for number, part in enumerate(parts, 1):
+def _appended(chunks: Iterable[bytes], source: str, request: Json) -> Iterator[Exchange]:
+    """The bare bodies of a file."""
+    one = response(chunks, source, request=request)
+    for number, part in enumerate(bodies(chunks, one.facts.content_type), 1):
         yield replace(one, chunks=part, facts=replace(one.facts, source=_numbered(source, number)))
 
 
@@ -235,21 +233,6 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
 def _numbered(source: str, number: int) -> str:
     """The name of a response among several of one file."""
     return f"{source}#{number}" if number > 1 else source
-
-
-def body_of(saved: Exchange) -> bytes:
-    """The complete body, its content coding undone."""
-    return b"".join(_plain(saved.chunks, saved.facts.content_encoding))
-
-
-def _plain(chunks: Iterable[bytes], coding: str) -> Iterator[bytes]:
-    """The bytes without their content coding, as far as it can be undone."""
-    decoder = Decoder(coding)
-    for chunk in chunks:
-        try:
-            yield decoder.decode(chunk)
-        except CodingError:
-            return
 
 
 def suffix(path: str) -> str:

@@ -112,13 +112,12 @@ def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
             yield from (_found_in(_addressed(one)) for one in found)
         else:
             for saved in file.bodies(path, request):
-                body = raw.body_of(saved)
-                facts = replace(saved.facts, content_encoding="")
-                record = read_body([body], facts)
+                body = saved.body
+                record = read_body([body], saved.facts)
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    yield _found_in(exchange_with(body, record, facts.source, facts.request))
+                    yield _found_in(exchange_with(body, record, saved.source, saved.facts.request))
 
 
 def _found_in(exchange: Exchange) -> Fixture | LeftOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,10 +11,10 @@ from tests.saved.unwrap.test_pasted_files import command
 from tests.saved.unwrap.test_reading import NAMES, bare, expected, read, said
 from tests.saved.unwrap.test_tools import other
 from toolstream_core.saved.files import responses
-from toolstream_core.saved.raw import body_of
 from toolstream_core.saved.unwrap.appended import bodies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n'
@@ -22,6 +23,16 @@ TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"word
 def chunks(body: bytes, size: int) -> list[bytes]:
     """A body in pieces of one size."""
     return [body[at : at + size] for at in range(0, len(body), size)]
+
+
+def one_member(*parts: bytes) -> bytes:
+    """A compressed file of them all."""
+    return gzip.compress(b"".join(parts))
+
+
+def several_members(*parts: bytes) -> bytes:
+    """A compressed file of each, appended."""
+    return b"".join(map(gzip.compress, parts))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,12 +46,15 @@ def test_bodies_are_divided_at_the_first_event_of_the_next(name: str, size: int)
 
 @pytest.mark.parametrize("first", ["openai-chat-parallel", "anthropic-parallel", "openai-responses-parallel"])
 @pytest.mark.parametrize("second", ["gemini-parallel", "cohere-v2-single", "ollama-parallel"])
-def test_the_next_body_may_be_of_another_protocol(first: str, second: str, tmp_path: Path) -> None:
-    """Each is read as if it were alone, and has a name of its own."""
+@pytest.mark.parametrize("packed", [lambda *parts: b"".join(parts), one_member, several_members])
+def test_the_next_body_may_be_of_another_protocol(
+    first: str, second: str, packed: Callable[..., bytes], tmp_path: Path
+) -> None:
+    """Each is read as if it were alone, and has a name of its own, also in a compressed file."""
     path = tmp_path / "two.sse"
-    path.write_bytes(bare(first) + bare(second))
+    path.write_bytes(packed(bare(first), bare(second)))
     assert [said(one) for one in read(path)] == [expected(first), expected(second)]
-    assert [one.source for one in responses(str(path)) if body_of(one)] == [str(path), f"{path}#2"]
+    assert [one.source for one in responses(str(path)) if one.body] == [str(path), f"{path}#2"]
 
 
 def test_a_long_first_body_is_divided_too(tmp_path: Path) -> None:
@@ -51,7 +65,7 @@ def test_a_long_first_body_is_divided_too(tmp_path: Path) -> None:
     text = TEXT.replace(b'"id":"chatcmpl-1"', identity)
     long = head + mark + text * 2000 + tail
     path.write_bytes(long + bare("anthropic-parallel"))
-    assert [body_of(one) for one in responses(str(path))] == [long, bare("anthropic-parallel")]
+    assert [one.body for one in responses(str(path))] == [long, bare("anthropic-parallel")]
 
 
 def test_the_commands_name_each_response(tmp_path: Path) -> None:

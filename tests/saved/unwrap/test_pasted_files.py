@@ -15,7 +15,6 @@ from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare, read
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.files import responses
-from toolstream_core.saved.raw import body_of
 from toolstream_core.saved.unwrap.events import Scanner
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def command(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[byte
 def names(path: Path) -> list[str]:
     """What was removed of the one response in a file."""
     for one in responses(str(path)):
-        assert body_of(one)
+        assert one.body
     return [note.name for note in one.unwrapped]
 
 
@@ -66,7 +65,7 @@ def test_a_bare_body_stays_as_it_is(flow: str, tmp_path: Path) -> None:
     """To the byte, and nothing is said of it."""
     path = tmp_path / "x"
     path.write_bytes(bare(flow))
-    assert [(body_of(one), list(one.unwrapped)) for one in responses(str(path))] == [(bare(flow), [])]
+    assert [(one.body, list(one.unwrapped)) for one in responses(str(path))] == [(bare(flow), [])]
 
 
 @pytest.mark.parametrize("form", ["curl-v", "docker-compose", "fence", "no-blank-lines", "sdk-repr"])

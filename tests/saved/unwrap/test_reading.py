@@ -13,7 +13,6 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.saved.files import responses
 from toolstream_core.saved.flowfile import responses_in
-from toolstream_core.saved.raw import body_of
 
 if TYPE_CHECKING:
     from toolstream_core.model import Record
@@ -39,7 +38,7 @@ ALL = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}
 def bare(name: str) -> bytes:
     """The body of a saved stream."""
     with (FLOWS / f"{name}.flow").open("rb") as stream:
-        return body_of(next(responses_in(stream, name)))
+        return next(responses_in(stream, name)).body
 
 
 def read(path: Path) -> list[Record]:
