@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls.json_text import (
     closes_object,
     end_at_once,
+    grows_into,
     has_nothing,
     is_object,
     meaning,
     paired,
+    same_arguments,
     unwrapped,
     without,
 )
@@ -352,11 +354,21 @@ class ArgumentText:
         restarts = self._may_restart(fragment)
         if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
-        if restarts and (fragment == self.whole_again or closes_object(fragment)):
+        whole = restarts and (fragment == self.whole_again or closes_object(fragment))
+        if whole and not self._is_followed_by_another(fragment):
             self.whole_again = fragment
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
+
+    def _is_followed_by_another(self, fragment: str) -> bool:
+        """Whether an object neither repeats nor extends the one before it: nothing tells which one is intended."""
+        if not self.ended or fragment == self.whole_again:
+            return False
+        if self.whole_again is None and self.spilled:
+            return True
+        before = self.whole_again or self.ended_object()
+        return before is not None and not (same_arguments(before, fragment) or grows_into(before, fragment))
 
     def _may_restart(self, fragment: str) -> bool:
         """Whether an object that begins here cannot be inside the open one."""

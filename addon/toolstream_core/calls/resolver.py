@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.json_text import grows_into, meaning, with_members
+from toolstream_core.calls.json_text import meaning, with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
@@ -322,12 +322,7 @@ def _add_object(call: OpenCall, text: str) -> None:
     together = with_members(before.text(), text) if before.size <= _LONGEST_OBJECT else ""
     if together:
         call.arguments = before.renewed()
-        call.arguments.add(together)
-        return
-    last, begins = before.whole_again, before.empty
-    before.add(text)
-    if not (begins or (last is not None and (last == text or grows_into(last, text)))):
-        before.whole_again = None
+    call.arguments.add(together or text)
 
 
 class CompleteCalls(Calls):
