@@ -26,7 +26,6 @@ ELSEWHERE = frozenset(
         "unterminated-body",
         "unparsable-data",
         "wrong-content-type",
-        "missing-name",
         "odd-id",
         "reused-id",
         "data-after-end",

@@ -22,7 +22,8 @@ _MAX_LIST = 100_000
 class GeminiCalls(Calls):
     """Each `functionCall` part is a call, unless it continues one.
 
-    A part continues the last call without a name, if that call is not complete, and with the name of an open call.
+    A part continues the last call without a name, if that call is not complete, and with the name of an open call. An
+    empty name is another call's, unless that call has no arguments.
     """
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
@@ -51,7 +52,8 @@ class GeminiCalls(Calls):
         name = nonblank(fragment.name)
         if name:
             return name == last.name and not last.closed
-        return not last.closed or has_nothing(fragment.arguments) or self._blank(last)
+        ends = has_nothing(fragment.arguments) and not isinstance(fragment.name, str)
+        return not last.closed or ends or self._blank(last)
 
     def _blank(self, call: OpenCall) -> bool:
         """Whether the call has no arguments so far."""
