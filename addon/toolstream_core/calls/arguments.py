@@ -138,6 +138,7 @@ class ArgumentText:
         "_last",
         "_limit",
         "_object",
+        "_several",
         "_tail",
         "empty",
         "room",
@@ -171,6 +172,8 @@ class ArgumentText:
         """The size of the text at the last reading, and its result."""
         self._grown: tuple[str, int] | None = None
         """A complete fragment that repeats all before it, and the size of the text where other text began after it."""
+        self._several = False
+        """Whether several complete objects came that are not states of one."""
         self.spilled = False
         """Whether something other than white space follows the value that ended."""
         self.whole_again: str | None = None
@@ -355,20 +358,18 @@ class ArgumentText:
         if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
         whole = restarts and (fragment == self.whole_again or closes_object(fragment))
-        if whole and not self._is_followed_by_another(fragment):
+        if whole and not (self.ended and self._is_another(fragment)):
             self.whole_again = fragment
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
 
-    def _is_followed_by_another(self, fragment: str) -> bool:
-        """Whether an object neither repeats nor extends the one before it: nothing tells which one is intended."""
-        if not self.ended or fragment == self.whole_again:
-            return False
-        if self.whole_again is None and self.spilled:
-            return True
+    def _is_another(self, fragment: str) -> bool:
+        """Whether an object after a complete one is no later state of it: nothing shows which one is intended."""
         before = self.whole_again or self.ended_object()
-        return before is not None and not (same_arguments(before, fragment) or grows_into(before, fragment))
+        if not self._several and before not in {None, fragment}:
+            self._several = not (same_arguments(before, fragment) or grows_into(before, fragment))
+        return self._several
 
     def _may_restart(self, fragment: str) -> bool:
         """Whether an object that begins here cannot be inside the open one."""

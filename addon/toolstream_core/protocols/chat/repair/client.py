@@ -319,7 +319,8 @@ class Client:
 
     def choice(self, number: int) -> int:
         """The choice to which the content of choice `number` belongs: the first, unless several were requested."""
-        number = self._joined.get(number, number)
+        if self._joined:
+            number = self._joined.get(number, number)
         request = self.context.exchange.request
         if not number or not isinstance(request, dict):
             return number
