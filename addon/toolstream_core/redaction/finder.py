@@ -115,6 +115,7 @@ _SIGNS: Final = dict(
 )
 _WORD_SIGN: Final = re.compile(_any_of(_SIGNS.pop("")))
 """The signs of letters and digits alone; sorted by their first characters, they are found twice as fast."""
+_FOREIGN_SIGNS: Final = tuple(sign for sign in sentences.SIGNS if not sign.isascii())
 
 type Span = tuple[int, int]
 
@@ -244,9 +245,10 @@ class SecretFinder:
 
 def _may_name(text: bytes) -> bool:
     """Whether something in a text may mark something else as a secret; asked of many lines, so quick."""
-    if not text.isascii():
+    raw = text.lower()
+    if not raw.isascii() and assignments.has(raw, _FOREIGN_SIGNS):
         return True
-    lowered = text.decode().lower()
+    lowered = raw.decode("latin-1")
     if _WORD_SIGN.search(lowered):
         return True
     for needed, signs in _SIGNS.items():
