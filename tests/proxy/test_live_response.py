@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 from mitmproxy import http
@@ -14,6 +15,11 @@ from toolstream_core.model import ABSENT, Record, StreamFacts
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, SAFE, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.model import Event
 
 
 class Ear(Sink):
@@ -65,26 +71,57 @@ def test_the_same_objects_pass_at_once() -> None:
     assert (record.events, len(record.calls)) == (3, 1)
 
 
-def test_chunks_are_read_when_the_loop_has_its_turn() -> None:
-    """Those of one read together, before anything else happens."""
-    told: list[int] = []
+class Told(Ear):
+    """Notes the response and the number of each event."""
 
-    class Live(Ear):
-        live = True
+    live = True
 
-        def resolved(self, event: object, *_: object) -> None:
-            told.append(event.frame.number)  # type: ignore[attr-defined]
+    def __init__(self, told: list[tuple[str, int]], name: str = "") -> None:
+        super().__init__()
+        self._told, self._name = told, name
+
+    def resolved(self, event: Event, *_: object) -> None:
+        """Note the event."""
+        self._told.append((self._name, event.frame.number))
+
+
+async def waited(done: Callable[[], bool]) -> None:
+    """Let the loop have turns until a condition is met."""
+    async with asyncio.timeout(60):
+        while not done():  # noqa: ASYNC110 - nothing else tells it
+            await asyncio.sleep(0.001)
+
+
+def test_chunks_are_read_after_they_were_forwarded() -> None:
+    """Those of all responses in the order in which they came; none waits for more than the next chunks."""
+    told: list[tuple[str, int]] = []
 
     async def run() -> None:
-        made, _ = watch(Live())
-        made.stream(CHUNK)
-        made.stream(CHUNK)
+        one, two = (watch(Told(told, name))[0] for name in ("one", "two"))
+        two.backlog = one.backlog
+        for made in (one, one, two, one):
+            assert made.stream(CHUNK) is CHUNK
         assert told == []
-        await asyncio.sleep(0)
-        assert told == [0, 1]
-        made.stream(CHUNK)
-        await asyncio.sleep(0)
-        assert told == [0, 1, 2]
+        expected = [("one", 0), ("one", 1), ("two", 0), ("one", 2)]
+        await waited(lambda: told == expected)
+        two.stream(CHUNK)
+        one.stream(b"")
+        assert told == [*expected, ("two", 1)]
+
+    asyncio.run(run())
+
+
+def test_a_flood_is_read_as_it_comes() -> None:
+    """So that memory stays bounded."""
+    told: list[tuple[str, int]] = []
+
+    async def run() -> None:
+        made, _ = watch(Told(told))
+        sent = 0
+        while not told:
+            made.stream(CHUNK)
+            sent += len(CHUNK)
+        assert sent <= 2**16 + len(CHUNK)
 
     asyncio.run(run())
 
@@ -116,9 +153,10 @@ def test_a_failure_in_the_loop_is_told_too() -> None:
         caught: list[object] = []
         asyncio.get_running_loop().set_exception_handler(lambda _loop, context: caught.append(context))
         made, failures = watch(Deaf())
-        for _ in range(3):
-            assert made.stream(CHUNK) is CHUNK
-            await asyncio.sleep(0)
+        assert made.stream(CHUNK) is CHUNK
+        await waited(lambda: failures != [])
+        assert made.stream(CHUNK) is CHUNK
+        assert made.stream(b"") == []
         assert caught == []
         return failures
 

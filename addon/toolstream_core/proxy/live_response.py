@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
@@ -32,6 +33,76 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.recording import Take
     from toolstream_core.proxy.flow_facts import Heading
     from toolstream_core.proxy.live.recording import Recorder
+
+
+_READ_AFTER: Final = 0.01
+"""Seconds that chunks may wait for others before they are read."""
+_READ_AT: Final = 64 * 1024
+"""Bytes of waiting chunks after which they are read at once, so that memory stays bounded under a flood."""
+_TOGETHER: Final = 0.001
+"""Seconds within which chunks of one response are read together."""
+_TURN: Final = 0.001
+"""Seconds of reading after which mitmproxy's loop has a turn."""
+
+
+class Arrival(NamedTuple):
+    """Chunks of one response that came together, and were forwarded."""
+
+    live: LiveResponse
+    now: float
+    """When they came, in seconds since 1970."""
+    came_at: float
+    """The same on the clock of recordings."""
+    chunks: list[bytes]
+
+
+class Backlog:
+    """The forwarded chunks of all responses that were not read yet, in their order."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Arrival] = deque()
+        self._size = 0
+        self._due: asyncio.Handle | None = None
+
+    def add(self, live: LiveResponse, chunk: bytes) -> None:
+        """Take a forwarded chunk; without mitmproxy's loop it is read at once."""
+        came_at = time.monotonic()
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and last.live is live and came_at - last.came_at < _TOGETHER:
+            last.chunks.append(chunk)
+        else:
+            self._waiting.append(Arrival(live, time.time(), came_at, [chunk]))
+        self._size += len(chunk)
+        if self._size > _READ_AT:
+            self.read()
+        elif self._due is None:
+            try:
+                self._due = asyncio.get_running_loop().call_later(_READ_AFTER, self._read_some)
+            except RuntimeError:
+                self.read()
+
+    def read(self) -> None:
+        """Read all that waits."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        while self._waiting:
+            self._read_next()
+
+    def _read_some(self) -> None:
+        """Read what waits, for as long as other traffic may wait."""
+        self._due = None
+        until = time.monotonic() + _TURN
+        while self._waiting:
+            if time.monotonic() > until:
+                self._due = asyncio.get_running_loop().call_soon(self._read_some)
+                return
+            self._read_next()
+
+    def _read_next(self) -> None:
+        arrival = self._waiting.popleft()
+        self._size -= sum(map(len, arrival.chunks))
+        arrival.live.read_arrival(arrival)
 
 
 class LiveResponse:
@@ -65,9 +136,6 @@ class LiveResponse:
     """Whether what is read is made from a response that the recorders have already."""
     _is_delivered = False
     """Whether a delivery reports what the client gets, when it goes."""
-    _came_at = 0.0
-    """When the network read came whose chunks wait, on the clock of recordings."""
-    _collect: Callable[[bytes], None] | None = None
     _secrets: tuple[str, ...] | None = None
 
     def __init__(
@@ -89,7 +157,8 @@ class LiveResponse:
         self.flow = flow
         self._on_failure = failed
         self._now = self._started = flow.request.timestamp_start
-        self._waiting: list[bytes] = []
+        self.backlog = Backlog()
+        """The forwarded chunks that wait to be read, of this response and of those that share it."""
         self._last: list[bytes] = []
         self.exchange = facts_of(flow, request)
         self.rewrites = settings.rewrites
@@ -142,29 +211,35 @@ class LiveResponse:
     def stream(self, chunk: bytes) -> bytes | list[bytes]:
         """Called by mitmproxy with each chunk: the same object is sent at once. `b""` is the end.
 
-        Chunks are read right after, those of one network read together: it costs the proxy half as much
-        as reading each between two sends, and no client waits for it.
+        Chunks are read a little later, those of all responses one after the other: no client waits for it, and it
+        costs the proxy half as much as reading each between two sends.
         """
         if self.rewrites:
             return self._rewritten(chunk)
-        collect = self._collect
-        if collect is not None and chunk:
-            collect(chunk)
-            return chunk
         if not chunk:
             self.finish()
             return []
         if self._recorders or (not self._failed and self._session.reading):
             try:
-                self._schedule(chunk)
+                self.backlog.add(self, chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self.failed(error)
         return chunk
 
     def read(self, chunk: bytes) -> None:
         """Read at once a chunk that came alone, of a stream that is not rewritten."""
-        self._now, self._came_at = time.time(), time.monotonic()
-        self._read(chunk, [chunk])
+        self.read_arrival(Arrival(self, time.time(), time.monotonic(), [chunk]))
+
+    def read_arrival(self, arrival: Arrival) -> None:
+        """Read chunks that came together."""
+        self._now, chunks = arrival.now, arrival.chunks
+        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if self._recorders:
+            self._arrived(arrival.came_at, data, list(map(len, chunks)))
+        if self.sent is not None and not self._is_delivered:
+            self._keep(data)
+        if not self._failed and (len(chunks) > 1 or self._feed_fast(data) is None):
+            self._feed(data)
 
     def finish(self, *, broken: str | None = None) -> None:
         """The response is over; `broken` is the reason, unless it is its own end."""
@@ -172,7 +247,7 @@ class LiveResponse:
             return
         self.over, self._broken = True, broken
         try:
-            self._catch_up()
+            self.backlog.read()
             self._last = self._session.end(broken=broken)
             if self._session.error is not None:
                 self.failed(self._session.error)
@@ -205,7 +280,7 @@ class LiveResponse:
 
     def close(self) -> None:
         """The flow is over for the client too."""
-        self._catch_up()
+        self.backlog.read()
         self.report_end()
         broken = self._broken if self.record is None else self.record.broken
         noted = self.record is not None and bool(self.record.notes)
@@ -300,31 +375,6 @@ class LiveResponse:
         if self._session.error is not None:
             self.failed(self._session.error)
         return out
-
-    def _schedule(self, chunk: bytes) -> None:
-        """Begin to collect the chunks of one network read; it is over when mitmproxy's loop has its next turn."""
-        self._now, self._came_at = time.time(), time.monotonic()
-        self._waiting.append(chunk)
-        try:
-            asyncio.get_running_loop().call_soon(self._catch_up)
-            self._collect = self._waiting.append
-        except RuntimeError:
-            self._catch_up()
-
-    def _catch_up(self) -> None:
-        """Read what is waiting."""
-        self._collect = None
-        chunks, self._waiting = self._waiting, []
-        if chunks:
-            self._read(chunks[0] if len(chunks) == 1 else b"".join(chunks), chunks)
-
-    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
-        """Read the chunks of one network read; `data` is all of them, joined."""
-        self._arrived(self._came_at, data, list(map(len, chunks)))
-        if self.sent is not None and not self._is_delivered:
-            self._keep(data)
-        if not self._failed and (len(chunks) > 1 or self._feed_fast(data) is None):
-            self._feed(data)
 
     def _arrived(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """Record what upstream sent."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.proxy.flow_facts import noted_faults
-from toolstream_core.proxy.live_response import LiveResponse
+from toolstream_core.proxy.live_response import Backlog, LiveResponse
 from toolstream_core.proxy.own_ids import response_ids
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING
@@ -66,6 +66,7 @@ class LiveResponses:
         self._requests: dict[str, tuple[bytes | None, Json]] = {}
         """The bodies of requests without a response yet, as bytes and as JSON."""
         self._begun = 0
+        self._backlog = Backlog()
 
     def on_request(self, flow: http.HTTPFlow) -> None:
         """Take an unchanged request: it shows how its client interpreted an earlier response."""
@@ -98,6 +99,7 @@ class LiveResponses:
         ids = response_ids(flow, self._ids)
         reporters = self._reporters
         live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
+        live.backlog = self._backlog
         live.record_with(self._recorders(flow, request, delivering=delivering))
         self._responses[flow.id] = live
         if reporters.on:
