@@ -242,6 +242,7 @@ class FastPath:
         self._stages = stages
         self._fast = fast
         self._reader = stages.reader
+        self._watched = stages.watched
         self._chains = [chain for chain in (stages.judge, stages.stages) if chain is not None]
         self._holders = [holder for chain in self._chains for holder in chain.holders]
         self._counters = [counter for chain in self._chains for counter in chain.counters]
@@ -419,13 +420,16 @@ class FastPath:
         self._texts.append(raw[begin + 1 : end - 1])
         self._size += stop - at
         new = way.sent(raw, at, match)
-        if self._stages.watched and self._reader is not None:
-            change, frame = self._change, raw[at:stop]
+        if self._watched and self._reader is not None:
+            change, text, frame = self._change, _text(self._texts[-1]), raw[at:stop]
             if new is not None and change is not None:
                 sides = [Frame(frame, number, b"")], [Frame(new, number, b"")]
                 change = Change(change.names, number, *sides, change.kind)
-            event = Event(Frame(frame, number, None), self._read, _content(way.like, _text(self._texts[-1])))
-            self._reader.on_each_skipped(event, way.call, change)
+
+            def event() -> Event:
+                return Event(Frame(frame, number, None), self._read, _content(way.like, text))
+
+            self._reader.on_each_skipped(number, text, way.call, change, event)
         if len(self._texts) == _MANY:
             self.hand_on()
         return new

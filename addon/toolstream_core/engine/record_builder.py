@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import ResolvedFragment
 from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
 from toolstream_core.stages import stream_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Change, Event, SkippedRun
@@ -138,11 +137,12 @@ class RecordBuilder:
         for sink in self._live:
             sink.quiet(first, frames, size)
 
-    def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
+    def on_each_skipped(
+        self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
+    ) -> None:
         """Report an event that passes unparsed, and its change; `on_skipped` counts both."""
-        fragments = (ResolvedFragment(event.content.fragments[0], call),)
         for sink in self._live:
-            sink.on_each_skipped(event, fragments, change)
+            sink.on_each_skipped(number, arguments, call, change, event)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Count events that passed unparsed."""

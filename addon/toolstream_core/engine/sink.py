@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from toolstream_core.calls import ResolvedFragment
 
-    from toolstream_core.calls import ResolvedFragment
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Change, Event, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
@@ -32,9 +34,15 @@ class Sink:
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         """An event with content, and its fragments with their calls."""
 
-    def on_each_skipped(self, event: Event, fragments: Sequence[ResolvedFragment], change: Change | None) -> None:
-        """An event that differs from the last reported one in its arguments, and its change, if there is one."""
-        self.resolved(event, event.content, fragments)
+    def on_each_skipped(
+        self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
+    ) -> None:
+        """An event that differs from the last reported one in its number and arguments, and its change, if any.
+
+        `event` makes it: an event costs more than a line on it.
+        """
+        made = event()
+        self.resolved(made, made.content, (ResolvedFragment(made.content.fragments[0], call),))
         if change is not None:
             self.changed(change)
 

@@ -126,6 +126,8 @@ def shortened(text: str, width: int, *, count: bool = False) -> str:
     """As `middle`, as a JSON string that has nothing in it that steers a terminal; `room` is 16 at least."""
     width = max(width, LEAST)
     full = quoted_text(text) if len(text) <= width else text
+    if len(full) <= width:
+        return full  # nearly always: nothing else is called
     return _shortened(text, full, width, lambda part: quoted_text(part)[1:-1], count=count, quote='"')
 
 

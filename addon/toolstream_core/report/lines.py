@@ -28,7 +28,7 @@ from toolstream_core.settings import protocols_of, shape_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Call, Change, Event, EventContent, Finding, Injected, Record, Seen
     from toolstream_core.report.columns import Paint
 
@@ -247,14 +247,12 @@ class Lines(Sink):
             self._line(number, "end")
 
     @override
-    def on_each_skipped(self, event: Event, fragments: Sequence[ResolvedFragment], change: Change | None) -> None:
-        arguments = fragments[0].fragment.arguments
-        if not isinstance(arguments, str):
-            super().on_each_skipped(event, fragments, change)
-            return
+    def on_each_skipped(
+        self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
+    ) -> None:
         if self._folded:
             self.flush()
-        begin = self._event(event.frame.number)
+        begin = self._event(number)
         self._write(f"{begin}{self._head}{self._arguments(arguments)}")
         if change is not None:
             self._write(f"{begin}{self._change(change)}")

@@ -275,7 +275,7 @@ def _may_follow(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> bo
 
 def continues(slot: Slot[Any], request: NextRequest) -> bool:
     """Whether a request has the complete conversation so far, and more calls or results."""
-    if not _prefix(slot.history, request.history):
+    if slot.history == request.history or not _prefix(slot.history, request.history):
         return False
     new = added(slot.history, request.conversation)
     return bool(new.calls or new.results)
