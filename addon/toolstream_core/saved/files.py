@@ -184,6 +184,8 @@ class Begun:
     rest: io.BufferedReader
     removed: tuple[Note, ...] = ()
     """The layers that were undone to read it."""
+    complete: bool = False
+    """Whether all of it is there, although `rest` cannot be read again."""
 
     @property
     def kind(self) -> Kind:
@@ -205,6 +207,8 @@ class Begun:
         """The responses in a file without a container format. Raises `UnreadableError`."""
         source = ByteSource(self.head, self.rest)
         with closing(source):
+            if self.complete:
+                source.keep()
             yield from raw.responses(source, path, request=request, removed=self.removed)
 
 
@@ -219,7 +223,7 @@ def _begin(stream: io.BufferedReader) -> Begun:
 
 def _decoded(head: bytes, stream: io.BufferedReader, decode: Callable[[bytes], bytes], *removed: Note) -> Begun:
     content = cast("io.BufferedReader", io.BufferedReader(Decoded(head, stream, decode), CHUNK))
-    return Begun(content.read(_HEAD), content, removed)
+    return Begun(content.read(_HEAD), content, removed, complete=stream.seekable())
 
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
