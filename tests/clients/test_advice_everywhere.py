@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 FLOWS = sorted((Path(__file__).resolve().parents[2] / "flows").glob("*.flow"))
 FAULTS = [*((row.name,) for row in DEFECTS), *(preset.parts for preset in PRESETS)]
@@ -46,7 +46,7 @@ def saved(path: Path) -> list[ReceivedBytes]:
     ]
 
 
-def content_type(fixture: Fixture) -> str:
+def content_type(fixture: LlmFlow) -> str:
     """As recorded."""
     return dict(fixture.headers)[b"content-type"].decode()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from tests.e2e.harness.mitmdump import Mitmdump
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 pytestmark = pytest.mark.e2e
 
@@ -48,7 +48,7 @@ def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
     return Chain(proxies.get(upstream, toolstream_capture=str(near), ssl_insecure="true", **kept), far, near)
 
 
-def ask(proxy: Mitmdump, version: str, fixture: Fixture) -> bytes:
+def ask(proxy: Mitmdump, version: str, fixture: LlmFlow) -> bytes:
     """What a client gets for the request of a fixture."""
     way = Edit(443, proxy.port, proxy.ca, tls=True, known=False)
     with client(version, way) as peer:
@@ -56,7 +56,7 @@ def ask(proxy: Mitmdump, version: str, fixture: Fixture) -> bytes:
 
 
 def asked_at_once(
-    chain: Chain, versions: Sequence[str], fixtures: Sequence[Fixture]
+    chain: Chain, versions: Sequence[str], fixtures: Sequence[LlmFlow]
 ) -> dict[bytes, list[http.HTTPFlow]]:
     """What both proxies captured of each fixture's request, over the versions of HTTP in turns."""
     with ThreadPoolExecutor(8) as pool:
@@ -68,12 +68,12 @@ def asked_at_once(
     return found
 
 
-def distinct() -> list[Fixture]:
+def distinct() -> list[LlmFlow]:
     """What is in `flows/`, but for what was asked twice."""
     return list({fixture.request_body: fixture for fixture in reversed(load(FLOWS))}.values())
 
 
-def assert_same(fixture: Fixture, flow: http.HTTPFlow) -> None:
+def assert_same(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
     """Bytes, cuts, findings and calls."""
     assert pieces(flow) == [chunk.data for chunk in fixture.chunks], fixture.source
     said = noted(flow)["record"]
@@ -81,7 +81,7 @@ def assert_same(fixture: Fixture, flow: http.HTTPFlow) -> None:
     assert [one["code"] for one in said["findings"]] == [one.code for one in fixture.record.findings]
 
 
-def assert_in_time(fixture: Fixture, flow: http.HTTPFlow) -> None:
+def assert_in_time(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
     """Each chunk when it is due, and in order."""
     times = [when for when, _ in noted(flow)["chunks"]]
     due = [chunk.after - fixture.chunks[0].after for chunk in fixture.chunks]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 pytestmark = pytest.mark.e2e
 
@@ -295,7 +295,7 @@ def is_over(by: float, since: list[float]) -> bool:
     return since[-1] < by
 
 
-def arrived(proxy: Mitmdump, saved: Fixture) -> list[float]:
+def arrived(proxy: Mitmdump, saved: LlmFlow) -> list[float]:
     """Seconds from the first event to each event of a saved answer."""
     came: list[float] = []
     url, context = f"https://{saved.host}{saved.path}", ssl.create_default_context(cafile=proxy.ca)

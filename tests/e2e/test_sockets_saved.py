@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
     from toolstream_core.sockets.saved import SavedMessage
 
 pytestmark = pytest.mark.e2e
@@ -58,7 +58,7 @@ def url(session: ProxySession) -> str:
     return f"ws://127.0.0.1:{session.port}/v1/responses"
 
 
-def told(fixtures: Sequence[Fixture]) -> list[tuple[Any, ...]]:
+def told(fixtures: Sequence[LlmFlow]) -> list[tuple[Any, ...]]:
     """What two captures of the same have in common."""
     return [
         (one.request, [chunk.data for chunk in one.chunks], one.broken, one.request_key, one.line_ends.places)
@@ -66,7 +66,7 @@ def told(fixtures: Sequence[Fixture]) -> list[tuple[Any, ...]]:
     ]
 
 
-def captured(folder: Path) -> list[Fixture]:
+def captured(folder: Path) -> list[LlmFlow]:
     """The captures in a folder, in the order of their requests."""
     return sorted(load(folder), key=lambda one: json.dumps(one.request))
 

@@ -16,7 +16,7 @@ from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import CallProvider, Provider
-from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
+from toolstream_core.saved.flow import LlmFlow, chunks_of, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
 from toolstream_core.synthetic.responses import DONE
@@ -85,7 +85,7 @@ def test_a_recorded_request_gets_its_own_answer_out_of_all(of_all: Provider, pat
         assert again.payloads == fixture.payloads
 
 
-def extracted(protocol: str) -> tuple[Fixture, Any]:
+def extracted(protocol: str) -> tuple[LlmFlow, Any]:
     """A saved response with a call, alone, and the request that brings the call's result."""
     path = FLOWS / f"{protocol}-single.flow"
     if path.exists():

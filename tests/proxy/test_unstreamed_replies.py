@@ -11,7 +11,7 @@ from mitmproxy.test import tflow
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, StreamFacts
 from toolstream_core.proxy.provider import assembled
-from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
 from toolstream_core.wire.frame import Form
@@ -23,7 +23,7 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FIXTURES = load(FLOWS)
 
 
-def name_of(fixture: Fixture) -> str:
+def name_of(fixture: LlmFlow) -> str:
     """For the test's name."""
     return Path(fixture.source).name
 
@@ -33,7 +33,7 @@ def calls_of(calls: Sequence[Call]) -> list[tuple[int, str, str, object]]:
     return [(call.choice, call.id, call.name, json.loads(call.arguments)) for call in calls]
 
 
-def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any = None) -> Fixture:
+def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any = None) -> LlmFlow:
     """A fixture of these events."""
     flow = tflow.tflow(resp=True)
     assert flow.response
@@ -48,7 +48,7 @@ def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=name_of)
-def test_the_whole_answer_says_the_same_as_the_stream(fixture: Fixture) -> None:
+def test_the_whole_answer_says_the_same_as_the_stream(fixture: LlmFlow) -> None:
     """Read by our reader: model, calls, finish."""
     whole = json.dumps(assembled(fixture)).encode()
     exchange = StreamFacts(path=fixture.path, content_type="application/json", request=fixture.request)
@@ -179,7 +179,7 @@ def test_anthropic() -> None:
     }
 
 
-def gemini(*candidates: Any) -> Fixture:
+def gemini(*candidates: Any) -> LlmFlow:
     """A fixture of Gemini's."""
     payloads = [{"candidates": [one], "usageMetadata": {"n": at}} for at, one in enumerate(candidates)]
     return from_events(*payloads, path="/v1beta/models/g:streamGenerateContent?alt=sse", request={"contents": []})

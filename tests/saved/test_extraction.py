@@ -13,7 +13,7 @@ from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, stem_of
-from toolstream_core.saved.flow import Fixture, exchange_of, flow_of, read_flow
+from toolstream_core.saved.flow import LlmFlow, exchange_of, flow_of, read_flow
 from toolstream_core.saved.read import LeftOut, gathered, load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -21,14 +21,14 @@ FILES = sorted(FLOWS.glob("*.flow"))
 BODY = next(one for one in streams() if str(one) == "openai-chat, fragments of two").body
 
 
-def found_in(path: object) -> list[Fixture]:
+def found_in(path: object) -> list[LlmFlow]:
     """The flows in a file, of which nothing is left out."""
     found = list(gathered(str(path)))
     assert [one for one in found if isinstance(one, LeftOut)] == []
-    return [one for one in found if isinstance(one, Fixture)]
+    return [one for one in found if isinstance(one, LlmFlow)]
 
 
-def chat(*messages: str, response: str = "x", host: str = "a.example", **more: Any) -> Fixture:
+def chat(*messages: str, response: str = "x", host: str = "a.example", **more: Any) -> LlmFlow:
     """A flow that asks with these messages."""
     flow = tflow.tflow(resp=True)
     said = [{"role": "user", "content": text} for text in messages]
@@ -43,7 +43,7 @@ def chat(*messages: str, response: str = "x", host: str = "a.example", **more: A
     return fixture
 
 
-def grouped(*found: Fixture) -> list[list[str]]:
+def grouped(*found: LlmFlow) -> list[list[str]]:
     """The sources by conversation."""
     return [[one.source for one in group] for group in conversations(found)]
 
@@ -130,7 +130,7 @@ def test_a_har_file_gives_flows(tmp_path: Path) -> None:
     left, one = gathered(str(path))
     assert isinstance(left, LeftOut)
     assert (left.source, left.why) == (f"{path}#0", "is not an LLM response")
-    assert isinstance(one, Fixture)
+    assert isinstance(one, LlmFlow)
     assert (one.source, one.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
     assert one.flow.request.path == "/v1/chat/completions?a=b"
     assert one.flow.request.timestamp_start == 1795328100

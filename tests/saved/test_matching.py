@@ -17,7 +17,7 @@ from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
-from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.matching import Match, Matcher, Outcome, parting
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact as redact_flow
@@ -33,20 +33,20 @@ FIRST, SECOND = load(FLOWS / "openai-chat-single.flow")
 PATH = "/v1/chat/completions"
 
 
-def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> Fixture:
-    """A fixture that differs from a saved one in what was asked."""
+def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> LlmFlow:
+    """A flow that differs from a saved one in what was asked."""
     fixture = load(FLOWS / f"{like}.flow")[0]
     return replace(fixture, source=source, request_key=replace(fixture.request_key, **asked))
 
 
-def named(source: str, model: str) -> Fixture:
-    """A fixture of this model."""
+def named(source: str, model: str) -> LlmFlow:
+    """A flow of this model."""
     fixture = saved(source, model=model)
     fixture.record.model = model
     return fixture
 
 
-def chosen(wanted: RequestKey, *fixtures: Fixture) -> str | None:
+def chosen(wanted: RequestKey, *fixtures: LlmFlow) -> str | None:
     """The source of the one that fits best, which must not depend on the order."""
     one, other = Matcher(fixtures).best(wanted), Matcher(fixtures[::-1]).best(wanted)
     assert (one and one.source) == (other and other.source)
@@ -164,7 +164,7 @@ def test_a_recorded_request_is_answered_exactly(of_all: Matcher, path: Path) -> 
     """Whatever the order of its keys, and below whatever base URL."""
     for fixture in load(path):
         match = matched(of_all, shuffled(fixture.request), f"/gateway{fixture.path}")
-        assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.EXACT, fixture.source)
+        assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, fixture.source)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_flag_that_says_the_default_does_not_count() -> None:
     without = {key: value for key, value in whole.request.items() if key != "stream"}
     for request in (without, {**without, "stream": False}):
         match = matched(Matcher([whole]), request)
-        assert (match.outcome, match.fixture) == (Outcome.EXACT, whole)
+        assert (match.outcome, match.saved) == (Outcome.EXACT, whole)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_flag_that_says_the_default_does_not_count() -> None:
 def test_another_request_diverges(change: dict[str, Any], at: str) -> None:
     """It is told where, and answered all the same."""
     match = matched(Matcher([FIRST, SECOND]), {**FIRST.request, **change})
-    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, FIRST)
+    assert (match.outcome, match.saved) == (Outcome.DIVERGED, FIRST)
     assert str(match.parting).startswith(at)
 
 
@@ -205,7 +205,7 @@ def test_a_strict_matcher_refuses_what_diverges() -> None:
     """And names the nearest flows, the nearest first."""
     other = load(FLOWS / "anthropic-single.flow")[0]
     match = matched(Matcher([other, SECOND, FIRST], strict=True), {**FIRST.request, "temperature": 1})
-    assert (match.outcome, match.fixture) == (Outcome.REFUSED, None)
+    assert (match.outcome, match.saved) == (Outcome.REFUSED, None)
     assert [near.source for near in match.near] == [FIRST.source, SECOND.source, other.source]
     assert match.near[0].why == "differs at temperature: recorded nothing, requested 1"
     assert match.near[2].why == f"uses another protocol, anthropic ({other.request_key.model})"
@@ -225,11 +225,11 @@ def test_equal_requests_get_their_answers_one_after_the_other() -> None:
     failed, done = replace(FIRST, status=429, source="failed"), replace(FIRST, source="done")
     for request in (FIRST.request, {**FIRST.request, "temperature": 1}):
         matcher = Matcher([failed, SECOND, done])
-        given = [matched(matcher, request).fixture for _ in range(4)]
+        given = [matched(matcher, request).saved for _ in range(4)]
         assert [one and one.source for one in given] == ["failed", "done", "done", "done"]
 
 
-def conversation(file: str) -> tuple[Fixture, dict[str, Any]]:
+def conversation(file: str) -> tuple[LlmFlow, dict[str, Any]]:
     """A saved answer with calls, and the request that brings their results."""
     first, second = load(FLOWS / f"{file}.flow")[:2]
     return first, second.request
@@ -245,7 +245,7 @@ def test_a_call_whose_result_has_come_is_not_served_again(file: str) -> None:
     path = first.path
     match = Matcher([first]).match(path, json.dumps(request).encode())
     assert match is not None
-    assert (match.outcome, match.fixture) == (Outcome.FINISHED, first)
+    assert (match.outcome, match.saved) == (Outcome.FINISHED, first)
     for call in first.record.calls:
         request = json.loads(json.dumps(request).replace(call.id or "no id", f"own-{call.position}"))
     match = Matcher([first]).match(path, json.dumps(request).encode())
@@ -262,11 +262,11 @@ def test_a_call_that_came_back_otherwise_is_served_again(protocol: str) -> None:
     changed = json.dumps(request).replace(json.dumps(value)[1:-1], "elsewhere")
     match = Matcher([first]).match(first.path, changed.encode())
     assert match is not None
-    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, first)
+    assert (match.outcome, match.saved) == (Outcome.DIVERGED, first)
     both, _ = conversation(f"{protocol}-parallel")
     match = Matcher([both]).match(first.path, json.dumps(request).encode())
     assert match is not None
-    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, both)
+    assert (match.outcome, match.saved) == (Outcome.DIVERGED, both)
 
 
 @pytest.mark.parametrize(
@@ -306,16 +306,16 @@ def test_a_loop_is_ended(requests: list[dict[str, Any]]) -> None:
     """A response answers eight equal requests, or those of a conversation that only gets longer; 0 is no limit."""
     matcher = Matcher([FIRST], repeats=8)
     responses = [matched(matcher, request) for request in requests]
-    assert [one.fixture for one in responses] == [FIRST] * 8 + [None] * 2
+    assert [one.saved for one in responses] == [FIRST] * 8 + [None] * 2
     [near] = responses[-1].near
     assert near == (FIRST.source, "reached the limit of 8 equal requests (toolstream_provider_repeats)")
     assert {one.outcome for one in responses[8:]} == {Outcome.REFUSED}
     without = Matcher([FIRST])
-    assert [matched(without, request).fixture for request in requests] == [FIRST] * 10
-    assert matched(matcher, turns(1, opening="Another one?")[0]).fixture is FIRST
+    assert [matched(without, request).saved for request in requests] == [FIRST] * 10
+    assert matched(matcher, turns(1, opening="Another one?")[0]).saved is FIRST
 
 
-def fixed(fixture: Fixture) -> list[dict[str, Any]]:
+def fixed(fixture: LlmFlow) -> list[dict[str, Any]]:
     """The requests of a client that runs the call of a response."""
     [call] = fixture.record.calls
     function = {"name": call.name, "arguments": call.arguments}
@@ -325,20 +325,20 @@ def fixed(fixture: Fixture) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("fixtures", [[FIRST], [FIRST, SECOND]], ids=["finished", "recorded"])
-def test_a_conversation_that_goes_on_is_no_loop(fixtures: list[Fixture]) -> None:
+def test_a_conversation_that_goes_on_is_no_loop(fixtures: list[LlmFlow]) -> None:
     """Twenty runs of a client that runs the call, with a client between them that does not: that one is stopped."""
     matcher = Matcher(fixtures, repeats=8)
     for _ in range(20):
-        assert [matched(matcher, one).fixture for one in fixed(FIRST)] == [fixtures[0], fixtures[-1]]
-    assert [matched(matcher, FIRST.request).fixture for _ in range(10)] == [FIRST] * 8 + [None] * 2
+        assert [matched(matcher, one).saved for one in fixed(FIRST)] == [fixtures[0], fixtures[-1]]
+    assert [matched(matcher, FIRST.request).saved for _ in range(10)] == [FIRST] * 8 + [None] * 2
 
 
 def test_a_new_run_of_a_loop_is_served_again() -> None:
     """It begins with fewer results than the run before ended with."""
     matcher = Matcher([FIRST], repeats=8)
     for _ in range(3):
-        assert [matched(matcher, one).fixture for one in turns(10)] == [FIRST] * 8 + [None] * 2
-    assert [matched(matcher, one).fixture for one in fixed(FIRST)] == [FIRST] * 2
+        assert [matched(matcher, one).saved for one in turns(10)] == [FIRST] * 8 + [None] * 2
+    assert [matched(matcher, one).saved for one in fixed(FIRST)] == [FIRST] * 2
 
 
 def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:
@@ -352,7 +352,7 @@ def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:
     def source(request: dict[str, Any]) -> str | None:
         match = matcher.match(first.path, json.dumps(request).encode())
         assert match is not None
-        return match.outcome if match.fixture else None
+        return match.outcome if match.saved else None
 
     matcher = Matcher([first], repeats=8)
     for _ in range(20):
@@ -368,8 +368,8 @@ def test_another_conversation_that_goes_on_does_not_hide_a_loop() -> None:
     matcher = Matcher([FIRST], repeats=8)
     given = []
     for loop in turns(10, opening="Another one?"):
-        given.append(matched(matcher, loop).fixture)
-        assert all(matched(matcher, one).fixture is FIRST for one in fixed(FIRST))
+        given.append(matched(matcher, loop).saved)
+        assert all(matched(matcher, one).saved is FIRST for one in fixed(FIRST))
     assert given == [FIRST] * 8 + [None] * 2
 
 
@@ -377,7 +377,7 @@ def test_each_recorded_repetition_is_served_before_the_limit_counts() -> None:
     """Ten retries were recorded: ten are served, then the last one seven times more."""
     recorded = [replace(FIRST, source=str(at)) for at in range(10)]
     matcher = Matcher(recorded, repeats=8)
-    given = [matched(matcher, FIRST.request).fixture for _ in range(18)]
+    given = [matched(matcher, FIRST.request).saved for _ in range(18)]
     assert [one and one.source for one in given] == [*map(str, range(10)), *["9"] * 7, None]
 
 
@@ -389,7 +389,7 @@ def test_a_poll_that_was_recorded_goes_on() -> None:
     )
     matcher = Matcher([FIRST, again])
     first = matched(matcher, {**SECOND.request, "temperature": 1})
-    assert (first.outcome, first.fixture) == (Outcome.DIVERGED, again)
+    assert (first.outcome, first.saved) == (Outcome.DIVERGED, again)
     echo, result = SECOND.request["messages"][-2:]
     echo, result = ({**one} for one in json.loads(json.dumps([echo, result]).replace(call.id, "call_again")))
     longer = [*SECOND.request["messages"], echo, result]
@@ -420,7 +420,7 @@ def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
     def asked(*texts: str) -> dict[str, Any]:
         return {**FIRST.request, "messages": [{"role": "user", "content": text} for text in texts]}
 
-    def recorded(*texts: str) -> Fixture:
+    def recorded(*texts: str) -> LlmFlow:
         body = json.dumps(asked(*texts)).encode()
         words = replace(FIRST.request_key, words=texts[-1])
         return replace(FIRST, source=texts[0], request=json.loads(body), request_body=body, request_key=words)
@@ -428,7 +428,7 @@ def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
     matcher = Matcher([recorded("red", "go on"), recorded("blue", "well", "go on")])
     for first in ("red", "blue"):
         match = matched(matcher, asked(first, "changed", "go on"))
-        assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.DIVERGED, first)
+        assert (match.outcome, match.saved and match.saved.source) == (Outcome.DIVERGED, first)
 
 
 def test_a_saved_request_is_known_by_what_it_was_before(tmp_path: Path) -> None:
@@ -455,7 +455,7 @@ def test_what_was_redacted_may_be_anything() -> None:
     key = "sk-" + "a1b2" * 8
     request = {**FIRST.request, "messages": [{"role": "user", "content": f"use {key}!"}]}
 
-    def saved_as(hidden: str) -> Fixture:
+    def saved_as(hidden: str) -> LlmFlow:
         body = json.dumps(request).replace(key, hidden)
         return replace(FIRST, request=json.loads(body), request_body=body.encode())
 
@@ -519,7 +519,7 @@ def test_a_client_may_say_again_what_a_redacted_answer_told_it(text: str) -> Non
     asked["messages"][1] = recorded["messages"][1]
     match = matcher.match(PATH, json.dumps(asked).encode(), redact)
     assert match
-    assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.EXACT, "x#1")
+    assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, "x#1")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
@@ -535,12 +535,12 @@ def test_thousands_of_recorded_requests_are_found_at_once() -> None:
         many = [_asking(f"question {at}") for at in range(number)]
         matcher = Matcher(many)
         matched(matcher, FIRST.request)
-        assert all(matched(matcher, one.request).fixture is one for one in many)
+        assert all(matched(matcher, one.request).saved is one for one in many)
         return functions_called(lambda: [matched(matcher, one.request) for one in many[-10:]])
 
     assert called(3000) < 1.2 * called(30)
 
 
-def _asking(text: str) -> Fixture:
+def _asking(text: str) -> LlmFlow:
     request = {**FIRST.request, "messages": [{"role": "user", "content": text}]}
     return replace(FIRST, source=text, request=request, request_body=json.dumps(request).encode())

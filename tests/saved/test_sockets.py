@@ -60,7 +60,7 @@ def test_the_answers_of_a_socket_are_fixtures(tmp_path: Path) -> None:
     path.write_bytes(file_of(tflow.tflow(resp=True), socket(conversation.two_answers())))
     one, other = load(path)
     assert [fixture.source for fixture in (one, other)] == [f"{path}#1.1", f"{path}#1.2"]
-    assert (one.method, one.path, one.request_key.dialect) == ("POST", conversation.PATH, "openai-responses")
+    assert (one.path, one.request_key.dialect) == (conversation.PATH, "openai-responses")
     assert [call.name for call in one.record.calls] == ["get_weather"]
     assert (one.record.findings, one.broken, one.record.ended) == ([], None, True)
     assert other.request_key.results == 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Finding, Json
     from toolstream_core.redaction import Redaction
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 
 DONE, NOTHING, FAILED = 0, 1, 2
@@ -40,12 +40,12 @@ class Wanted:
     chosen: bool
     """Whether these were named, so that notes among them count too."""
 
-    def takes(self, fixture: Fixture) -> bool:
+    def takes(self, saved: LlmFlow) -> bool:
         """Whether a response is one of them."""
         if self.when == "all" and not self.chosen:
             return True
-        counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
-        failed = fixture.status >= BAD_STATUS or fixture.broken is not None or fixture.record.error is not None
+        counted = [one for one in saved.record.findings if one.code in self.codes and self._counts(one)]
+        failed = saved.status >= BAD_STATUS or saved.broken is not None or saved.record.error is not None
         return bool(counted) or (failed and self.when != "all")
 
     def _counts(self, finding: Finding) -> bool:
@@ -65,7 +65,7 @@ class Extraction:
     name: str | None = None
     force: bool = False
     _inputs: list[Path] = field(default_factory=list)
-    _found: list[Fixture] = field(default_factory=list)
+    _found: list[LlmFlow] = field(default_factory=list)
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
@@ -96,13 +96,13 @@ class Extraction:
             return FAILED
         return DONE if count else NOTHING
 
-    def _stem(self, first: Fixture, number: int, of: int, names: set[str]) -> str:
+    def _stem(self, first: LlmFlow, number: int, of: int, names: set[str]) -> str:
         """A name that no other fixture of this run has."""
         if self.name is not None:
             return self.name if of == 1 else f"{self.name}-{number}"
         return new_stem(first, names)
 
-    def _write(self, group: Sequence[Fixture], stem: str) -> bool:
+    def _write(self, group: Sequence[LlmFlow], stem: str) -> bool:
         """Write one fixture; whether that was done."""
         clean = [redact(one.flow, self.redaction) for one in group]
         if self.format == "flow":
@@ -126,12 +126,12 @@ class Extraction:
         return True
 
 
-def _about(group: Sequence[Fixture]) -> str:
+def _about(group: Sequence[LlmFlow]) -> str:
     findings = sum(len(one.record.findings) for one in group)
     return f"{counted(len(group), 'response')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
 
 
-def _caused(group: Sequence[Fixture]) -> str:
+def _caused(group: Sequence[LlmFlow]) -> str:
     """The faults in the responses, which are kept as the provider sent them."""
     broken = [one.caused for one in group if one.caused.specs]
     if not broken:
@@ -142,7 +142,7 @@ def _caused(group: Sequence[Fixture]) -> str:
     return f"{got}, the file has it without: replay it with --fault {word(specs)}, in pytest fault={specs!r}"
 
 
-def _sources(group: Sequence[Fixture]) -> str:
+def _sources(group: Sequence[LlmFlow]) -> str:
     return ", ".join(word(one.source) for one in group)
 
 

@@ -91,9 +91,9 @@ def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -
 def write_fixture(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write a flow file, with its expectation beside it. Raises `OSError`."""
     from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
-    from toolstream_core.saved.read import fixtures_in
+    from toolstream_core.saved.read import llm_flows_in
 
-    expectation = dumps(expectation_of(fixtures_in(data, str(path))))
+    expectation = dumps(expectation_of(llm_flows_in(data, str(path))))
     write_atomic(path, data, replace=replace)
     write_atomic(expect_path(path), expectation.encode(), replace=replace)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.condition import Oracle
     from toolstream_core.shrinking.search import Progress
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Reproduction:
     """The responses in a flow file, without secrets."""
 
-    def __init__(self, responses: Sequence[Fixture], note: str = "") -> None:
+    def __init__(self, responses: Sequence[LlmFlow], note: str = "") -> None:
         """`note`: whether these are the provider's or the client's, where faults changed them; else empty."""
         self._flows = [one.flow for one in responses]
         self.original: Candidate = tuple(turn_of(number, one) for number, one in enumerate(responses))

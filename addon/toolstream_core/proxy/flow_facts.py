@@ -191,23 +191,21 @@ VERSION = 1
 
 
 def note_match(flow: http.HTTPFlow, match: Match) -> None:
-    """Keep with the flow its fixture, and whether its request was the recorded one."""
+    """Keep with the flow the saved one, and whether its request was the recorded one."""
     facts: dict[str, Any] = {
         "version": VERSION,
         "answer": str(match.outcome),
         "dialect": match.wanted.dialect,
         "protocol": match.wanted.dialect,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
-        "source": match.fixture.source if match.fixture else None,
+        "source": match.saved.source if match.saved else None,
     }
     if match.parting is not None:
         facts |= match.parting._asdict()
     if match.near:
         facts["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = facts
-    source = (
-        f"answered from {match.fixture.source}: " if match.fixture and match.outcome is not Outcome.FINISHED else ""
-    )
+    source = f"answered from {match.saved.source}: " if match.saved and match.outcome is not Outcome.FINISHED else ""
     flow.comment = f"{source}{_outcome(facts)}"
 
 

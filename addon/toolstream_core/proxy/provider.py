@@ -16,7 +16,7 @@ from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
 from toolstream_core.proxy.flow_facts import note_chunks, note_match
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.saved.flow import Fixture, content_of
+from toolstream_core.saved.flow import LlmFlow, content_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Matcher, Outcome, form_of, names_of
 from toolstream_core.saved.read import load
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 
 
-def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
+def models(path: str, flows: Sequence[LlmFlow]) -> Json | None:
     """The response to a GET of `path`, if that is a list of models: of those that the saved flows know."""
-    return models_named(path, lambda kind: _names(fixtures, kind))
+    return models_named(path, lambda kind: _names(flows, kind))
 
 
 def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
@@ -62,8 +62,8 @@ def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]])
     }
 
 
-def _names(fixtures: Sequence[Fixture], kind: ModelList) -> list[str]:
-    usable = [one for one in fixtures if named(one.request_key.dialect).api.model_list is kind]
+def _names(flows: Sequence[LlmFlow], kind: ModelList) -> list[str]:
+    usable = [one for one in flows if named(one.request_key.dialect).api.model_list is kind]
     return sorted({name for one in usable for name in names_of(one)})
 
 
@@ -72,28 +72,28 @@ def _entry(name: str) -> Json:
     return {**openai, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
 
 
-def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
+def nothing_saved(match: Match, flows: Sequence[LlmFlow]) -> Json:
     """The body of a 404, in the form in which the SDKs of that API show it."""
     dialect = match.wanted.dialect
-    if any(one.request_key.dialect == dialect for one in fixtures):
+    if any(one.request_key.dialect == dialect for one in flows):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
         message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
     else:
-        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(fixtures)}"
+        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(flows)}"
     return named(dialect).not_saved(message)
 
 
-def assembled(fixture: Fixture) -> Json:
+def assembled(saved: LlmFlow) -> Json:
     """A saved response without streaming. A stream is assembled."""
-    if not fixture.record.streamed:
-        return fixture.payloads[0]
-    payloads = [payload for payload in fixture.payloads if isinstance(payload, dict)]
-    return named(fixture.record.dialect).assembled(payloads, fixture.record.calls)
+    if not saved.record.streamed:
+        return saved.payloads[0]
+    payloads = [payload for payload in saved.payloads if isinstance(payload, dict)]
+    return named(saved.record.dialect).assembled(payloads, saved.record.calls)
 
 
-def _listed(fixtures: Sequence[Fixture]) -> str:
+def _listed(flows: Sequence[LlmFlow]) -> str:
     there: dict[str, set[str]] = {}
-    for one in fixtures:
+    for one in flows:
         there.setdefault(one.request_key.dialect, set()).update(names_of(one)[:1])
     return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
 
@@ -109,16 +109,16 @@ _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b
 class Provider:
     """Responds in the providers' place."""
 
-    def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
+    def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
         """The earlier of two that fit alike is given; `strict` and `repeats` as for `Matcher`."""
-        self._fixtures = tuple(fixtures)
-        self.matcher = Matcher(self._fixtures, strict=strict, repeats=repeats)
+        self._flows = tuple(flows)
+        self.matcher = Matcher(self._flows, strict=strict, repeats=repeats)
 
     @classmethod
     def load(cls, paths: Iterable[str], *, strict: bool = False, repeats: int = 0) -> Provider:
         """Read the flow files and folders that the user named. Raises `ToolstreamError`."""
-        fixtures = [fixture for path in paths for fixture in load(Path(path).expanduser())]
-        return cls(fixtures, strict=strict, repeats=repeats)
+        flows = [saved for path in paths for saved in load(Path(path).expanduser())]
+        return cls(flows, strict=strict, repeats=repeats)
 
     def recorded(self, flow: http.HTTPFlow) -> bool:
         """Whether an equal request was saved."""
@@ -127,15 +127,13 @@ class Provider:
     def example(self, path: str) -> Json:
         """The first saved request of the API that a path is of, to its model if it names one; `ABSENT` without one."""
         protocol, model = claiming(path), model_of(path, ABSENT)
-        of_protocol = [
-            one for one in self._fixtures if protocol is not None and one.request_key.dialect == protocol.name
-        ]
+        of_protocol = [one for one in self._flows if protocol is not None and one.request_key.dialect == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.request_key.model}), ABSENT)
 
     def respond(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
-        if request.method == "GET" and (listed := models(request.path, self._fixtures)) is not None:
+        if request.method == "GET" and (listed := models(request.path, self._flows)) is not None:
             flow.response = json_response(200, listed)
             return True
         if request.method != "POST":
@@ -143,12 +141,12 @@ class Provider:
         match = self.matcher.match(request.path, content_of(request), _redacting(request))
         if match is None:
             return False
-        if match.fixture is None:
-            flow.response = json_response(404, nothing_saved(match, self._fixtures))
+        if match.saved is None:
+            flow.response = json_response(404, nothing_saved(match, self._flows))
         elif match.outcome is Outcome.FINISHED:
             respond(flow, final_text(match.wanted, parse(content_of(request))))
         else:
-            _respond(flow, match.fixture, match.wanted.form, exact=match.outcome is Outcome.EXACT)
+            _respond(flow, match.saved, match.wanted.form, exact=match.outcome is Outcome.EXACT)
         note_match(flow, match)
         return True
 
@@ -163,35 +161,35 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
     return redact
 
 
-def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) -> None:
+def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) -> None:
     # What came over a WebSocket was asked for as a stream over HTTP is, and framed otherwise; there, any stream does.
-    as_it_is = SOCKET in flow.metadata if form_of(fixture) is not form and fixture.record.streamed else exact
-    chunks, kind = (fixture.chunks, None) if as_it_is else _rendered(fixture, form)
-    kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]
+    as_it_is = SOCKET in flow.metadata if form_of(saved) is not form and saved.record.streamed else exact
+    chunks, kind = (saved.chunks, None) if as_it_is else _rendered(saved, form)
+    kept = [(name, value) for name, value in saved.headers if name.lower() not in _NOT_REPEATED]
     # A break needs a body to break off, though no byte of it goes.
-    body = b"".join(chunk.data for chunk in chunks) or (b" " if fixture.broken is not None else b"")
-    response = http.Response.make(fixture.status, body)
+    body = b"".join(chunk.data for chunk in chunks) or (b" " if saved.broken is not None else b"")
+    response = http.Response.make(saved.status, body)
     length = response.headers["content-length"]
     response.headers = http.Headers(kept)
     response.headers["content-length"] = length
     if kind:
         response.headers["content-type"] = kind
     flow.response = response
-    sized = any(name.lower() == b"content-length" for name, _ in fixture.headers)
-    if len(chunks) != 1 or fixture.broken is not None or not sized:
-        note_chunks(flow, chunks, fixture.broken, fixture.line_ends if chunks is fixture.chunks else None)
+    sized = any(name.lower() == b"content-length" for name, _ in saved.headers)
+    if len(chunks) != 1 or saved.broken is not None or not sized:
+        note_chunks(flow, chunks, saved.broken, saved.line_ends if chunks is saved.chunks else None)
 
 
-def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:
+def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
     """The body in the form asked for, and its content type where that is not the recorded one."""
-    if form_of(fixture) is form or fixture.status >= BAD_STATUS:
-        return fixture.chunks, None
-    if fixture.broken is not None:
+    if form_of(saved) is form or saved.status >= BAD_STATUS:
+        return saved.chunks, None
+    if saved.broken is not None:
         return [], CONTENT_TYPES[form]  # half an answer has no other form
     if form is Form.WHOLE:
-        return [Chunk(0, _compact(assembled(fixture)))], CONTENT_TYPES[form]
-    cut = framed([payload for payload in fixture.payloads if isinstance(payload, dict)], form)
-    times = [chunk.after for chunk in fixture.chunks]
+        return [Chunk(0, _compact(assembled(saved)))], CONTENT_TYPES[form]
+    cut = framed([payload for payload in saved.payloads if isinstance(payload, dict)], form)
+    times = [chunk.after for chunk in saved.chunks]
     times += times[-1:] * (len(cut) - len(times))
     return [Chunk(after, data) for after, data in zip(times, cut, strict=False)], CONTENT_TYPES[form]
 

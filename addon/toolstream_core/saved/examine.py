@@ -14,7 +14,7 @@ from mitmproxy.io import FlowReader
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.redaction.overwritten import Overwritten, overwritten, secrets_of_text
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
-from toolstream_core.saved.flow import Fixture, content_of
+from toolstream_core.saved.flow import LlmFlow, content_of
 from toolstream_core.saved.read import gathered, load
 from toolstream_core.saved.redact import redact, save
 
@@ -92,7 +92,7 @@ def _removal(path: Path) -> str:
     """How to remove a secret from a file: only a command that can read the file is advised."""
     if _http_flows(path):
         return f"run toolstream doctor --fix {path}, and revoke the secret if it is real"
-    if any(isinstance(one, Fixture) for one in gathered(str(path))):
+    if any(isinstance(one, LlmFlow) for one in gathered(str(path))):
         extract = f"toolstream extract {path} -o DIR"
         return f"run {extract} to make a fixture without it, then delete the file, and revoke the secret if it is real"
     return "remove it by hand or delete the file, and revoke the secret if it is real"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 VERSION: Final = 1
 """Of the form that `docs/expect.schema.json` describes."""
@@ -111,14 +111,14 @@ def expect_path(flow_path: Path) -> Path:
     return flow_path.with_suffix(EXPECTATION)
 
 
-def expectation_of(fixtures: Iterable[Fixture]) -> Expectation:
-    """How the fixtures of one flow file are read now."""
-    return Expectation(responses=tuple(map(_response_of, fixtures)))
+def expectation_of(flows: Iterable[LlmFlow]) -> Expectation:
+    """How the responses of one flow file are read now."""
+    return Expectation(responses=tuple(map(_response_of, flows)))
 
 
-def _response_of(fixture: Fixture) -> ExpectedResponse:
-    record = fixture.record
-    found: dict[str, Any] = {"status": fixture.status, "finish": tuple(record.finish)}
+def _response_of(saved: LlmFlow) -> ExpectedResponse:
+    record = saved.record
+    found: dict[str, Any] = {"status": saved.status, "finish": tuple(record.finish)}
     for name, noun in _LISTS.items():
         names = [one.name for one in fields(noun)]
         found[name] = tuple(noun(**{key: _plain(getattr(one, key)) for key in names}) for one in getattr(record, name))

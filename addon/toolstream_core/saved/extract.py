@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -44,7 +44,7 @@ def stem_of(dialect: str, model: str | None, started: float | None, number: int)
     return "-".join([*when, dialect, *([name] if name else []), f"{number:04}"])
 
 
-def new_stem(first: Fixture, taken: set[str]) -> str:
+def new_stem(first: LlmFlow, taken: set[str]) -> str:
     """A name for the fixture that begins with this response, and that is not `taken`; it is taken then."""
     model, started = first.request_key.model or first.record.model, first.flow.request.timestamp_start
     stems = (stem_of(first.record.dialect, model, started, number) for number in count(1))
@@ -64,9 +64,9 @@ def _time(started: float) -> str:
 _MOVING = frozenset({"cache_control", "status", "id", "index"})
 
 
-def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
+def conversations(found: Iterable[LlmFlow]) -> list[list[LlmFlow]]:
     """The flows by conversation, in the order of their first flows. A retry belongs to the conversation it repeats."""
-    groups: list[list[Fixture]] = []
+    groups: list[list[LlmFlow]] = []
     by_prefix: dict[bytes, _Group] = {}
     by_response: dict[str, _Group] = {}
     for at, one in enumerate(found):
@@ -92,7 +92,7 @@ def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
 class _Group:
     """A conversation so far."""
 
-    flows: list[Fixture] = field(default_factory=list)
+    flows: list[LlmFlow] = field(default_factory=list)
     last: list[bytes] = field(default_factory=list)
     """The digest of its last request's messages."""
     touched: int = 0
@@ -105,10 +105,10 @@ class _Group:
         return digests[-1:] != self.last and bool(self._seen.intersection(digests[-1:]))
 
 
-def _digests(fixture: Fixture) -> Iterator[bytes]:
+def _digests(saved: LlmFlow) -> Iterator[bytes]:
     """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
-    digest = hashlib.sha256(f"{fixture.host} {fixture.request_key.dialect}".encode())
-    for entry in _entries(fixture.request):
+    digest = hashlib.sha256(f"{saved.host} {saved.request_key.dialect}".encode())
+    for entry in _entries(saved.request):
         digest.update(json.dumps(_still(entry), sort_keys=True).encode())
         yield digest.digest()
 
@@ -131,9 +131,9 @@ def _still(value: Json) -> Json:
     return value
 
 
-def _response_ids(fixture: Fixture) -> Iterator[str]:
+def _response_ids(saved: LlmFlow) -> Iterator[str]:
     """The ids by which a later request may name this response."""
-    for payload in fixture.payloads:
+    for payload in saved.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
         if isinstance(name, str) and name.startswith("resp"):
             yield name

@@ -321,13 +321,12 @@ def _pairs(headers: http.Headers) -> Headers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixture:
-    """A flow with a response of an LLM, read."""
+class LlmFlow:
+    """A flow with a response of an LLM, and what was read of it: an `Exchange` may be anything, and is not read."""
 
     flow: http.HTTPFlow
     source: str
     """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the response M, from 1 on, of a socket."""
-    method: str
     host: str
     path: str
     request: Json
@@ -357,10 +356,10 @@ class Fixture:
         return b"".join(chunk.data for chunk in self.chunks)
 
 
-def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
+def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
     """Read a flow; `None` if it has no LLM response, or its body was not saved.
 
-    HTTP errors and truncated responses are fixtures too.
+    HTTP errors and truncated responses are read too.
     """
     if flow.response is None:
         return None
@@ -383,10 +382,9 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
         record = _unread(flow, source, what, broken)
     if record is None:
         return None
-    return Fixture(
+    return LlmFlow(
         flow=flow,
         source=source,
-        method=flow.request.method,
         host=flow.request.pretty_host,
         path=flow.request.path,
         request=request,

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
     from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
     type Redact = Callable[[bytes, str], bytes]
-    """Gives a request's body as it is saved; the text is what becomes of chat text: `Fixture.text`."""
+    """Gives a request's body as it is saved; the text is what becomes of chat text: `LlmFlow.text`."""
     type Key = tuple[str, Form, str | None, bytes]
     """Protocol, form, model and digest of the body."""
 
@@ -56,28 +56,28 @@ _VERSION = re.compile(r"(?:[-@]\d{4}-?\d{2}-?\d{2}|-latest|:[^:]*)$")
 _FAMILY = re.compile(r"^[a-z]*")
 
 
-def can_respond(fixture: Fixture, wanted: RequestKey) -> bool:
-    """Whether a fixture's response fits such a request at all; an HTTP error is the same in all forms."""
-    if fixture.request_key.dialect != wanted.dialect:
+def can_respond(saved: LlmFlow, wanted: RequestKey) -> bool:
+    """Whether a saved response fits such a request at all; an HTTP error is the same in all forms."""
+    if saved.request_key.dialect != wanted.dialect:
         return False
-    return fixture.record.streamed or wanted.form is Form.WHOLE or fixture.status >= BAD_STATUS
+    return saved.record.streamed or wanted.form is Form.WHOLE or saved.status >= BAD_STATUS
 
 
-def distance(fixture: Fixture, wanted: RequestKey, shared_calls: int) -> tuple[int | bool, ...]:
+def distance(saved: LlmFlow, wanted: RequestKey, shared_calls: int) -> tuple[int | bool, ...]:
     """The smaller, the better the response fits. Does not look at the protocol.
 
     `shared_calls`: how many calls both conversations have so far.
     """
-    later = wanted.results - fixture.request_key.results
+    later = wanted.results - saved.request_key.results
     return (
-        fixture.status >= BAD_STATUS,
-        _model_distance(names_of(fixture), wanted.model),
+        saved.status >= BAD_STATUS,
+        _model_distance(names_of(saved), wanted.model),
         later < 0,
         abs(later),
         -shared_calls,
-        _tool_distance(fixture, wanted.tools),
-        fixture.request_key.words != wanted.words,
-        form_of(fixture) is not wanted.form,
+        _tool_distance(saved, wanted.tools),
+        saved.request_key.words != wanted.words,
+        form_of(saved) is not wanted.form,
     )
 
 
@@ -93,22 +93,22 @@ def shared(recorded: Json, request: Json) -> int:
     return sum(1 for _ in takewhile(lambda pair: equal(*pair), pairs))
 
 
-def form_of(fixture: Fixture) -> Form:
+def form_of(saved: LlmFlow) -> Form:
     """How the saved body is cut."""
-    if not fixture.record.streamed:
+    if not saved.record.streamed:
         return Form.WHOLE
-    if fixture.chunks and fixture.body.lstrip().startswith(b"["):
+    if saved.chunks and saved.body.lstrip().startswith(b"["):
         return Form.ARRAY
-    if fixture.chunks and fixture.body.startswith(b"\0"):  # the length of a message, which has four bytes
+    if saved.chunks and saved.body.startswith(b"\0"):  # the length of a message, which has four bytes
         return Form.MESSAGES
     # One line for each message of a WebSocket.
-    lines = fixture.chunks and fixture.body.startswith(b"{")
-    return Form.LINES if lines else named(fixture.record.dialect).form
+    lines = saved.chunks and saved.body.startswith(b"{")
+    return Form.LINES if lines else named(saved.record.dialect).form
 
 
-def names_of(fixture: Fixture) -> list[str]:
-    """The names of a fixture's model: the requested one, and that of the response."""
-    return [name for name in (fixture.request_key.model, fixture.record.model) if name]
+def names_of(saved: LlmFlow) -> list[str]:
+    """The names of a saved flow's model: the requested one, and that of the response."""
+    return [name for name in (saved.request_key.model, saved.record.model) if name]
 
 
 def _model_distance(names: Sequence[str], wanted: str | None) -> int:
@@ -125,8 +125,8 @@ def _plain(model: str) -> str:
     return _VERSION.sub("", _VENDOR.sub("", model.lower()))
 
 
-def _tool_distance(fixture: Fixture, offered: frozenset[str]) -> int:
-    called = {call.name for call in fixture.record.calls}
+def _tool_distance(saved: LlmFlow, offered: frozenset[str]) -> int:
+    called = {call.name for call in saved.record.calls}
     if not called:
         return 1
     return 0 if called <= offered else 2
@@ -304,7 +304,7 @@ class Match(NamedTuple):
 
     outcome: Outcome
     wanted: RequestKey
-    fixture: Fixture | None = None
+    saved: LlmFlow | None = None
     parting: Parting | None = None
     near: tuple[Near, ...] = ()
 
@@ -342,18 +342,18 @@ class _Given(NamedTuple):
 class Matcher:
     """The saved responses of one run, and which of them were given."""
 
-    def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
+    def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
         """Of two responses that fit alike the earlier is given. `strict` refuses requests that were not recorded.
 
         `repeats` limits how often one response is given for equal requests; 0 sets no limit.
         """
-        self.fixtures = tuple(fixtures)
+        self.flows = tuple(flows)
         self.strict = strict
         self.repeats = repeats
         self._given: dict[_Talk, dict[Key, _Given]] = {}
         """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
         self._calls: dict[int, frozenset[str]] = {}
-        """The calls of each fixture's conversation that were asked for, by the fixture's identity."""
+        """The calls of each flow's conversation that were asked for, by the flow's identity."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
         """The match for a POST of `body` to `path` (with query); `None` if that requests no completion.
@@ -370,8 +370,8 @@ class Matcher:
         found = self._nearest(request) if key is None else self._given_next(Match(Outcome.EXACT, wanted), key)
         if found.outcome is Outcome.FINISHED:
             self._forget_left(request)
-        elif found.fixture is not None:
-            self._forget_left(request, self._keys[id(found.fixture)])
+        elif found.saved is not None:
+            self._forget_left(request, self._keys[id(found.saved)])
         return found
 
     def has(self, path: str, body: bytes, redact: Redact = _unchanged) -> bool:
@@ -379,23 +379,21 @@ class Matcher:
         wanted = asked_read.read(path, parse(body))
         return wanted is not None and self._recorded(wanted, body, redact) is not None
 
-    def best(self, wanted: RequestKey, request: Json = ABSENT, path: str = "") -> Fixture | None:
-        """The fixture that fits best, whether it was given or not."""
-        can = (
-            one for one in self.fixtures if can_respond(one, wanted) and _warms_up(one.request) is _warms_up(request)
-        )
+    def best(self, wanted: RequestKey, request: Json = ABSENT, path: str = "") -> LlmFlow | None:
+        """The flow that fits best, whether it was given or not."""
+        can = (one for one in self.flows if can_respond(one, wanted) and _warms_up(one.request) is _warms_up(request))
         calls = earlier_calls(path, request)
         fitting = [(distance(one, wanted, self._shared_calls(one, calls)), one) for one in can]
         nearest = min((far for far, _ in fitting), default=None)
         alike = (one for far, one in fitting if far == nearest)
         return max(alike, key=lambda one: shared(one.request, request), default=None)
 
-    def _shared_calls(self, fixture: Fixture, calls: frozenset[str]) -> int:
+    def _shared_calls(self, saved: LlmFlow, calls: frozenset[str]) -> int:
         if not calls:
             return 0
-        if id(fixture) not in self._calls:
-            self._calls[id(fixture)] = earlier_calls(fixture.path, fixture.request)
-        return len(calls & self._calls[id(fixture)])
+        if id(saved) not in self._calls:
+            self._calls[id(saved)] = earlier_calls(saved.path, saved.request)
+        return len(calls & self._calls[id(saved)])
 
     def _recorded(self, wanted: RequestKey, body: bytes, redact: Redact) -> Key | None:
         """The key of the recorded requests that are equal to one."""
@@ -424,7 +422,7 @@ class Matcher:
             why = f"reached the limit of {self.repeats} equal requests (toolstream_provider_repeats)"
             return Match(Outcome.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
         counted[key] = _Given(given.times + 1, match.wanted.results)
-        return match._replace(fixture=group[min(again, 0) - 1])
+        return match._replace(saved=group[min(again, 0) - 1])
 
     def _counted(self, wanted: RequestKey) -> dict[Key, _Given]:
         """The counts of a conversation, which is the newest one now."""
@@ -460,50 +458,50 @@ class Matcher:
             if key != answered:
                 del given[key]
 
-    def _is_finished(self, request: _Request, best: Fixture) -> bool:
-        """Whether a request holds the results of the calls that the best fixture would make again."""
+    def _is_finished(self, request: _Request, best: LlmFlow) -> bool:
+        """Whether a request holds the results of the calls that the best flow would make again."""
         now = asked_read.reader_of(request.path, body := parse(request.body)).conversation(body)
         recorded = asked_read.reader_of(best.path, best.request).conversation(best.request)
         return is_finished(best.record.calls, now, recorded, self._saved_calls)
 
     @cached_property
     def _saved_calls(self) -> dict[str, Call]:
-        return {call.id: call for one in self.fixtures for call in one.record.calls if call.id}
+        return {call.id: call for one in self.flows for call in one.record.calls if call.id}
 
     def _near(self, request: _Request) -> tuple[Near, ...]:
         wanted = request.wanted
         calls = earlier_calls(request.path, parse(request.body))
 
-        def rank(one: Fixture) -> tuple[int | bool, ...]:
+        def rank(one: LlmFlow) -> tuple[int | bool, ...]:
             far = distance(one, wanted, self._shared_calls(one, calls))
             return not can_respond(one, wanted), one.request_key.dialect != wanted.dialect, *far
 
-        return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.fixtures, key=rank)[:NEAR])
+        return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.flows, key=rank)[:NEAR])
 
     @cached_property
     def _texts(self) -> list[str]:
-        return sorted({one.text for one in self.fixtures})
+        return sorted({one.text for one in self.flows})
 
     @cached_property
     def _keys(self) -> dict[int, Key]:
-        """The key of each fixture's request, by the fixture's identity."""
+        """The key of each flow's request, by the flow's identity."""
         keys = {}
-        for one in self.fixtures:
+        for one in self.flows:
             wanted = asked_read.read(one.path, one.request) or one.request_key
             keys[id(one)] = _key(wanted, one.request)
         return keys
 
     @cached_property
-    def _groups(self) -> dict[Key, list[Fixture]]:
+    def _groups(self) -> dict[Key, list[LlmFlow]]:
         """The responses to equal requests, in their order."""
-        groups: defaultdict[Key, list[Fixture]] = defaultdict(list)
-        for one in self.fixtures:
+        groups: defaultdict[Key, list[LlmFlow]] = defaultdict(list)
+        for one in self.flows:
             groups[self._keys[id(one)]].append(one)
         return dict(groups)
 
 
-def _call_ids(fixture: Fixture) -> set[str]:
-    return {call.id for call in fixture.record.calls if call.id}
+def _call_ids(saved: LlmFlow) -> set[str]:
+    return {call.id for call in saved.record.calls if call.id}
 
 
 def _warms_up(request: Json) -> bool:
@@ -532,22 +530,22 @@ class _Request(NamedTuple):
         conversation = asked_read.reader_of(self.path, body := parse(self.body)).conversation(body)
         return frozenset(one.id for one in conversation.results if one.id)
 
-    def parting(self, fixture: Fixture) -> Parting | None:
+    def parting(self, saved: LlmFlow) -> Parting | None:
         """Where it parts from a recorded one; nothing secret is in it."""
         # Filler of filler would be other filler.
-        recorded = parse(self.redact(fixture.request_body, TextMode.KEEP))
-        request = parse(self.redact(self.body, fixture.text))
+        recorded = parse(self.redact(saved.request_body, TextMode.KEEP))
+        request = parse(self.redact(self.body, saved.text))
         where = parting(recorded, request, parse(self.body))
-        if where is None and fixture.request_key.form is not self.wanted.form:
-            return Parting("form", fixture.request_key.form, self.wanted.form)
-        if where is None and fixture.request_key.model != self.wanted.model:
-            return parting({"model": fixture.request_key.model}, {"model": self.wanted.model})
+        if where is None and saved.request_key.form is not self.wanted.form:
+            return Parting("form", saved.request_key.form, self.wanted.form)
+        if where is None and saved.request_key.model != self.wanted.model:
+            return parting({"model": saved.request_key.model}, {"model": self.wanted.model})
         return where
 
-    def why_not(self, fixture: Fixture) -> str:
-        """Why a fixture does not match it."""
-        if fixture.request_key.dialect != self.wanted.dialect:
-            return f"uses another protocol, {fixture.request_key.dialect} ({', '.join(names_of(fixture)[:1])})"
-        if not can_respond(fixture, self.wanted):
+    def why_not(self, saved: LlmFlow) -> str:
+        """Why a saved flow does not match it."""
+        if saved.request_key.dialect != self.wanted.dialect:
+            return f"uses another protocol, {saved.request_key.dialect} ({', '.join(names_of(saved)[:1])})"
+        if not can_respond(saved, self.wanted):
             return f"was not streamed; the request asks for {self.wanted.form}"
-        return f"differs at {self.parting(fixture)}"
+        return f"differs at {self.parting(saved)}"

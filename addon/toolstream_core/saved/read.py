@@ -18,7 +18,7 @@ from toolstream_core.saved import raw
 from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import READABLE, Kind, begun, check_served, exchanges, files
 from toolstream_core.saved.flow import (
-    Fixture,
+    LlmFlow,
     as_sent,
     facts_of,
     flow_of,
@@ -65,34 +65,34 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry of a file without a fixture, and the reason."""
+    """An entry of a file without an LLM response, and the reason."""
 
     source: str
     why: str
     unreadable: bool = False
 
 
-def load(path: Path) -> list[Fixture]:
-    """The fixtures in a saved file of any form, or in a folder of such files. Raises `ToolstreamError`.
+def load(path: Path) -> list[LlmFlow]:
+    """The LLM responses in a saved file of any form, or in a folder of such files. Raises `ToolstreamError`.
 
     Files without an LLM response are skipped in a folder.
     """
     check_served(path)
-    fixtures = []
+    flows = []
     for one in gathered(str(path)):
-        if isinstance(one, Fixture):
-            fixtures.append(one)
+        if isinstance(one, LlmFlow):
+            flows.append(one)
         elif one.unreadable:
             raise ToolstreamError(f"{one.source} {one.why}")
-    if not fixtures:
+    if not flows:
         raise ToolstreamError(
             f"{path} contains no LLM response with its body. Expected {READABLE}"
             " (mitmproxy saves streamed bodies only with --set store_streamed_bodies=true)"
         )
-    return fixtures
+    return flows
 
 
-def gathered(path: str, request: Json = ABSENT) -> Iterator[Fixture | LeftOut]:
+def gathered(path: str, request: Json = ABSENT) -> Iterator[LlmFlow | LeftOut]:
     """All that `path` (a file, a folder, `-`) holds; `request` belongs to bare bodies."""
     for file in files(path):
         try:
@@ -103,7 +103,7 @@ def gathered(path: str, request: Json = ABSENT) -> Iterator[Fixture | LeftOut]:
             yield LeftOut(file, f"cannot be read: {error.strerror or error}", unreadable=True)
 
 
-def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
+def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
             for source, flow in _flows(file.opened(), path):
@@ -120,7 +120,7 @@ def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
                     yield _found_in(exchange_with(body, record, saved.source, saved.facts.request))
 
 
-def _found_in(exchange: Exchange) -> Fixture | LeftOut:
+def _found_in(exchange: Exchange) -> LlmFlow | LeftOut:
     found = _found(flow_of(exchange), exchange.source)
     return LeftOut(exchange.source, exchange.missing) if exchange.missing and isinstance(found, LeftOut) else found
 
@@ -146,10 +146,10 @@ def _flows(stream: BinaryIO, source: str) -> Iterator[tuple[str, http.HTTPFlow |
             yield f"{source}#{number}", None
 
 
-def _found(flow: http.HTTPFlow, source: str) -> Fixture | LeftOut:
-    fixture = read_flow(flow, source)
-    if fixture is not None:
-        return fixture
+def _found(flow: http.HTTPFlow, source: str) -> LlmFlow | LeftOut:
+    saved = read_flow(flow, source)
+    if saved is not None:
+        return saved
     if flow.response is None:
         return LeftOut(source, f"has no response: {flow.error.msg}" if flow.error else "has no response")
     if not flow.response.raw_content:
@@ -157,20 +157,20 @@ def _found(flow: http.HTTPFlow, source: str) -> Fixture | LeftOut:
     return LeftOut(source, "is not an LLM response")
 
 
-def read_responses(path: Path) -> list[Fixture]:
+def read_responses(path: Path) -> list[LlmFlow]:
     """The responses of LLMs in a file of any form that `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
-    responses: list[Fixture] = []
+    responses: list[LlmFlow] = []
     left_out: list[LeftOut] = []
     for one in gathered(str(path)):
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue
-        fixture = read_flow(redact(one.flow), one.source)
-        if fixture is not None:
-            responses.append(fixture)
+        saved = read_flow(redact(one.flow), one.source)
+        if saved is not None:
+            responses.append(saved)
     for one in left_out:
         if one.unreadable or not responses:
             raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")
@@ -179,11 +179,11 @@ def read_responses(path: Path) -> list[Fixture]:
     return responses
 
 
-def as_client_got(fixture: Fixture) -> Fixture:
+def as_client_got(saved: LlmFlow) -> LlmFlow:
     """The response as its client got it: the same object unless a fault changed it in flight."""
-    if not fixture.caused.specs or sent_in(fixture.flow) is None:
-        return fixture
-    return read_flow(as_sent(fixture.flow), fixture.source) or fixture
+    if not saved.caused.specs or sent_in(saved.flow) is None:
+        return saved
+    return read_flow(as_sent(saved.flow), saved.source) or saved
 
 
 def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
@@ -203,14 +203,14 @@ def flow_bytes(flows: Iterable[http.HTTPFlow]) -> bytes:
     return packed(map(redact, flows))
 
 
-def fixtures_in(data: bytes, source: str) -> list[Fixture]:
-    """The fixtures in a flow file that `flow_bytes` made."""
+def llm_flows_in(data: bytes, source: str) -> list[LlmFlow]:
+    """The LLM responses in a flow file that `flow_bytes` made."""
     flows = enumerate(flows_in(io.BytesIO(data)))
     found = [read_flow(flow, f"{source}#{at}") for at, flow in flows if isinstance(flow, http.HTTPFlow)]
-    return [fixture for fixture in found if fixture is not None]
+    return [saved for saved in found if saved is not None]
 
 
-def turn_of(number: int, fixture: Fixture) -> Turn:
-    """A fixture as a response of the search."""
-    facts = replace(facts_of(fixture.flow, fixture.request, fixture.source), content_encoding="")
-    return turn(number, facts, fixture.chunks, fixture.broken)
+def turn_of(number: int, saved: LlmFlow) -> Turn:
+    """A saved response as one of the search."""
+    facts = replace(facts_of(saved.flow, saved.request, saved.source), content_encoding="")
+    return turn(number, facts, saved.chunks, saved.broken)

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.e2e.clients.conversation import Json
-    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.flow import LlmFlow
 
 FLOWS = Path(__file__).resolve().parents[3] / "flows"
 END = b"data: [DONE]\n\n"
 
 
-def saved(name: str) -> list[Fixture]:
+def saved(name: str) -> list[LlmFlow]:
     """The exchanges of a saved flow."""
     return load(FLOWS / f"{name}.flow")
 

@@ -14,7 +14,7 @@ from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
 from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.sockets.provider import SocketProvider
-from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.flowfile import response_flow, socket_flows
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def upgrade(path: str = conversation.PATH, **headers: str) -> http.HTTPFlow:
     return flow
 
 
-def fixtures(*messages: SavedMessage) -> list[Fixture]:
+def fixtures(*messages: SavedMessage) -> list[LlmFlow]:
     """The answers of a saved socket."""
     found = [read_flow(one.flow, "a") for one in socket_flows(socket(messages)) or ()]
     return [one for one in found if one is not None]

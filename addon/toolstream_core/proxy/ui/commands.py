@@ -94,13 +94,13 @@ class Commands:
 
     def report(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
         """Write a bug report on flows to a new Markdown file, such as report.md."""
-        found = written.redacted_fixtures(self._http(flows), self._bodies)
+        found = written.redacted_flows(self._http(flows), self._bodies)
         verdicts = {token: self._known.seen(token).judged for token in (one.source for one in found)}
         self._write(path, lambda: written.report_of(found, verdicts, Path(path).name))
 
     def extract(self, flows: Sequence[flow.Flow], folder: types.Path) -> None:
         """Write flows as test fixtures, without secrets, into a folder."""
-        files = written.fixtures_of(written.redacted_fixtures(self._http(flows), self._bodies))
+        files = written.fixtures_of(written.redacted_flows(self._http(flows), self._bodies))
         existing = [name for name in files if os.path.lexists(Path(folder) / name)]
         if existing:
             raise CommandError(f"{Path(folder) / existing[0]} exists. Name another folder")

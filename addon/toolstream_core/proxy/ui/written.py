@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.report.markdown import ReportedResponse, bug_report
 from toolstream_core.saved.extract import conversations, flow_files, new_stem
-from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
 from toolstream_core.saved.read import as_client_got, turn_of
 from toolstream_core.saved.redact import redact
@@ -65,20 +65,20 @@ def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | Non
     return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
 
 
-def redacted_fixtures(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
+def redacted_flows(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[LlmFlow]:
     """The responses of flows without secrets, each named by the id of its flow."""
-    found: list[Fixture] = []
+    found: list[LlmFlow] = []
     for flow in flows:
         for source, one in unfolded(bodies.complete(flow), flow.id):
-            fixture = read_flow(redact(one), source)
-            if fixture is not None:
-                found.append(fixture)
+            saved = read_flow(redact(one), source)
+            if saved is not None:
+                found.append(saved)
     return found
 
 
-def reported_response(fixture: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
+def reported_response(saved: LlmFlow, verdict: ReportedVerdict | None) -> ReportedResponse:
     """Of a response, with the verdict on its client."""
-    caused, got = fixture.caused, as_client_got(fixture)
+    caused, got = saved.caused, as_client_got(saved)
     turn = turn_of(0, got)
     return ReportedResponse(
         record=got.record,
@@ -87,22 +87,22 @@ def reported_response(fixture: Fixture, verdict: ReportedVerdict | None) -> Repo
         path=got.path,
         request=got.request,
         status=got.status,
-        recorded=datetime.fromtimestamp(fixture.flow.request.timestamp_start, UTC).date().isoformat(),
+        recorded=datetime.fromtimestamp(saved.flow.request.timestamp_start, UTC).date().isoformat(),
         caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in fixture.record.findings)) if got is not fixture else None,
+        provider=list(dict.fromkeys(found.name for found in saved.record.findings)) if got is not saved else None,
         left=caused.findings if caused.specs else None,
         client="" if verdict is None else verdict.short_text.text.removeprefix("verdict "),
         understood=verdict is None or verdict.verdict.understood,
     )
 
 
-def report_of(found: Sequence[Fixture], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:
+def report_of(found: Sequence[LlmFlow], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
     reported = [reported_response(one, verdicts.get(one.source)) for one in found]
     return bug_report(reported, name, __version__)
 
 
-def fixtures_of(found: Sequence[Fixture]) -> dict[str, bytes]:
+def fixtures_of(found: Sequence[LlmFlow]) -> dict[str, bytes]:
     """The files of fixtures, one for each conversation, with what they have to be read as."""
     files: dict[str, bytes] = {}
     stems: set[str] = set()
