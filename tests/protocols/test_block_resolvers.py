@@ -87,7 +87,10 @@ PARTS = {
         [part("f", F[2]), part(ABSENT, G[2]), part("", F[2])],
         [("", "f", F[2]), ("", "", G[2]), ("", "", F[2])],
     ),
-    "a part that says nothing takes nothing away": ([part("f", F[2]), part(ABSENT), part(ABSENT, "{}")], [("", "f", F[2])]),
+    "a part that says nothing takes nothing away": (
+        [part("f", F[2]), part(ABSENT), part(ABSENT, "{}")],
+        [("", "f", F[2])],
+    ),
     "partial arguments": (
         [
             part("f", phase=Phase.OPEN),

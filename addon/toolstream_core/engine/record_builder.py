@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
@@ -36,6 +37,7 @@ class RecordBuilder:
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
+        self._tool_name = partial(dialect.requests.tool_name, exchange.request)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -66,9 +68,12 @@ class RecordBuilder:
         """Whether the end of the response was seen, and all calls are complete."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
-    def calls(self) -> Sequence[Call]:
-        """The calls so far."""
-        return self._calls.resolved()
+    def calls(self) -> list[Call]:
+        """The calls so far, with the names of their tools."""
+        calls = self._calls.resolved()
+        for call in calls:
+            call.name = self._tool_name(call.name)
+        return calls
 
     def incomplete_calls(self) -> Sequence[OpenCall]:
         """The incomplete calls that no finish reason or error explains; none if nothing is judged."""
@@ -159,7 +164,7 @@ class RecordBuilder:
         if not (broken and record.ended and stream_checks.BY_CLIENT.search(broken)):
             record.broken = broken
         record.model = self._model or record.model
-        record.calls = self._calls.resolved()
+        record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
         record.findings = [*record.findings, *stream_checks.check(record, unread, incomplete)][:MAX_FINDINGS]
         return record

@@ -6,7 +6,7 @@ on the intended text grows beside the text that came.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
@@ -303,3 +303,20 @@ class Meaning:
             self.cumulative, self.begin = fragment, self._shift + len(before)
         elif len(before) > 1:
             self.suspect = fragment
+
+
+class FreeText(Meaning):
+    """The arguments of a custom tool's call: they mean what came."""
+
+    is_inside = True
+    may_be_placeholder = False
+    may_become_placeholder = False
+
+    @override
+    def add(self, fragment: str, received: ArgumentText) -> None:
+        if received is not self.received:
+            self._reset(received)
+
+    @override
+    def _read(self, *, over: bool) -> Reading:
+        return Reading(self.received.text())

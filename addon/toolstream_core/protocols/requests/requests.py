@@ -47,6 +47,11 @@ class Requests:
             for name, schema in self.schemas(request).items()
         }
 
+    def tool_name(self, request: Json, name: str) -> str:
+        """The name of the tool that a call names."""
+        del request
+        return name
+
     def offered(self, request: Json) -> list[OfferedTool]:
         """The tools on offer that the client runs, in their order."""
         return tools.offered(request)

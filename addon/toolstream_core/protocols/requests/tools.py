@@ -8,7 +8,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from toolstream_core.model import Json
 
@@ -108,6 +108,23 @@ def namespaces(request: Json) -> dict[str, frozenset[str]]:
         for one in _tool(tool):
             found.setdefault(one.name, set()).add(namespace)
     return {name: frozenset(those) for name, those in found.items()}
+
+
+def in_namespaces(offered: Mapping[str, Collection[str]], name: str) -> list[tuple[str, str]]:
+    """The tools that a call without a namespace may name, each with its namespace; none if it needs none.
+
+    `offered`: as `namespaces`.
+    """
+    if "" in offered.get(name, ()):
+        return []
+    tools = ((tool, namespace) for tool, those in offered.items() for namespace in those if namespace)
+    return [one for one in tools if name == one[0] or name in _joined(*one)]
+
+
+def _joined(tool: str, namespace: str) -> tuple[str, ...]:
+    """A namespace and a tool in one name, as Ollama (openai/codex#23186) and gateways send them."""
+    separators = ("", ".") if namespace.endswith("__") else ("__", ".")
+    return tuple(f"{namespace}{separator}{tool}" for separator in separators)
 
 
 def _declared(request: Json) -> Iterator[OfferedTool]:

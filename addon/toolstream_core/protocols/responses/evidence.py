@@ -111,6 +111,8 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
     if not of_other_item(owner, fragment):
         return False
     if fragment.phase is Phase.OPEN:
+        if owner.kind is Kind.CUSTOM:
+            return owner.closed
         if owner.arguments.empty:
             return not owner.closed
         return owner.arguments.is_complete and owner.arguments.meaning != "{}"  # which may be a placeholder

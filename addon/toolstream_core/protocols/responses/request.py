@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.protocols.requests.tools import in_namespaces, namespaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,3 +28,8 @@ class ResponsesRequests(Requests):
         if "model" not in request or isinstance(request.get("messages"), list):
             return False
         return self.fits(request) and any(key in request for key in _OF_RESPONSES)
+
+    @override
+    def tool_name(self, request: Json, name: str) -> str:
+        fitting = {tool for tool, _ in in_namespaces(namespaces(request), name)}
+        return fitting.pop() if len(fitting) == 1 else name

@@ -189,7 +189,36 @@ def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
     assert changed(body, EXCHANGE).out == body
 
 
-def test_input_of_an_item_that_was_not_added_is_forwarded() -> None:
-    """A client knows no item to which a delta could belong."""
-    body = sse(*numbered(0, CREATED, *valid(PATCH)[3:]))
-    assert changed(body, EXCHANGE).out == body
+@pytest.mark.parametrize(
+    ("events", "defect"),
+    [
+        ([CREATED, *valid(PATCH)[3:]], "missing-start"),
+        ([CREATED, *valid(PATCH)[-1:]], "unstreamed-calls"),
+        (without(valid(PATCH), "output_item.done"), "unclosed-call"),
+        ([*valid(PATCH)[:-1], completed()], "empty-output"),
+        ([*valid(PATCH)[:-1], *valid(PATCH)[-2:]], "repeated-stop"),
+        ([*valid(PATCH)[:2], *valid(PATCH)[1:]], "repeated-start"),
+        (valid(PATCH)[:-1], "missing-finish"),
+    ],
+)
+def test_events_that_a_call_lacks_are_sent(events: list[Payload], defect: str) -> None:
+    """As for a function call."""
+    body = sse(*numbered(0, *events))
+    assert defect in seen(body, EXCHANGE).told
+    went = changed(body, EXCHANGE)
+    again = seen(went.out, EXCHANGE)
+    assert again.told == []
+    assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
+        (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
+    ]
+    assert sent(went.out) == ([PATCH], [PATCH])
+
+
+def test_calls_of_one_id_are_two_unless_they_are_equal() -> None:
+    """The second one gets its own id, or is dropped."""
+    for text, calls in ((PATCH, 1), ("*** other", 2)):
+        second = json.loads(json.dumps(valid(text)[1:-1]).replace("ctc_0", "ctc_1").replace('_index": 0', '_index": 1'))
+        body = sse(*numbered(0, *valid(PATCH)[:-1], *second, completed()))
+        again = seen(changed(body, EXCHANGE).out, EXCHANGE)
+        assert again.told == []
+        assert len({one.id for one in again.record.calls}) == len(again.record.calls) == calls

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.model import Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.wire import json_access
@@ -21,7 +22,7 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 
 
 class ClientItem:
-    """One function call, as the client has it from the event that adds it on."""
+    """One call, as the client has it from the event that adds it on."""
 
     __slots__ = (
         *("_is_named", "call_id", "closed", "content", "done", "final", "id"),
@@ -40,8 +41,8 @@ class ClientItem:
         """Its arguments: the deltas joined."""
         self.done = self.closed = False
         """Whether an event had its complete arguments; whether one closed it."""
-        self.is_custom = False
-        """Whether it was sent as a custom tool call."""
+        self.is_custom = call.kind is Kind.CUSTOM
+        """Whether the client has it as a custom tool call."""
         self.final = ""
         """The complete arguments as the last event had them."""
         self.content: dict[str, Json] = {}

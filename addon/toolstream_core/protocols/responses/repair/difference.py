@@ -27,9 +27,17 @@ from toolstream_core.defects.identity import (
     MISSING_START,
     REUSED_INDEX,
 )
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.client import ClientItem
-from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE, OF_ITEM
+from toolstream_core.protocols.responses.repair.events import (
+    ADDED,
+    CLOSED,
+    DELTA,
+    DONE,
+    OF_ITEM,
+    as_custom,
+    as_function,
+)
 from toolstream_core.protocols.responses.repair.writer import ItemWriter
 from toolstream_core.repair.fields import laid_over
 from toolstream_core.repair.identity import judge_id, judge_name
@@ -104,7 +112,7 @@ class Difference:
         intended = received.intended
         if received.own in intended.copies and self._stream.repairs(DOUBLED_CALL, intended):
             return True
-        return intended.item.is_custom and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
+        return intended.is_converted and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
         """Send the deltas that came before the event that adds their item."""
@@ -188,7 +196,8 @@ class Difference:
         """Decide the ids and the name under which the client has the call."""
         stream, call = self._stream, intended.call
         own = json_access.get(item, "id")
-        item_id = own if isinstance(own, str) and own else call.item_id or stream.context.ids.make("fc_")
+        prefix = "fc_" if call.kind is Kind.FUNCTION else "ctc_"
+        item_id = own if isinstance(own, str) and own else call.item_id or stream.context.ids.make(prefix)
         has = intended.has = ClientItem(intended.arguments, place, item_id, call, is_named=stream.realtime)
         has.content = dict(item) if isinstance(item, dict) else {}
         others = {
@@ -410,7 +419,7 @@ class Difference:
         text = self._arguments_text(intended, arguments)
         # An earlier closing event of a split item had only its fragment.
         lacks_whole = self.send_missing(intended, text) or intended.is_split
-        if lacks_whole and not has.done and is_json(text):
+        if lacks_whole and not has.done and (is_json(text) or intended.call.kind is Kind.CUSTOM):
             stream.put(has.whole(text), intended.call)
             has.done = True
         if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
@@ -429,7 +438,8 @@ class Difference:
         if intended.is_too_long:  # nothing that long is kept
             text = has.content["arguments"] = ""
         has.closed, has.final = True, text
-        self._stream.client.closed[has.place] = has.content if isinstance(item, dict) else item
+        sent = as_custom(has.content) if has.is_custom else has.content
+        self._stream.client.closed[has.place] = sent if isinstance(item, dict) else item
 
     def put_end(self, intended: IntendedCall, status: Json = "completed") -> None:
         """Send everything that the client lacks of a complete call."""
@@ -451,10 +461,15 @@ class Difference:
     def keep(self, intended: IntendedCall, item: Payload) -> Payload:
         """An item of the completed response, with the values that the client has."""
         has = intended.item
-        if has.is_custom:
-            return has.content
-        text = has.final if has.closed else self._arguments_text(intended, item.get("arguments"))
+        if intended.is_converted:
+            return as_custom(has.content)
+        custom = as_function(item) if intended.call.kind is Kind.CUSTOM else None
+        received = custom or item
+        text = has.final if has.closed else self._arguments_text(intended, received.get("arguments"))
         wanted = has.fields(text)
         if intended.is_too_long:
             del wanted["arguments"]
-        return laid_over(item, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
+        kept = laid_over(received, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
+        if kept is received:
+            return item
+        return kept if custom is None else as_custom(kept)

@@ -9,6 +9,8 @@ from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolstream_core.model import Json
     from toolstream_core.repair.fields import Payload
     from toolstream_core.wire.frame import Frame
@@ -40,18 +42,32 @@ _NO_USAGE: Final[dict[str, Json]] = {
 }
 
 
+_CUSTOM: Final = "custom_tool_call"
 _AS_FUNCTION: Final = {
-    "response.custom_tool_call_input.delta": DELTA,
-    "response.custom_tool_call_input.done": DONE,
+    f"response.{_CUSTOM}_input.delta": DELTA,
+    f"response.{_CUSTOM}_input.done": DONE,
+    _CUSTOM: "function_call",
 }
+_AS_CUSTOM: Final = {function: custom for custom, function in _AS_FUNCTION.items()}
 
 
-def as_function_event(payload: Payload) -> Payload | None:
-    """An event of a custom tool as the same event of a function call; `None` for any other event."""
-    kind = _AS_FUNCTION.get(str(payload.get("type")))
-    if kind is None:
-        return None
-    return {"arguments" if key == "input" else key: value for key, value in payload.items()} | {"type": kind}
+def as_function(payload: Payload) -> Payload | None:
+    """An event or an item of a custom tool as the same of a function call; `None` for any other."""
+    return _renamed(payload, _AS_FUNCTION, {"input": "arguments"})
+
+
+def as_custom(payload: Payload) -> Payload:
+    """An event or an item of a function call as the same of a custom tool."""
+    return _renamed(payload, _AS_CUSTOM, {"arguments": "input"}) or payload
+
+
+def _renamed(payload: Payload, kinds: Mapping[str, str], keys: Mapping[str, str]) -> Payload | None:
+    kind = kinds.get(str(payload.get("type")))
+    if kind is not None:
+        return {keys.get(key, key): value for key, value in payload.items()} | {"type": kind}
+    item = payload.get("item")
+    inner = _renamed(item, kinds, keys) if isinstance(item, dict) else None
+    return None if inner is None else {**payload, "item": inner}
 
 
 def event_type(frame: Frame) -> str:

@@ -1,4 +1,4 @@
-"""The intended function calls of a stream, as far as they are certain. Evaluated anew at every event."""
+"""The intended calls of a stream, as far as they are certain. Evaluated anew at every event."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.requests.conversation import earlier_ids
-from toolstream_core.protocols.requests.tools import custom_tools, namespaces
+from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
 from toolstream_core.protocols.responses.repair.events import ADDED
-from toolstream_core.repair.meaning import Meaning
+from toolstream_core.repair.meaning import FreeText, Meaning
 from toolstream_core.repair.reading import Reading
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class IntendedCall:
-    """One function call as received, and the item that the client has of it."""
+    """One call of a function or custom tool as received, and the item that the client has of it."""
 
     __slots__ = (
         "_adopts",
@@ -57,7 +57,7 @@ class IntendedCall:
         self.added = False
         """Whether an event added it."""
         self.has: ClientItem | None = None
-        self.meaning = Meaning(call.arguments)
+        self.meaning = FreeText(call.arguments) if call.kind is Kind.CUSTOM else Meaning(call.arguments)
         self.items: set[str] = set()
         """Ids of the items that opened the call."""
         self.copies: set[str] = set()
@@ -86,6 +86,11 @@ class IntendedCall:
         """The item that the client has of it."""
         assert self.has is not None
         return self.has
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether the client has a function call as a call of a custom tool."""
+        return self.call.kind is Kind.FUNCTION and self.has is not None and self.has.is_custom
 
     @property
     def passes(self) -> bool:
@@ -140,7 +145,9 @@ class IntendedCall:
             self._current.settle()
         if fragment.phase is Phase.OPEN:
             self.added = True
-            if self.items and item not in self.items:
+            if self.items and item not in self.items and self.call.kind is Kind.CUSTOM:
+                self.disordered = True  # Free text shows neither a repetition nor where it goes on.
+            elif self.items and item not in self.items:
                 again = self.call.is_complete() and not self.is_split
                 self.is_split = not again
                 if again:
@@ -177,12 +184,6 @@ class CallEvent(NamedTuple):
     def passes(self) -> bool:
         """Whether it is forwarded unchanged: its call is unknown, and it does not add an item."""
         return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
-
-
-def _joined(tool: str, namespace: str) -> tuple[str, ...]:
-    """A namespace and a tool in one name, as Ollama (openai/codex#23186) and gateways send them."""
-    separators = ("", ".") if namespace.endswith("__") else ("__", ".")
-    return tuple(f"{namespace}{separator}{tool}" for separator in separators)
 
 
 class IntendedCalls:
@@ -225,10 +226,7 @@ class IntendedCalls:
 
     def in_namespaces(self, name: str) -> list[tuple[str, str]]:
         """The tools that a call without a namespace may name, each with its namespace; none if it needs none."""
-        if "" in self._namespaces.get(name, ()):
-            return []
-        tools = ((tool, namespace) for tool, those in self._namespaces.items() for namespace in those if namespace)
-        return [one for one in tools if name == one[0] or name in _joined(*one)]
+        return in_namespaces(self._namespaces, name)
 
     @property
     def open(self) -> list[IntendedCall]:
@@ -246,7 +244,7 @@ class IntendedCalls:
     def earlier(self, intended: IntendedCall) -> list[IntendedCall]:
         """Earlier calls with its id, which it may repeat."""
         call = intended.call
-        if not call.id or call.kind is not Kind.FUNCTION:
+        if not call.id:
             return []
         same = self._by_id.get(call.id, ())[-64:]
         return [other for other in same if other.rank < intended.rank and call.name in ("", other.call.name)]
@@ -268,6 +266,8 @@ class IntendedCalls:
     def is_complete_without_event(self, intended: IntendedCall) -> bool:
         """Whether its arguments are an object and not a placeholder, although no event completed them."""
         follows_placeholder = intended.meaning.begin > 0 and intended.meaning.source.is_complete
+        if intended.call.kind is Kind.CUSTOM:
+            return False
         if intended.meaning.stale or not (follows_placeholder or intended.call.is_complete()):
             return False
         value = parse(intended.reading(over=True).text.encode("utf-8", "replace"))
@@ -284,6 +284,6 @@ class IntendedCalls:
     def ends_in_part(self, intended: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""
         call = intended.call
-        return not call.cut and (
+        return not (call.cut or call.kind is Kind.CUSTOM) and (
             not self.is_complete(intended) or (call.arguments.empty and not is_json(call.arguments.text()))
         )

@@ -23,6 +23,7 @@ from toolstream_core.protocols.responses.repair.events import (
     CREATED,
     OF_EVENT,
     REALTIME_DONE,
+    as_function,
     by_status,
     is_bare,
     missing_head,
@@ -177,7 +178,8 @@ class ResponseDifference:
                 continue
             sends = stream.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call)
             if sends and not self._custom.put(intended, content):
-                self._items.put_added(intended, content, UNSTREAMED_CALLS)
+                item = as_function(content) if isinstance(content, dict) else None
+                self._items.put_added(intended, item or content, UNSTREAMED_CALLS)
                 self._items.put_end(intended, json_access.get(content, "status") or "completed")
 
     def _close_open(self) -> None:
@@ -296,19 +298,19 @@ class ResponseDifference:
         if not has.closed:
             return self._may_close(intended)
         return self._stream.calls.is_complete(intended) and same_arguments(
-            has.final, intended.call.arguments.reading()[0]
+            has.final, intended.call.intended_arguments()[0]
         )
 
 
 def _functions(payload: Payload, resolved: Sequence[ResolvedFragment]) -> Iterator[tuple[Json, ResolvedFragment]]:
-    """The items of function calls in a response's `output`, each with its fragment and call."""
+    """The items of calls of functions and custom tools in a response's `output`, each with its fragment and call."""
     output = json_access.items(json_access.get(payload, "response", "output"))
     calls = iter(resolved)
     for content in output:
         if not _is_call(content):
             continue
         one = next(calls, None)
-        if one is not None and one.call.kind is Kind.FUNCTION:
+        if one is not None and (one.call.kind is Kind.FUNCTION or (isinstance(content, dict) and as_function(content))):
             yield content, one
 
 

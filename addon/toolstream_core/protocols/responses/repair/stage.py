@@ -32,7 +32,7 @@ from toolstream_core.protocols.responses.repair.events import (
     OF_ANY,
     REALTIME_DONE,
     TERMINAL,
-    as_function_event,
+    as_function,
     completes,
     event_type,
     is_bare,
@@ -69,9 +69,7 @@ class ReceivedEvent(NamedTuple):
     event: Event
     resolved: Sequence[ResolvedFragment]
     received: CallEvent | None
-    """Its part of a function call; `None` if it has none."""
-    lacking: str = ""
-    """The input of a custom tool's call that no delta had before it."""
+    """Its part of a call that the client runs; `None` if it has none."""
 
 
 class ResponsesRepair(Repairer):
@@ -125,8 +123,7 @@ class ResponsesRepair(Repairer):
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
         self.has_gap = self.has_gap or (not event_type(event.frame).startswith("response.") and is_unread(event))
-        lacking = "" if received is not None else self._custom.lacking(resolved)
-        one, content = ReceivedEvent(event, resolved, received, lacking), event.content
+        one, content = ReceivedEvent(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
@@ -157,12 +154,18 @@ class ResponsesRepair(Repairer):
 
     def _receive(self, frame: Frame, resolved: Sequence[ResolvedFragment]) -> CallEvent | None:
         payload = frame.json
-        if not resolved or not isinstance(payload, dict) or resolved[0].call.kind is not Kind.FUNCTION:
+        if not resolved or not isinstance(payload, dict) or resolved[0].call.kind is Kind.SERVER:
             return None
-        intended = self._stream.calls.of(resolved[0].call)
-        if (renamed := as_function_event(payload)) is not None:
+        call = resolved[0].call
+        renamed = None if payload.get("type") in (DELTA, DONE) else as_function(payload)
+        if call.kind is Kind.CUSTOM:
+            if renamed is None:
+                return None
+            payload = renamed
+        intended = self._stream.calls.of(call)
+        if renamed is not None and call.kind is Kind.FUNCTION:
             message = "an event of a custom tool has the arguments of a function call"
-            if self._stream.report(FUNCTION_AS_CUSTOM, message, intended.call, now=True):
+            if self._stream.report(FUNCTION_AS_CUSTOM, message, call, now=True):
                 payload, self._renames = renamed, True
         kind = str(payload.get("type", frame.name))
         if kind not in (DELTA, ADDED, DONE, CLOSED):
@@ -292,8 +295,6 @@ class ResponsesRepair(Repairer):
         if received_event.received is not None and not stream.client.ended:
             self._of_call(received_event.received)
             return
-        if received_event.lacking and not stream.client.ended:
-            self._custom.put_lacking(received_event.lacking, payload, received_event.resolved[0].call)
         if (changed := self._of_response(payload, kind, received_event)) is not None:
             self._send(received_event, changed)
 
@@ -397,7 +398,7 @@ class ResponsesRepair(Repairer):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         intended = self._stream.calls.by_key.get(id(call))
-        if not self._stream.shapes_nothing:
+        if not self._stream.shapes_nothing or call.kind is Kind.CUSTOM:
             return True
         if self._passes or intended is None or self.holding or self._renames:
             return not self._passes
@@ -411,6 +412,7 @@ class ResponsesRepair(Repairer):
         if (
             intended is None
             or intended.has is None
+            or call.kind is Kind.CUSTOM
             or self.holding
             or not self._stream.context.judging
             or intended.passes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
-from toolstream_core.model import Phase
+from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.client import Client
-from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, as_custom
 from toolstream_core.protocols.responses.repair.intended import IntendedCalls
 from toolstream_core.repair.shapes import BARE_DELTAS, is_complete, is_sendable
 from toolstream_core.repair.shaping import ARGUMENTS, INDEX, PADDING, Outgoing, ShapedCalls, Shaping
@@ -147,6 +147,9 @@ class Stream:
 
     def put(self, payload: Payload, call: OpenCall | None = None) -> None:
         """Send a new event, which is of `call`."""
+        intended = self.calls.by_key.get(id(call))
+        if intended is not None and intended.has is not None and intended.has.is_custom:
+            payload = as_custom(payload)
         if self._repeated:
             payload = {"event_id": self.context.ids.make("event_"), **payload}
             payload |= {} if "response" in payload else self._repeated
@@ -161,6 +164,9 @@ class Stream:
 
     def send_for(self, received: CallEvent, payload: Payload) -> None:
         """Send `payload` in place of an event of a call."""
+        original = received.frame.json
+        if received.intended.call.kind is Kind.CUSTOM and isinstance(original, dict):
+            payload = original if payload is received.payload else as_custom(payload)
         self.send(received.frame, payload, received.intended.call)
 
     def end_turn(self, *, over: bool) -> None:

@@ -24,7 +24,7 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     ROTATING_ITEM_ID,
 )
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.repair.fields import TOP, laid_over
 from toolstream_core.repair.reading import read_text
@@ -154,6 +154,8 @@ class ItemWriter:
             return SHORT_CLOSING if is_object(text) else None
         if not isinstance(received, str):
             return OBJECT_ARGUMENTS
+        if intended.call.kind is Kind.CUSTOM:
+            return None
         if intended.is_split and text.endswith(received):
             return ITEM_PER_FRAGMENT
         meaning = read_text(received, over=True)
