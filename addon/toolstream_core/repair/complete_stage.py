@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
@@ -12,6 +12,7 @@ from toolstream_core.repair.complete_client import CompleteCallClient
 from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.waiting import MAX_COMMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_paths import Path
     from toolstream_core.wire.write import Writer
-
-MAX_COMMENTS: Final = 8
-"""Comments that wait with an event. If more come, the stream is slow, and the event is sent."""
 
 
 class Waiting(NamedTuple):

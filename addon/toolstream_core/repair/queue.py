@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.stages.repair.waiting import MAX_BYTES, MAX_COMMENTS, MAX_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from toolstream_core.wire.frame import Frame
-
-MOST: Final = 4096
-"""Events that wait, before all of them go."""
-MOST_BYTES: Final = 8 * 1024 * 1024
-PATIENCE: Final = 8
-"""Comments that wait: more of them show that the stream is slow."""
 
 
 class Waits[T](Protocol):
@@ -29,7 +25,7 @@ class Queue[T]:
     A waiting event sends only its own part: later ones send the rest.
     """
 
-    def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MOST, patience: int = PATIENCE) -> None:
+    def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MAX_EVENTS, patience: int = MAX_COMMENTS) -> None:
         self._frame_of = frame_of
         self._most, self._patience = most, patience
         self._queue: deque[T] = deque()
@@ -74,7 +70,7 @@ class Queue[T]:
     @property
     def too_long(self) -> bool:
         """Whether nothing may wait any longer."""
-        return len(self._queue) > self._most or self._bytes > MOST_BYTES or self._comments > self._patience
+        return len(self._queue) > self._most or self._bytes > MAX_BYTES or self._comments > self._patience
 
     def ready(self, waits: Waits[T]) -> Iterator[T]:
         """Those that go; `waits` gets the first one, and whether an event follows it."""

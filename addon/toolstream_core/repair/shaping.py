@@ -19,6 +19,7 @@ from toolstream_core.repair.shapes import (
     Policy,
     Position,
 )
+from toolstream_core.stages.repair.waiting import MAX_BYTES
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import known_only, merged, put
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Reporter
     from toolstream_core.wire.frame import Frame
 
-MAX_HELD: Final = 16 * 1024 * 1024
-"""The bytes of waiting events above which no call waits until it is complete."""
 ARGUMENTS: Final = "arguments"
 INDEX: Final = "index"
 PADDING: Final = "obfuscation"
@@ -256,7 +255,7 @@ class CompleteCalls:
             self._judge(one, one.call)
         self.waiting.append(one)
         self._held += one.size
-        if self._held > MAX_HELD:
+        if self._held > MAX_BYTES:
             self._settled.update(self._open)
         return self._ready()
 

@@ -6,7 +6,7 @@ rewritten. Events of a block wait for the end of the block before, and while it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.defect import WARNING
@@ -23,6 +23,7 @@ from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
+from toolstream_core.stages.repair.waiting import MAX_EVENTS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
-
-
-MAX_WAITING: Final = 4096
-"""The number of waiting events above which all are sent."""
 
 
 class BlockDifference(Repairer):
@@ -67,7 +64,7 @@ class BlockDifference(Repairer):
             self._tail = event, resolved
             return ()
         self._take(event, resolved)
-        if self.message.waiting > MAX_WAITING:
+        if self.message.waiting > MAX_EVENTS:
             self._order.settle()
         self.forwarded(frame, self._stream.out, waits=self._waits)
         self.message.gone.clear()

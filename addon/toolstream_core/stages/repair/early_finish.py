@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.finish import EARLY_FINISH
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.waiting import MAX_COMMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
-
-PATIENCE: Final = 8
-"""The most comments that wait after a finish. More of them show that the stream is slow."""
 
 
 class EarlyFinishRepairer(Repairer):
@@ -69,7 +67,7 @@ class EarlyFinishRepairer(Repairer):
             out, self._held, self._early = [*self._held[1:], frame], self._held[:1], True
             self.because(EARLY_FINISH)
             return out
-        if frame.data is None and (self._early or len(self._held) <= PATIENCE):
+        if frame.data is None and (self._early or len(self._held) <= MAX_COMMENTS):
             self._held += [] if self._early else [frame]
             return [frame] if self._early else []
         return [*self.release(), frame]
