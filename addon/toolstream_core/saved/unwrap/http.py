@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.unwrap.forms import is_chunked, segments
+from toolstream_core.saved.unwrap.cut_text import is_chunked, segments
 from toolstream_core.saved.unwrap.lines import Lines, encoded
 from toolstream_core.wire.frame import parse
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.printable import counted
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
-from toolstream_core.saved.unwrap import http
+from toolstream_core.saved.unwrap import cut_text, http, marked_lines
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
-from toolstream_core.saved.unwrap.forms import FORMS
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
@@ -24,8 +23,34 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.saved.unwrap.http import Message
+    from toolstream_core.saved.unwrap.layer import FindLayer
 
 
+_LAYERS: Final[tuple[FindLayer, ...]] = (
+    marked_lines.terminal_escapes,
+    marked_lines.html_entities,
+    marked_lines.typographic_quotes,
+    cut_text.tshark_follow,
+    cut_text.byte_dump,
+    cut_text.trace_ascii,
+    cut_text.separated_values,
+    marked_lines.printed_fields,
+    marked_lines.curl_verbose,
+    cut_text.quoted_printable,
+    cut_text.wireshark_packets,
+    cut_text.in_base64,
+    cut_text.wire_log,
+    cut_text.container_log,
+    marked_lines.unified_diff,
+    marked_lines.grep_context,
+    marked_lines.common_prefix,
+    marked_lines.doubled_lines,
+    cut_text.json_records,
+    cut_text.cut_strings,
+    marked_lines.doubled_backslashes,
+    cut_text.chunked_coding,
+)
+"""In the order in which they are tried, again after each layer."""
 _MAX_LAYERS: Final = 12
 _MAX_BEFORE: Final = 1000
 """Lines like events that are kept before one that a protocol recognises."""
@@ -125,9 +150,9 @@ def unwrapped(lines: Lines) -> Iterator[Unwrapped]:
     head = lines.head
     only = _only_fields(head, [line for line in head if line.strip()])
     removed: list[Note] = []
-    while len(removed) < _MAX_LAYERS and (step := next((one for form in FORMS if (one := form(lines.head))), None)):
-        removed.append(Note(step.name, step.message))
-        lines = Lines(step.apply(lines))
+    while len(removed) < _MAX_LAYERS and (layer := next((one for find in _LAYERS if (one := find(lines.head))), None)):
+        removed.append(Note(layer.name, layer.message))
+        lines = Lines(layer.apply(lines))
     if not http.has_head(lines.head):
         yield from _Streams(lines, removed, http.Message(), only_fields=only)
         return
