@@ -251,8 +251,11 @@ def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None
     named = bool(sent.response_id) and sent.response_id == request.conversation.previous
     if request.conversation.previous and sent.response_id and not named:
         return None
+    shared = sent.ids & request.ids if request.ids else request.ids
+    if slot.state is State.PASSED and not (named or shared):
+        return None  # as nearly all, where requests are repeated
     prefix = _prefix(slot.history, request.history)
-    ids = _new_ids(slot.history, sent.ids & request.ids, request.conversation)
+    ids = _new_ids(slot.history, shared, request.conversation)
     if not (named or ids) and not (prefix and _may_follow(slot, sent, request)):
         return None
     if slot.source != request.source and not named and not (prefix and ids) and not _soon_after(slot, sent, request):
