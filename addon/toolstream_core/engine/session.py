@@ -97,6 +97,8 @@ class Session:
         self.reader: RecordBuilder | None = None
         """Gathers the record; `None` before the protocol is known."""
         self.state = State.FRAMING
+        self.reading = True
+        """Whether the bytes are still read."""
         self.failure: str | None = None
         """Why reading stopped before the end, if it did."""
         self._error: Exception | None = None
@@ -117,11 +119,6 @@ class Session:
         """Reads the events that faults get, which are another stream than the reported one."""
         if self._decoder.failure is not None:
             self._stop(self._decoder.failure)
-
-    @property
-    def reading(self) -> bool:
-        """Whether the bytes are still read."""
-        return self.state is not State.PASSING
 
     @property
     def error(self) -> Exception | None:
@@ -367,7 +364,7 @@ class Session:
 
     def _stop(self, failure: str | None = None) -> None:
         """Read no more."""
-        self.state = State.PASSING
+        self.state, self.reading = State.PASSING, False
         self.failure = self.failure or failure
         self._fast = self._past_faults = None
         self._recogniser.pending.clear()

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
@@ -37,30 +37,20 @@ if TYPE_CHECKING:
 
 _READ_AFTER: Final = 0.01
 """Seconds that chunks may wait for others before they are read."""
-_READ_AT: Final = 64 * 1024
-"""Bytes of waiting chunks after which they are read at once, so that memory stays bounded under a flood."""
+_MOST: Final = 256 * 1024
+"""Bytes that wait at most; of more, the first are read at once."""
 _TOGETHER: Final = 0.001
 """Seconds within which chunks of one response are read together."""
 _TURN: Final = 0.001
 """Seconds of reading after which mitmproxy's loop has a turn."""
 
 
-class Arrival(NamedTuple):
-    """Chunks of one response that came together, and were forwarded."""
-
-    live: LiveResponse
-    now: float
-    """When they came, in seconds since 1970."""
-    came_at: float
-    """The same on the clock of recordings."""
-    chunks: list[bytes]
-
-
 class Backlog:
     """The forwarded chunks of all responses that were not read yet, in their order."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Arrival] = deque()
+        self._waiting: deque[tuple[LiveResponse, float, float, list[bytes]]] = deque()
+        """Chunks that came together, and when they came: in seconds since 1970, and on the clock of recordings."""
         self._size = 0
         self._due: asyncio.Handle | None = None
 
@@ -68,14 +58,14 @@ class Backlog:
         """Take a forwarded chunk; without mitmproxy's loop it is read at once."""
         came_at = time.monotonic()
         last = self._waiting[-1] if self._waiting else None
-        if last is not None and last.live is live and came_at - last.came_at < _TOGETHER:
-            last.chunks.append(chunk)
+        if last is not None and last[0] is live and came_at - last[2] < _TOGETHER:
+            last[3].append(chunk)
         else:
-            self._waiting.append(Arrival(live, time.time(), came_at, [chunk]))
+            self._waiting.append((live, time.time(), came_at, [chunk]))
         self._size += len(chunk)
-        if self._size > _READ_AT:
-            self.read()
-        elif self._due is None:
+        while self._size > _MOST:
+            self._read_next()
+        if self._due is None:
             try:
                 self._due = asyncio.get_running_loop().call_later(_READ_AFTER, self._read_some)
             except RuntimeError:
@@ -100,9 +90,10 @@ class Backlog:
             self._read_next()
 
     def _read_next(self) -> None:
-        arrival = self._waiting.popleft()
-        self._size -= sum(map(len, arrival.chunks))
-        arrival.live.read_arrival(arrival)
+        live, now, came_at, chunks = self._waiting.popleft()
+        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        self._size -= len(data)
+        live.read_all(data, chunks, now, came_at)
 
 
 class LiveResponse:
@@ -228,14 +219,13 @@ class LiveResponse:
 
     def read(self, chunk: bytes) -> None:
         """Read at once a chunk that came alone, of a stream that is not rewritten."""
-        self.read_arrival(Arrival(self, time.time(), time.monotonic(), [chunk]))
+        self.read_all(chunk, [chunk], time.time(), time.monotonic())
 
-    def read_arrival(self, arrival: Arrival) -> None:
-        """Read chunks that came together."""
-        self._now, chunks = arrival.now, arrival.chunks
-        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    def read_all(self, data: bytes, chunks: Sequence[bytes], now: float, came_at: float) -> None:
+        """Read chunks that came together; `data` is all of them, joined."""
+        self._now = now
         if self._recorders:
-            self._arrived(arrival.came_at, data, list(map(len, chunks)))
+            self._arrived(came_at, data, list(map(len, chunks)))
         if self.sent is not None and not self._is_delivered:
             self._keep(data)
         if not self._failed and (len(chunks) > 1 or self._feed_fast(data) is None):
