@@ -22,7 +22,7 @@ INJECTED = [(one, body) for one, body in TAKEN if body != one.body and NAME in s
 
 def chat(*pieces: str, finish: bool = True) -> bytes:
     """One call whose arguments come in these deltas."""
-    head = {"index": 0, "id": "c1", "type": "function", "function": {"name": "sh", "arguments": ""}}
+    head = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": ""}}
     entries = [head, *({"index": 0, "function": {"arguments": one}} for one in pieces)]
     deltas = [{"tool_calls": [one]} for one in entries]
     choices = [{"index": 0, "delta": one, "finish_reason": None} for one in deltas]

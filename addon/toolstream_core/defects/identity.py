@@ -231,6 +231,13 @@ MISSING_NAMESPACE: Final = Defect(
     may_refuse=True,
     keys=("namespace", *NAME_KEYS),
 )  # fmt: skip
+UNKNOWN_TOOL: Final = Defect(
+    "TS133", "unknown-tool", "identity", NOTE, None, JUDGED_DIALECTS,
+    "the call names a tool that the request does not offer",
+    "reports the unknown tool to the model, and goes on",
+    may_refuse=True,
+    keys=NAME_KEYS,
+)  # fmt: skip
 
 IDENTITY: Final = (
     MISSING_ID,
@@ -265,4 +272,5 @@ IDENTITY: Final = (
     FUNCTION_AS_CUSTOM,
     DETACHED_SIGNATURE,
     MISSING_NAMESPACE,
+    UNKNOWN_TOOL,
 )

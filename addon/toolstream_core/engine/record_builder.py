@@ -38,6 +38,7 @@ class RecordBuilder:
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
         self._tool_name = partial(dialect.requests.tool_name, exchange.request)
+        self._all_tools = partial(dialect.requests.all_tools, exchange.request)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -166,7 +167,10 @@ class RecordBuilder:
         record.model = self._model or record.model
         record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
-        record.findings = [*record.findings, *stream_checks.check(record, unread, incomplete)][:MAX_FINDINGS]
+        findings = [*record.findings, *stream_checks.check(record, unread, incomplete)]
+        if record.calls and (tools := self._all_tools()):
+            findings += stream_checks.unknown_tools(record, tools)
+        record.findings = findings[:MAX_FINDINGS]
         return record
 
     def report_end(self) -> None:

@@ -15,12 +15,13 @@ from toolstream_core.defects.framing import (
     UNREADABLE_BODY,
     UNTERMINATED_EVENT,
 )
+from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.wire.frame import holds_several
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
@@ -33,6 +34,8 @@ _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUME
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that explain why its arguments are incomplete."""
+_SAY_TOOL = frozenset({DECORATED_NAME.code, MISSING_NAMESPACE.code})
+"""Findings of a call that say which tool its name stands for."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _INCOMPLETE: Final = "incomplete"
 _NO_JSON = frozenset({b"[DONE]", b""})
@@ -112,6 +115,16 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(defect.found(max(call.events, default=last), message, position))
     return findings
+
+
+def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
+    """Calls whose name is none of `tools`, which are all that they may name."""
+    explained = {finding.call for finding in record.findings if finding.code in _SAY_TOOL}
+    for position, call in enumerate(record.calls):
+        known = not call.name or call.name in tools or position in explained
+        if call.kind is not Kind.SERVER and not (known or call.guessed):
+            message = f"the request offers no tool {call.name!r}"
+            yield UNKNOWN_TOOL.found(max(call.events, default=0), message, position)
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:

@@ -27,7 +27,7 @@ def test_the_same_call_of_two_candidates_is_two() -> None:
 
 def test_arguments_in_the_next_part_may_be_text() -> None:
     """They go to the name as the object that they are."""
-    body = sse(event({"name": "f", "args": {}}), event({"args": '{"x": 1e400}'}, finishReason="STOP"))
+    body = sse(event({"name": "get_time", "args": {}}), event({"args": '{"x": 1e400}'}, finishReason="STOP"))
     out = changed(body, HERE).out
     assert b'"args":{"x":1e400}' in out
     assert changed(out, HERE).out == out
@@ -44,9 +44,9 @@ def test_a_call_under_the_id_of_two_is_the_one_that_it_says_again() -> None:
 def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
     """What is put together is looked at as one."""
     parts: list[Payload] = [
-        {"id": "a", "name": "f", "args": {}},
+        {"id": "a", "name": "get_time", "args": {}},
         {"args": {"x": 1}},
-        {"id": "a", "name": "f", "args": {}},
+        {"id": "a", "name": "get_time", "args": {}},
     ]
     out = changed(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
     assert out.count(b'"id":"a"') == 1

@@ -220,6 +220,10 @@ INJECTIONS: Final[tuple[Injection, ...]] = (
         identity.DECORATED_NAME,
         per_call(on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"functions.{at.call.name}"))),
     ),
+    inject(
+        identity.UNKNOWN_TOOL,
+        per_call(on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"{at.call.name}_v2"))),
+    ),
     inject(identity.MISSING_NAME, per_call(on(FRAGMENTS, it(name=ABSENT))), CHAT),
     inject(identity.MISSING_NAME, per_call(on(NAMED & has("name"), it(name=""))), *BLOCKS, *ITEMS, *COMPLETE),
     inject(identity.MISSING_TYPE, per_call(on(FRAGMENTS, it(type=ABSENT)))),

@@ -52,6 +52,10 @@ class Requests:
         del request
         return name
 
+    def all_tools(self, request: Json) -> frozenset[str]:
+        """The names of all tools that a call may name; none where the request does not list them all."""
+        return frozenset(self.schemas(request) if tools.lists_all(request) else ())
+
     def offered(self, request: Json) -> list[OfferedTool]:
         """The tools on offer that the client runs, in their order."""
         return tools.offered(request)

@@ -18,6 +18,9 @@ _RUN_BY_CLIENT: Final = (ABSENT, None, "function", "custom")
 _BRINGS_TOOLS: Final = ("additional_tools", "tool_search_output")
 """Types of the items of a Responses request that bring tools."""
 
+_FURTHER: Final = ("previous_response_id", "conversation", "prompt", "cachedContent", "cached_content", "mcp_servers")
+"""Keys of a request that refer to more than it says, perhaps to further tools."""
+
 
 class OfferedTool(NamedTuple):
     """A tool that the client runs."""
@@ -83,6 +86,12 @@ def _name_in(entry: Json) -> str:
 def schemas(request: Json) -> dict[str, Json]:
     """The JSON schema of the parameters of each tool, by the tool's name."""
     return {tool.name: tool.schema for tool in _declared(request)}
+
+
+def lists_all(request: Json) -> bool:
+    """Whether a call can name no other tool than those of the request: the provider's own tools have other names."""
+    further = any(json_access.get(request, key) not in (ABSENT, None) for key in _FURTHER)
+    return not further and all(json_access.get(tool, "type") in _RUN_BY_CLIENT for tool, _ in _defined(request))
 
 
 def model_in_body(request: Json) -> str | None:
