@@ -16,17 +16,16 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("addon", "")]
 
-from benchlib import provided, sockets, turns  # noqa: E402 - the checkout's own addon is measured
+from benchlib import sockets, turns  # noqa: E402 - the checkout's own addon is measured
 from benchlib.rig import rig  # noqa: E402
 from benchlib.streams import Kind, Load  # noqa: E402
 from benchlib.tables import Results, report  # noqa: E402
 from benchlib.turns import PACE, Scene  # noqa: E402
-from benchlib.wire import Security, secure  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "provided", "paced", "captured", "sockets", "view")
+SECTIONS = ("throughput", "latency", "memory", "core", "paced", "captured", "sockets")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -39,26 +38,17 @@ the run."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for, print the tables, keep the numbers."""
     options = _parser().parse_args(arguments)
-    if options.quick:
-        options.rounds, options.events, options.pings, options.memory_events = 1, 400, 100, 4000
-        options.provided = 20
+    rounds = 1 if options.quick else options.rounds
     results, load = Results(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        _measure(options, Path(folder), results)
-        if "provided" in options.only:
-            results.provided = [provided.measure(Path(folder), options.provided, 40 if options.quick else 250)]
+        _measure(options, rounds, Path(folder), results)
         if "sockets" in options.only:
-            results.sockets = sockets.measure(Path(folder), 200 if options.quick else 10_000, options.rounds)
-        if "view" in options.only:
-            from benchlib import viewing
-
-            results.view = viewing.measure(Path(folder), 500 if options.quick else 10_000, options.rounds)
+            results.sockets = sockets.measure(Path(folder), 200 if options.quick else 10_000, rounds)
     if "core" in options.only:
         # With it come the SDKs: seconds of imports, in the upstream's and the client's process too.
         from benchlib import core
 
-        sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
-        results.core = core.measure(sizes, options.rounds)
+        results.core = core.measure([200] if options.quick else [200, 2000], rounds)
     print(ABOUT, _machine(load), sep="\n\n", end="\n\n")
     for text in report(results):
         print(text)
@@ -72,47 +62,37 @@ def _machine(load: float) -> str:
     return f"{versions}, {os.cpu_count()} processors; load {load:.1f} before, {os.getloadavg()[0]:.1f} after."
 
 
-def _measure(options: argparse.Namespace, folder: Path, results: Results) -> None:
-    with rig(folder, secure(folder) if options.tls else Security()) as running:
-        if "throughput" in options.only:
-            results.throughput = turns.throughput(running, _scenes(options), options.rounds)
-        if "latency" in options.only:
-            results.latency = turns.latency(running, options.pings)
-        if "memory" in options.only:
-            results.memory = turns.memory(running, options.memory_events)
-        if "paced" in options.only:
-            size = (3, 40) if options.quick else (50, 250)
-            kinds = (Kind.BROKEN,) if options.quick else tuple(Kind)
-            results.paced = turns.paced(running, kinds, *size, options.rounds)
-        if "captured" in options.only:
-            results.captured = turns.captured(running, _captured_scenes(options), options.rounds)
+def _measure(options: argparse.Namespace, rounds: int, folder: Path, results: Results) -> None:
+    quick, only = options.quick, options.only
+    events = 400 if quick else 20_000
+    with rig(folder) as running:
+        if "throughput" in only:
+            sizes = [(2, events)] if quick else [(1, events), (50, events // 10)]
+            scenes = [Scene(Load(kind, each), streams) for kind in Kind for streams, each in sizes]
+            results.throughput = turns.throughput(running, scenes, rounds)
+        if "latency" in only:
+            results.latency = turns.latency(running, 100 if quick else 2000)
+        if "memory" in only:
+            results.memory = turns.memory(running, 4000 if quick else 1_000_000)
+        if "paced" in only:
+            kinds, size = ((Kind.BROKEN,), (3, 40)) if quick else (tuple(Kind), (50, 250))
+            results.paced = turns.paced(running, kinds, *size, rounds)
+        if "captured" in only:
+            results.captured = turns.captured(running, _captured_scenes(events, quick=quick), rounds)
 
 
-def _captured_scenes(options: argparse.Namespace) -> list[Scene]:
+def _captured_scenes(events: int, *, quick: bool) -> list[Scene]:
     """One fast stream, and many in the time of real ones."""
-    if options.quick:
-        return [Scene(Load(Kind.TOOL, options.events), 2)]
+    if quick:
+        return [Scene(Load(Kind.TOOL, events), 2)]
     many = [Scene(Load(kind, 250, PACE), 50) for kind in (Kind.CONTENT, Kind.TOOL)]
-    return [*many, *(Scene(Load(kind, options.events), 1) for kind in (Kind.CONTENT, Kind.TOOL))]
-
-
-def _scenes(options: argparse.Namespace) -> list[Scene]:
-    sizes = [(1, options.events), (50, options.events if options.full else max(20, options.events // 10))]
-    if options.quick:
-        sizes = [(2, options.events)]
-    return [Scene(Load(kind, events), streams) for kind in Kind for streams, events in sizes]
+    return [*many, *(Scene(Load(kind, events), 1) for kind in (Kind.CONTENT, Kind.TOOL))]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__, epilog=ABOUT)
     parser.add_argument("--rounds", type=int, default=7, help="how often each contender has its turn")
-    parser.add_argument("--events", type=int, default=20_000, help="of one stream; 50 at once have a tenth each")
-    parser.add_argument("--pings", type=int, default=2000, help="events of the latency section")
-    parser.add_argument("--memory-events", type=int, default=1_000_000, help="of the one long stream")
-    parser.add_argument("--provided", type=int, default=200, help="provided streams at once")
-    parser.add_argument("--full", action="store_true", help="50 streams of --events each, SDKs at 20000 events")
     parser.add_argument("--quick", action="store_true", help="tiny numbers: does it work at all?")
-    parser.add_argument("--tls", action="store_true", help="TLS on both sides of the proxy")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections to run")
     parser.add_argument("--json", type=Path, help="a file for every single number")
     return parser

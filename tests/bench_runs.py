@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
-from benchlib import provided
 from benchlib.core import measure
 from benchlib.streams import HEALTHY
 from tests.conftest import ROOT
 from tests.test_bench import LABELS, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BENCH = ROOT / "scripts" / "bench.py"
 KEEPING = ("(h) toolstream chunks", "(i) toolstream chunks, capture")
@@ -55,9 +50,3 @@ def test_each_protocol_is_read_alone() -> None:
     raced = measure([50], 1)
     assert [(one.protocol, one.load.kind) for one in raced] == [(p, k) for p in PROTOCOLS for k in HEALTHY]
     assert all(one.ours and one.sdk for one in raced)
-
-
-def test_provided_streams_come_in_their_own_time(tmp_path: Path) -> None:
-    """Each event of each stream is counted."""
-    late = provided.measure(tmp_path, 3, 10)
-    assert (late.streams, late.events, len(late.milliseconds)) == (3, 10, 30)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from benchlib.wire import Job, Security
+    from benchlib.wire import Job
 
 
 _ADDONS: Final = Path(__file__).parent / "addons"
@@ -85,10 +85,9 @@ class Running:
 class Rig:
     """Upstream and client, both running, and what proxies between them need to know."""
 
-    def __init__(self, folder: Path, security: Security, port: int, pipe: Connection) -> None:
+    def __init__(self, folder: Path, port: int, pipe: Connection) -> None:
         """`port` is the upstream's, `pipe` leads to the client; `folder` is for whatever is written."""
         self.folder = folder
-        self.security = security
         self.port = port
         self._pipe = pipe
 
@@ -117,24 +116,24 @@ class Rig:
         captures = Path(tempfile.mkdtemp(prefix="captures-", dir=self.folder))
         values = contender.options | ({"jsonl": str(jsonl)} if contender.jsonl else {})
         values |= {"capture": str(captures)} if contender.capture else {}
-        options = {"ssl_insecure": "true"} | {f"toolstream_{name}": value for name, value in values.items()}
-        mode = f"reverse:{self.security.scheme}://127.0.0.1:{port or self.port}"
+        options = {f"toolstream_{name}": value for name, value in values.items()}
+        mode = f"reverse:http://127.0.0.1:{port or self.port}"
         with Mitmdump(options, mode=mode, scripts=[contender.script], confdir=self.folder) as proxy:
             yield Running(contender, proxy, jsonl, captures)
 
 
 @contextlib.contextmanager
-def rig(folder: Path, security: Security) -> Iterator[Rig]:
+def rig(folder: Path) -> Iterator[Rig]:
     """Start upstream and client, and end them afterwards."""
-    with _process(serve_loads, security) as to_upstream, _process(do_jobs, security) as to_client:
-        yield Rig(folder, security, to_upstream.recv(), to_client)
+    with _process(serve_loads) as to_upstream, _process(do_jobs) as to_client:
+        yield Rig(folder, to_upstream.recv(), to_client)
 
 
 @contextlib.contextmanager
-def _process(work: Callable[[Connection, Security], None], security: Security) -> Iterator[Connection]:
+def _process(work: Callable[[Connection], None]) -> Iterator[Connection]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, security), daemon=True)
+    process = context.Process(target=work, args=(theirs,), daemon=True)
     process.start()
     try:
         yield ours

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from benchlib.core import Raced
-    from benchlib.provided import Lateness
     from benchlib.sockets import Passing
     from benchlib.turns import Delays, Endured, Timed
-    from benchlib.viewing import Viewed
 
 type Row = Sequence[str]
 
@@ -99,11 +97,9 @@ class Results:
     latency: list[Delays] = field(default_factory=list)
     memory: list[Endured] = field(default_factory=list)
     core: list[Raced] = field(default_factory=list)
-    provided: list[Lateness] = field(default_factory=list)
     paced: list[Timed] = field(default_factory=list)
     captured: list[Timed] = field(default_factory=list)
     sockets: list[Passing] = field(default_factory=list)
-    view: list[Viewed] = field(default_factory=list)
 
     def ratio_of(self, timed: Timed, letter: str) -> float:
         """How many times as long as the contender with this letter it took, in the same scene."""
@@ -211,25 +207,12 @@ def _core(results: Results) -> Iterator[Row]:
         yield f"{one.protocol} {one.load.kind}", f"{events}", *_shown(",.0f", events / ours, events / sdk), times, cost
 
 
-def _provided(results: Results) -> Iterator[Row]:
-    for one in results.provided:
-        late = (percentile(one.milliseconds, 50), percentile(one.milliseconds, 99), max(one.milliseconds))
-        yield f"{one.streams}", f"{one.events}", *_shown(".1f", *late)
-
-
 def _sockets(results: Results) -> Iterator[Row]:
     times = {(one.kind, one.way): times for one, times in results.socket_ratios()}
     for one in results.sockets:
         each = statistics.median(one.processor) / one.messages * 1e6
         beside = times.get((one.kind, one.way), 1.0)
         yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
-
-
-def _view(results: Results) -> Iterator[Row]:
-    for one in results.view:
-        seconds, beside = statistics.median(one.seconds), statistics.median(one.beside)
-        row = (one.what, f"{one.events}", f"{one.size / 1e6:.2f}", f"{seconds:.3f}", one.baseline)
-        yield (*row, f"{seconds / beside:.1f}")
 
 
 _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]]]]] = (
@@ -241,15 +224,12 @@ _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]
      "stream | through | start MiB | growth MiB | peak MiB | us/event", _memory),
     ("core", "Reading alone, no proxy",
      "stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _core),
-    ("provided", "Saved streams in their own time, 50 events/s each",
-     "streams at once | events of each | late p50 ms | late p99 ms | late max ms", _provided),
     ("paced", f"Live, {PACE} events/s each: mitmdump's own processor time",
      "streams | through | us/event | x (a) | late p50 ms | late p99 ms", _paced),
     ("captured", "Captures: mitmdump's own processor time, until they are written and it is idle",
      "streams | through | us/event, least | lesser half | median | most | x (h)", _captured),
     ("sockets", "Messages on a WebSocket: mitmdump's own processor time",
      "messages | through | us/message | x mitmproxy | MiB", _sockets),
-    ("view", "The session view", "what | events | page MB | median s | beside | x", _view),
 )  # fmt: skip
 """The results, the title, the head and the rows of each table."""
 

@@ -7,8 +7,6 @@ import itertools
 import math
 import os
 import socket
-import ssl
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +19,7 @@ from benchlib.wire import (
     Job,
     WrongBytesError,
     all_processor_seconds,
+    connect,
     read_request,
     request,
     wait_until_idle,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchlib.rig import Rig, Running
-    from benchlib.wire import Growth, Security
+    from benchlib.wire import Growth
 
 THROUGHPUT: Final = {
     Kind.CONTENT: ("a", "b", "c", "d", "e"),
@@ -210,15 +209,13 @@ def _endured(rig: Rig, load: Load, letter: str) -> Endured:
 class Lane:
     """One stream through one proxy, both of its ends held here, so that an event can go alone."""
 
-    def __init__(self, port: int, load: Load, listener: socket.socket, security: Security) -> None:
+    def __init__(self, port: int, load: Load, listener: socket.socket) -> None:
         """Ask through the proxy at `port`, accept what it asks at `listener`, and let the head through."""
-        self._upstream: socket.socket | None = None
-        # With TLS the handshake on either side waits for the other.
-        accepting = threading.Thread(target=self._accept, args=(listener, security))
-        accepting.start()
-        self._client = security.connect(port)
+        self._client = connect(port)
         self._client.sendall(request(load))
-        accepting.join()
+        self._upstream, _ = listener.accept()
+        self._upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        read_request(self._upstream)
         self._client.settimeout(0)
         self._ping(HEAD)
 
@@ -232,23 +229,15 @@ class Lane:
         """End the body and hang up."""
         self._ping(_LAST)
         self._client.close()
-        if self._upstream:
-            self._upstream.close()
-
-    def _accept(self, listener: socket.socket, security: Security) -> None:
-        connection, _ = listener.accept()
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._upstream = security.as_server(connection)
-        read_request(self._upstream)
+        self._upstream.close()
 
     def _ping(self, data: bytes) -> None:
-        assert self._upstream is not None, "the proxy never came"
         self._upstream.sendall(data)
         # Asking without waiting keeps this process on its processor. One that sleeps is woken now beside the
         # proxy and now in its place, and that is more than what is measured.
         came, until = b"", time.monotonic() + _PATIENCE
         while len(came) < len(data) and time.monotonic() < until:
-            with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+            with contextlib.suppress(BlockingIOError):
                 came += self._client.recv(READ)
         if came != data:
             raise WrongBytesError(f"sent {data!r}, came {came!r}")
@@ -264,17 +253,14 @@ def _kind(rig: Rig, load: Load) -> list[Delays]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with rig.running(PINGED, port) as contenders:
-            _play(rig, load, listener, contenders, delays)
+            _play(load, listener, contenders, delays)
         for contender in contenders:
             check_told(contender, load, 1)
     return list(delays.values())
 
 
-def _play(rig: Rig, load: Load, listener: socket.socket, contenders: list[Running], delays: dict[str, Delays]) -> None:
-    lanes = [
-        (Lane(one.proxy.port, load, listener, rig.security), delays[one.contender.letter].milliseconds)
-        for one in contenders
-    ]
+def _play(load: Load, listener: socket.socket, contenders: list[Running], delays: dict[str, Delays]) -> None:
+    lanes = [(Lane(one.proxy.port, load, listener), delays[one.contender.letter].milliseconds) for one in contenders]
     starts = itertools.cycle(range(len(lanes)))
     for at, chunk in zip(starts, map(as_chunk, load.blocks()), strict=False):
         for lane, milliseconds in (*lanes[at:], *lanes[:at]):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import selectors
 import socket
-import ssl
 import subprocess
 import threading
 import time
@@ -15,11 +13,6 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from mitmproxy.certs import CertStore
-from mitmproxy.options import CONF_BASENAME, KEY_SIZE
 
 from benchlib.streams import TOOL, Digest, Kind, Load, digest
 
@@ -116,46 +109,6 @@ def _by_ps(pid: int) -> float:
     return int(done.stdout) / 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
-    """`certificate` is what the upstream shows, `authority` what the client trusts; without them plain."""
-
-    certificate: Path | None = None
-    authority: Path | None = None
-
-    @property
-    def scheme(self) -> str:
-        """Of the upstream, for the proxy's mode."""
-        return "https" if self.certificate else "http"
-
-    def as_server(self, connection: socket.socket) -> socket.socket:
-        """The accepted `connection`, secured."""
-        if not self.certificate:
-            return connection
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate)
-        return context.wrap_socket(connection, server_side=True)
-
-    def connect(self, port: int) -> socket.socket:
-        """A connection to the proxy."""
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if not self.authority:
-            return connection
-        context = ssl.create_default_context(cafile=str(self.authority))
-        return context.wrap_socket(connection, server_hostname="127.0.0.1")
-
-
-def secure(confdir: Path) -> Security:
-    """Make the proxies' certificate authority in `confdir`, and a certificate of it for the upstream."""
-    store = CertStore.from_store(confdir, CONF_BASENAME, KEY_SIZE)
-    entry = store.get_cert("127.0.0.1", [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    key = entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    path = confdir / "upstream.pem"
-    path.write_bytes(key + entry.cert.to_pem())
-    return Security(path, confdir / f"{CONF_BASENAME}-ca-cert.pem")
-
-
 READ = 1 << 18
 """Bytes asked of a socket at once."""
 
@@ -227,6 +180,13 @@ class Session:
         self._checksum = zlib.crc32(body, self._checksum)
 
 
+def connect(port: int) -> socket.socket:
+    """A connection to the proxy."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
 def request(load: Load) -> bytes:
     """What a client of a chat completion sends, and which load it wants."""
     body = json.dumps(_ASKED).encode()
@@ -286,17 +246,17 @@ class Outcome:
     """Milliseconds of each event of a paced load after the earliest time that its stream's schedule allows."""
 
 
-def do_jobs(pipe: Connection, security: Security) -> None:
+def do_jobs(pipe: Connection) -> None:
     """Do the jobs that come over `pipe`; what went wrong goes back as the exception."""
     while True:
         job: Job = pipe.recv()
         try:
-            pipe.send(fetch(job, security))
+            pipe.send(fetch(job))
         except (OSError, AssertionError) as error:
             pipe.send(error)
 
 
-def fetch(job: Job, security: Security) -> Outcome:
+def fetch(job: Job) -> Outcome:
     """Fetch the load over all connections at once and check every byte of it."""
     wanted = digest(job.comes or job.load)
     watch = Watch(job.pid, job.mark)
@@ -304,7 +264,7 @@ def fetch(job: Job, security: Security) -> Outcome:
     bodies = [Session() for _ in range(job.streams)]
     processor, start = processor_seconds(job.pid), time.perf_counter()
     for body in bodies:
-        connection = security.connect(job.port)
+        connection = connect(job.port)
         connection.sendall(request(job.load))
         selector.register(connection, selectors.EVENT_READ, body)
     while selector.get_map():
@@ -336,9 +296,6 @@ def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
     connection: socket.socket = key.fileobj  # type: ignore[assignment]
     body: Session = key.data
     body.feed(connection.recv(READ))
-    # TLS may have read more than one record off the socket; `select` would not tell.
-    while isinstance(connection, ssl.SSLSocket) and connection.pending():
-        body.feed(connection.recv(READ))
     if body.done:
         selector.unregister(connection)
         connection.close()
@@ -352,26 +309,26 @@ HEAD = (
 )
 
 
-def serve_loads(pipe: Connection, security: Security) -> None:
+def serve_loads(pipe: Connection) -> None:
     """Say over `pipe` on which port it listens and response until the process is ended."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     pipe.send(listener.getsockname()[1])
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=_response, args=(connection, security), daemon=True).start()
+        threading.Thread(target=_response, args=(connection,), daemon=True).start()
 
 
-def _response(connection: socket.socket, security: Security) -> None:
-    with contextlib.suppress(ConnectionError), security.as_server(connection) as secured:
-        secured.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        load = _wanted(read_request(secured))
-        secured.sendall(HEAD)
+def _response(connection: socket.socket) -> None:
+    with contextlib.suppress(ConnectionError), connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        load = _wanted(read_request(connection))
+        connection.sendall(HEAD)
         start = time.monotonic()
         for number, piece in enumerate(load.wire()):
             if load.schedule:
                 time.sleep(max(0.0, start + number / load.schedule - time.monotonic()))
-            secured.sendall(piece)
-        secured.recv(1)
+            connection.sendall(piece)
+        connection.recv(1)
 
 
 def _wanted(head: bytes) -> Load:
