@@ -91,8 +91,31 @@ RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 )
 """Records of agents, which divide a message into several, and of tracing tools, which put one together."""
 
+_OTHER_APIS: Final = {
+    "the Assistants API": r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)",
+    "Gemini's Interactions API": r'"event_type"\s*:\s*"(?:interaction|step)\.',
+    "Mistral's Conversations API": r'"type"\s*:\s*"(?:conversation\.response\.started|function\.call\.delta)"',
+    "Cohere's Chat API of version 1": r'"event_type"\s*:\s*"(?:stream-start|text-generation|tool-calls-\w+)"',
+    "Cloudflare Workers AI": r'^data: ?\{"response"\s*:',
+    "Snowflake Cortex": r'"delta"\s*:\s*\{[^{}]*"type"\s*:\s*"(?:text|tool_use)"[^{}]*"(?:text|content_list)"\s*:',
+    "DashScope's own API (its OpenAI-compatible one is read)": r'^data: ?\{"output"\s*:\s*\{"(?:choices|text)"\s*:',
+    "Tencent Hunyuan's own API (its OpenAI-compatible one is read)": r'"Choices"\s*:\s*\[\s*\{[^\n]*"Delta"\s*:',
+    "Text Generation Inference's /generate_stream": r'"token"\s*:\s*\{"id"[^\n]*"generated_text"\s*:',
+    "watsonx's text generation": r'"results"\s*:\s*\[\s*\{"generated_text"\s*:',
+    "Dify": r'^data: ?\{"event"\s*:\s*"(?:agent_\w+|message|workflow_started)"',
+    "Replicate": r"\Aevent: output$",
+    "LangGraph's server": r"^event: (?:messages(?:/(?:partial|complete|metadata))?|updates)$",
+    "Ollama's /api/generate": r'^\{"model"\s*:[^\n]*"response"\s*:[^\n]*"done"\s*:',
+    "the Completions API": r'"object"\s*:\s*"text_completion"',
+}
+"""APIs that toolstream does not read, and what only their events have."""
+
 TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     *RECORDS,
+    *(
+        (re.compile(form, re.MULTILINE), f"is a stream of {api}, which toolstream does not read")
+        for api, form in _OTHER_APIS.items()
+    ),
     (
         re.compile(r"\.\.\. \d+ more (?:bytes>|items)"),
         "holds buffers of which only the first bytes were printed: print chunk.toString()",
@@ -112,14 +135,6 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(r'"type"\s*:\s*"(?:RUN_STARTED|TEXT_MESSAGE_\w+|TOOL_CALL_(?:START|ARGS))"'),
         f"holds AG-UI events, which a client makes from the provider's stream. {_RECORD}",
-    ),
-    (
-        re.compile(r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)"),
-        "is a stream of the Assistants API, which toolstream does not read",
-    ),
-    (
-        re.compile(r'"event_type"\s*:\s*"(?:interaction|step)\.'),
-        "is a stream of Gemini's Interactions API, which toolstream does not read",
     ),
     (
         re.compile(
