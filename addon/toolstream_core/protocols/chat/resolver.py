@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 #                                    without an index, found at none yet             else the last
 #   new     nothing                  no name, and the last call opened at an      -> that call, if this is its place
 #                                    earlier call's index and is unfinished
+#   new     nothing                  no name, and continues the only unfinished   -> that call
+#                                    call's arguments, at a higher index
 #   known   nothing                                                               -> the newest of that index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
@@ -306,12 +308,15 @@ class ChatCalls(Calls):
         return next((call for call in here[-_MOST_HEADERS:] if self._lacks_arguments(call)), None)
 
     def _only_lacking(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
-        """The only incomplete call, if it has no arguments, and an entry without identity begins some elsewhere.
+        """The only incomplete call, if an entry without identity begins its arguments elsewhere, or continues them.
 
         At a lower index they are those of an earlier call whose header was lost.
         """
         call = state.last
-        if call is None or nonblank(fragment.id) or not (_begins_object(fragment) and self._lacks_arguments(call)):
+        if call is None or nonblank(fragment.id):
+            return None
+        open_there = call.arguments.inside_value and call.arguments.continued_by(fragment.arguments)
+        if not (self._lacks_arguments(call) if _begins_object(fragment) else open_there):
             return None
         if state.several_open() or (isinstance(call.index, int) and index < call.index):
             return None

@@ -119,21 +119,24 @@ def namespaces(request: Json) -> dict[str, frozenset[str]]:
     return {name: frozenset(those) for name, those in found.items()}
 
 
-def in_namespaces(offered: Mapping[str, Collection[str]], name: str) -> list[tuple[str, str]]:
-    """The tools that a call without a namespace may name, each with its namespace; none if it needs none.
+def in_namespaces(offered: Mapping[str, Collection[str]], name: str, own: str = "") -> list[tuple[str, str]]:
+    """The tools that a call may mean, each with its namespace, if it does not name one as it is offered.
 
-    `offered`: as `namespaces`.
+    `offered`: as `namespaces`; `own`: the namespace that the call names.
     """
-    if "" in offered.get(name, ()):
+    spaces = offered.get(name, ())
+    tools = [(tool, namespace) for tool, those in offered.items() for namespace in those if namespace]
+    if own in spaces or any(own == namespace for _, namespace in tools):
         return []
-    tools = ((tool, namespace) for tool, those in offered.items() for namespace in those if namespace)
-    return [one for one in tools if name == one[0] or name in _joined(*one)]
+    if own:
+        return [(name, namespace) for namespace in spaces]
+    return [one for one in tools if name == one[0] or _is_joined(name, *one)]
 
 
-def _joined(tool: str, namespace: str) -> tuple[str, ...]:
-    """A namespace and a tool in one name, as Ollama (openai/codex#23186) and gateways send them."""
-    separators = ("", ".") if namespace.endswith("__") else ("__", ".")
-    return tuple(f"{namespace}{separator}{tool}" for separator in separators)
+def _is_joined(name: str, tool: str, namespace: str) -> bool:
+    """Whether a name is a namespace and a tool, as Ollama (openai/codex#23186) and gateways send them."""
+    between = name.removeprefix(namespace).removesuffix(tool)
+    return name == f"{namespace}{between}{tool}" and not any(map(str.isalnum, between))
 
 
 def _declared(request: Json) -> Iterator[OfferedTool]:

@@ -183,7 +183,8 @@ class BlockDifference(Repairer):
             self.message.truncated = self.message.over = True
             self._order.settle()
         if parsed is not None and event.content.end:
-            self._stream.report(BODY_NOT_STREAM, "one event has the complete message, instead of its events")
+            where = "after" if self.message.blocks else "instead of"
+            self._stream.report(BODY_NOT_STREAM, f"one event has the complete message, {where} its events")
         self._order.aside(event, parsed or UNREAD)
 
     def _of_message(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:

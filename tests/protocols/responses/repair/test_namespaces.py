@@ -42,6 +42,7 @@ def items(body: bytes) -> list[tuple[str, str]]:
         ("mcp__docs", "mcp__docs__search"),
         ("mcp__docs__", "mcp__docs__search"),
         ("mcp__docs__", "mcp__docs__.search"),
+        ("mcp__docs", "mcp__docs-search"),
     ],
 )
 def test_the_only_tool_that_fits_is_named(namespace: str, sent: str) -> None:
@@ -75,6 +76,17 @@ def test_a_call_that_names_its_tool_is_forwarded(name: str, fields: dict[str, st
     exchange = request(("search", "mcp__docs"), ("ask", "mcp__docs"), ("ask", ""))
     assert seen(response(name, **fields), exchange).told == names
     assert changed(response(name, **fields), exchange).out == response(name, **fields)
+
+
+def test_a_namespace_that_is_not_offered_is_removed() -> None:
+    """The tool is offered outside of any (openai/codex#31665). What may have been offered before is left."""
+    exchange = request(("search", ""), ("fetch", "mcp__docs"))
+    assert seen(response("search", namespace="search"), exchange).told == ["missing-namespace"]
+    went = changed(response("search", namespace="search"), exchange).out
+    assert b"namespace" not in went
+    assert items(went) == [("", "search")] * 3
+    for name, namespace in (("search", "mcp__docs"), ("unknown", "unknown")):
+        assert changed(response(name, namespace=namespace), exchange).out == response(name, namespace=namespace)
 
 
 def test_a_namespace_that_comes_once_is_in_every_item() -> None:

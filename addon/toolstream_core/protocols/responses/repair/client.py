@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import Kind
+from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.wire import json_access
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Seen
     from toolstream_core.repair.fields import Payload
 
 _NUMBER_KEY: Final = b'"sequence_number"'
@@ -35,8 +35,8 @@ class ClientItem:
         """`is_named`: whether events with arguments have the call's id, and the last one its name."""
         self.place, self.id, self.call_id, self.name = place, item_id, call.id, call.name
         self._is_named = is_named
-        self.namespace = ""
-        """The namespace of its tool, if there is one."""
+        self.namespace: Seen[str] = ""
+        """The namespace of its tool; `""` if that is unknown, `ABSENT` if it has none."""
         self.text = ClientText(arguments)
         """Its arguments: the deltas joined."""
         self.done = self.closed = False
@@ -69,11 +69,12 @@ class ClientItem:
     def fields(self, text: str) -> Payload:
         """The fields of the item with these arguments; without a name or namespace that is unknown."""
         known: Payload = {"id": self.id, "call_id": self.call_id, "name": self.name, "namespace": self.namespace}
-        known = {key: value for key, value in known.items() if value or key not in {"name", "namespace"}}
+        known = {key: value for key, value in known.items() if value != "" or key not in {"name", "namespace"}}
         return known | {"arguments": text}
 
     def _item(self, text: str, status: Json) -> Payload:
-        return {**self.content, "type": "function_call", **self.fields(text), "name": self.name, "status": status}
+        item = {**self.content, "type": "function_call", **self.fields(text), "name": self.name, "status": status}
+        return {key: value for key, value in item.items() if value is not ABSENT}
 
     def _whose(self, *more: str) -> Payload:
         """The fields that identify the call in an event with arguments."""

@@ -225,13 +225,15 @@ class Difference:
         """Decide the name and the namespace of the tool that the call names."""
         stream, name = self._stream, has.name
         own = nonblank(json_access.text(json_access.get(item, "namespace")))
-        fitting = [] if own or stream.realtime else stream.calls.in_namespaces(name)
+        fitting = [] if stream.realtime else stream.calls.in_namespaces(name, own)
         tool = fitting[0] if len(fitting) == 1 else (name, own)
         known = tool[0] == name  # Without an item, the event that closes it has the namespace, or lacks it too.
         if fitting and isinstance(item, dict):
-            spaces = " and of ".join(sorted(namespace for _, namespace in fitting))
+            spaces = " and of ".join(sorted(namespace or "no namespace" for _, namespace in fitting))
             known = judge(MISSING_NAMESPACE, f"{name} is a tool of {spaces}")
         has.name, has.namespace = tool if known else (name, "")
+        if own and fitting and known and not has.namespace:
+            has.namespace = ABSENT
         if has.name != name:
             has.why["name"] = MISSING_NAMESPACE
         else:

@@ -224,9 +224,9 @@ class IntendedCalls:
     def _namespaces(self) -> Mapping[str, Collection[str]]:
         return namespaces(self._context.exchange.request)
 
-    def in_namespaces(self, name: str) -> list[tuple[str, str]]:
-        """The tools that a call without a namespace may name, each with its namespace; none if it needs none."""
-        return in_namespaces(self._namespaces, name)
+    def in_namespaces(self, name: str, own: str) -> list[tuple[str, str]]:
+        """The tools that a call may mean, each with its namespace, if it does not name one as it is offered."""
+        return in_namespaces(self._namespaces, name, own)
 
     @property
     def open(self) -> list[IntendedCall]:

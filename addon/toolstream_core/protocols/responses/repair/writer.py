@@ -134,7 +134,7 @@ class ItemWriter:
         return DECORATED_NAME if intended.has is None else intended.has.why.get("name", DECORATED_NAME)
 
     def _namespace(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
-        return MISSING_NAMESPACE if deviation.received in ("", None, ABSENT) else None
+        return MISSING_NAMESPACE if deviation.received in ("", None, ABSENT) or deviation.intended is ABSENT else None
 
     def _delta(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         if not isinstance(deviation.received, str):
