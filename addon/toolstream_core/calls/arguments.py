@@ -357,8 +357,9 @@ class ArgumentText:
         restarts = self._may_restart(fragment)
         if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
-        whole = restarts and (fragment == self.whole_again or closes_object(fragment))
-        if whole and not (self.ended and self._is_another(fragment)):
+        if restarts and fragment == self.whole_again:
+            return
+        if restarts and closes_object(fragment) and not (self.ended and self._is_another(fragment)):
             self.whole_again = fragment
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
@@ -367,7 +368,7 @@ class ArgumentText:
     def _is_another(self, fragment: str) -> bool:
         """Whether an object after a complete one is no later state of it: nothing shows which one is intended."""
         before = self.whole_again or self.ended_object()
-        if not self._several and before not in {None, fragment}:
+        if not (self._several or before is None):
             self._several = not (same_arguments(before, fragment) or grows_into(before, fragment))
         return self._several
 

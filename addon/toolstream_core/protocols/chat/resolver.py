@@ -202,7 +202,7 @@ class ChatCalls(Calls):
             given, before, text = doubted
             if given is call and not fragment.arguments:
                 return
-            inside = text and before.well_formed and not (nonblank(before.id) or isinstance(before.index, int))
+            inside = text and before.well_formed and not nonblank(before.id)
             if given is call and own and (inside or not _continues(call, fragment)):
                 call.arguments = call.arguments.renewed()
                 call.arguments.add(text)
@@ -319,6 +319,8 @@ class ChatCalls(Calls):
         if not (self._lacks_arguments(call) if _begins_object(fragment) else open_there):
             return None
         if state.several_open() or (isinstance(call.index, int) and index < call.index):
+            return None
+        if open_there and not isinstance(call.index, int):
             return None
         state.found_at(index, call)
         return call

@@ -196,6 +196,7 @@ def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
         ([CREATED, *valid(PATCH)[-1:]], "unstreamed-calls"),
         (without(valid(PATCH), "output_item.done"), "unclosed-call"),
         ([*valid(PATCH)[:-1], completed()], "empty-output"),
+        ([*valid(PATCH)[:3], *valid("")[3:-1], valid(PATCH)[-1]], "short-closing"),
         ([*valid(PATCH)[:-1], *valid(PATCH)[-2:]], "repeated-stop"),
         ([*valid(PATCH)[:2], *valid(PATCH)[1:]], "repeated-start"),
         (valid(PATCH)[:-1], "missing-finish"),

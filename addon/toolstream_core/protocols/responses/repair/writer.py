@@ -150,12 +150,13 @@ class ItemWriter:
             return (
                 PREFILLED_ARGUMENTS if received not in ("", None, ABSENT) and isinstance(received, str | dict) else None
             )
+        custom = intended.call.kind is Kind.CUSTOM
         if received is ABSENT or received is None:
-            return SHORT_CLOSING if is_object(text) else None
+            return SHORT_CLOSING if custom or is_object(text) else None
         if not isinstance(received, str):
             return OBJECT_ARGUMENTS
-        if intended.call.kind is Kind.CUSTOM:
-            return None
+        if custom:
+            return None if received else SHORT_CLOSING
         if intended.is_split and text.endswith(received):
             return ITEM_PER_FRAGMENT
         meaning = read_text(received, over=True)
