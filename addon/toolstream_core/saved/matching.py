@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolstream_core.calls.json_text import equal, same
@@ -83,8 +83,12 @@ def distance(saved: LlmFlow, wanted: RequestKey, shared_calls: int) -> tuple[int
 
 def earlier_calls(path: str, request: Json) -> frozenset[str]:
     """The calls that a request's conversation has so far: their ids, or name and arguments where there are none."""
-    calls = asked_read.reader_of(path, request).conversation(request).calls
+    calls = _conversation(path, request).calls
     return frozenset(call.id or f"{call.name} {call.arguments}" for call in calls)
+
+
+def _conversation(path: str, request: Json) -> Conversation:
+    return asked_read.reader_of(path, request).conversation(request)
 
 
 def shared(recorded: Json, request: Json) -> int:
@@ -361,13 +365,12 @@ class Matcher:
         Two recorded responses to equal requests are given one after the other, and then the last one again, up to
         `repeats` times. `redact` does to a request what was done to the recorded ones.
         """
-        wanted = asked_read.read(path, parse(body))
-        if wanted is None:
+        request = _Request.of(path, body, redact)
+        if request is None:
             return None
-        self._forget_ended(wanted)
-        request = _Request(wanted, path, body, redact)
-        key = self._recorded(wanted, body, redact)
-        found = self._nearest(request) if key is None else self._given_next(Match(Outcome.EXACT, wanted), key)
+        self._forget_ended(request.wanted)
+        key = self._recorded(request)
+        found = self._nearest(request) if key is None else self._given_next(Match(Outcome.EXACT, request.wanted), key)
         if found.outcome is Outcome.FINISHED:
             self._forget_left(request)
         elif found.saved is not None:
@@ -376,8 +379,8 @@ class Matcher:
 
     def has(self, path: str, body: bytes, redact: Redact = _unchanged) -> bool:
         """Whether such a request was recorded."""
-        wanted = asked_read.read(path, parse(body))
-        return wanted is not None and self._recorded(wanted, body, redact) is not None
+        request = _Request.of(path, body, redact)
+        return request is not None and self._recorded(request) is not None
 
     def best(self, wanted: RequestKey, request: Json = ABSENT, path: str = "") -> LlmFlow | None:
         """The flow that fits best, whether it was given or not."""
@@ -395,15 +398,14 @@ class Matcher:
             self._calls[id(saved)] = earlier_calls(saved.path, saved.request)
         return len(calls & self._calls[id(saved)])
 
-    def _recorded(self, wanted: RequestKey, body: bytes, redact: Redact) -> Key | None:
+    def _recorded(self, request: _Request) -> Key | None:
         """The key of the recorded requests that are equal to one."""
-        if (key := _key(wanted, parse(body))) in self._groups:
-            return key
-        keys = (_key(wanted, parse(redact(body, text))) for text in self._texts)
+        redacted = (parse(request.redact(request.body, text)) for text in self._texts)
+        keys = (_key(request.wanted, one) for one in chain([request.json], redacted))
         return next((key for key in keys if key in self._groups), None)
 
     def _nearest(self, request: _Request) -> Match:
-        best = self.best(request.wanted, parse(request.body), request.path)
+        best = self.best(request.wanted, request.json, request.path)
         where = None if best is None else request.parting(best)
         if best is None or (self.strict and where is not None):
             return Match(Outcome.REFUSED, request.wanted, near=self._near(request))
@@ -451,7 +453,7 @@ class Matcher:
             given = self._given.get(_Talk.of(wanted), {})
             left = [(given, key) for key, one in given.items() if wanted.results > one.results]
         else:
-            ids = request.result_ids
+            ids = {one.id for one in request.conversation.results if one.id}
             called = {key for key, group in self._groups.items() if any(ids & _call_ids(one) for one in group)}
             left = [(given, key) for given in self._given.values() for key in called & given.keys()]
         for given, key in left:
@@ -460,9 +462,8 @@ class Matcher:
 
     def _is_finished(self, request: _Request, best: LlmFlow) -> bool:
         """Whether a request holds the results of the calls that the best flow would make again."""
-        now = asked_read.reader_of(request.path, body := parse(request.body)).conversation(body)
-        recorded = asked_read.reader_of(best.path, best.request).conversation(best.request)
-        return is_finished(best.record.calls, now, recorded, self._saved_calls)
+        recorded = _conversation(best.path, best.request)
+        return is_finished(best.record.calls, request.conversation, recorded, self._saved_calls)
 
     @cached_property
     def _saved_calls(self) -> dict[str, Call]:
@@ -470,7 +471,7 @@ class Matcher:
 
     def _near(self, request: _Request) -> tuple[Near, ...]:
         wanted = request.wanted
-        calls = earlier_calls(request.path, parse(request.body))
+        calls = earlier_calls(request.path, request.json)
 
         def rank(one: LlmFlow) -> tuple[int | bool, ...]:
             far = distance(one, wanted, self._shared_calls(one, calls))
@@ -511,31 +512,37 @@ def _warms_up(request: Json) -> bool:
 
 def _key(wanted: RequestKey, request: Json) -> Key:
     """Equal for requests that are equal as values; the base URL, the query and `VARYING` keys do not count."""
-    fields = {key: value for key, value in request.items() if key not in VARYING} if isinstance(request, dict) else None
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(_compared(request) if isinstance(request, dict) else None, sort_keys=True, separators=(",", ":"))
     return wanted.dialect, wanted.form, wanted.model, hashlib.sha256(text.encode()).digest()
 
 
 class _Request(NamedTuple):
-    """A request that was not recorded."""
+    """A request of a client."""
 
     wanted: RequestKey
     path: str
     body: bytes
+    json: Json
+    """`body`, parsed once."""
     redact: Redact
 
+    @classmethod
+    def of(cls, path: str, body: bytes, redact: Redact) -> _Request | None:
+        """A POST of `body` to `path`; `None` if that requests no completion."""
+        wanted = asked_read.read(path, request := parse(body))
+        return None if wanted is None else cls(wanted, path, body, request, redact)
+
     @property
-    def result_ids(self) -> frozenset[str]:
-        """The calls whose results it holds."""
-        conversation = asked_read.reader_of(self.path, body := parse(self.body)).conversation(body)
-        return frozenset(one.id for one in conversation.results if one.id)
+    def conversation(self) -> Conversation:
+        """What it holds of the conversation."""
+        return _conversation(self.path, self.json)
 
     def parting(self, saved: LlmFlow) -> Parting | None:
         """Where it parts from a recorded one; nothing secret is in it."""
         # Filler of filler would be other filler.
         recorded = parse(self.redact(saved.request_body, TextMode.KEEP))
         request = parse(self.redact(self.body, saved.text))
-        where = parting(recorded, request, parse(self.body))
+        where = parting(recorded, request, self.json)
         if where is None and saved.request_key.form is not self.wanted.form:
             return Parting("form", saved.request_key.form, self.wanted.form)
         if where is None and saved.request_key.model != self.wanted.model:
