@@ -28,6 +28,21 @@ if TYPE_CHECKING:
     from toolstream_core.shrinking.events import Cursor
 
 
+type Proposals = Callable[[Candidate, Cursor], Iterator[Proposal]]
+
+
+def _of_each_turn(smaller: Callable[[Turn], Iterator[Turn]]) -> Proposals:
+    """The pass that tries each response as `smaller` makes it; after a change it looks at the responses anew."""
+
+    def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+        del cursor
+        for at, turn in enumerate(candidate):
+            for new in smaller(turn):
+                yield Proposal(with_turn(candidate, at, new), ())
+
+    return proposals
+
+
 class Part(NamedTuple):
     """One event's part of a text."""
 
@@ -95,15 +110,13 @@ class _ChannelSink(Sink):
             channel.parts.append(Part(self._numbers[event.frame.number], path, text))
 
 
-def joined_fragments(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+@_of_each_turn
+def joined_fragments(turn: Turn) -> Iterator[Turn]:
     """Each text in one fragment, in two, in four, … and each pair of neighbours in one."""
-    del cursor  # After a merge the texts are looked at anew.
-    for at, turn in enumerate(candidate):
-        numbering = Numbering(turn)
-        for channel in channels(turn):
-            for groups in _groupings(channel.parts):
-                for new in numbering.variants(_merged(turn, channel, groups)):
-                    yield Proposal(with_turn(candidate, at, turn.with_frames(new)), ())
+    numbering = Numbering(turn)
+    for channel in channels(turn):
+        for groups in _groupings(channel.parts):
+            yield from map(turn.with_frames, numbering.variants(_merged(turn, channel, groups)))
 
 
 def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
@@ -138,13 +151,12 @@ _LONGEST = 4096
 """Characters beyond which a text is cut by its halves only, not by its words."""
 
 
-def shorter_texts(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+@_of_each_turn
+def shorter_texts(turn: Turn) -> Iterator[Turn]:
     """Each text with something less in it."""
-    del cursor  # After a change the texts are looked at anew.
-    for at, turn in enumerate(candidate):
-        for channel in channels(turn):
-            for text in smaller(channel.text):
-                yield Proposal(with_turn(candidate, at, _with_text(turn, channel, text)), ())
+    for channel in channels(turn):
+        for text in smaller(channel.text):
+            yield _with_text(turn, channel, text)
 
 
 def smaller(text: str) -> Iterator[str]:
@@ -183,12 +195,7 @@ def _fewer_words(text: str) -> Iterator[str]:
 def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
     """The response with another text, spread over the parts in proportion to the old one."""
     old = channel.text
-    parts = list(turn.frames)
-    for number, turn_frame in enumerate(parts):
-        payload = turn_frame.frame.json
-        new = mapped(payload, lambda one: text if one == old and old else one) if payload is not ABSENT else payload
-        if new is not payload:
-            parts[number] = turn.framing.rewritten(turn_frame, new)
+    parts = _replaced(turn, old, text) if old else list(turn.frames)
     begin = 0
     for part in channel.parts:
         end = len(part.text) if channel.cumulative else begin + len(part.text)
@@ -232,30 +239,23 @@ def _arguments(turn: Turn) -> frozenset[bytes]:
     return frozenset(encoded(value) for value in values if isinstance(value, dict) and value)
 
 
-def fewer_fields(needed: Required) -> Callable[[Candidate, Cursor], Iterator[Proposal]]:
+def fewer_fields(needed: Required) -> Proposals:
     """The pass that leaves what is `needed`."""
-    return partial(_fewer_fields, needed)
+    return _of_each_turn(partial(_fewer_fields, needed))
 
 
-def _fewer_fields(needed: Required, candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    del cursor  # After a change the fields are looked at anew.
-    for at, turn in enumerate(candidate):
-        for smaller in _smaller_turns(turn, needed):
-            yield Proposal(with_turn(candidate, at, smaller), ())
-
-
-def _smaller_turns(turn: Turn, needed: Required) -> Iterator[Turn]:
+def _fewer_fields(needed: Required, turn: Turn) -> Iterator[Turn]:
     fields = _fields_of(turn)
     for shape, places in fields:
-        optional = [place for place in places if _optional(place, turn, needed)]
+        optional = [place for place in places if _optional(place, shape, needed)]
         if optional:
             yield _edited(turn, optional, _removed)
         changed = [place for place in places if _emptied(place, needed, shape) is not place.value]
         if changed:
             yield _edited(turn, changed, partial(_put_empty, needed, shape))
-    for _, places in fields:
+    for shape, places in fields:
         for place in reversed(places):
-            if len(places) > 1 and _optional(place, turn, needed):
+            if len(places) > 1 and _optional(place, shape, needed):
                 yield _edited(turn, [place], _removed)
 
 
@@ -290,13 +290,8 @@ def _fields_of(turn: Turn) -> list[tuple[Shape, list[_Place]]]:
     return sorted(found.items(), key=bytes_of, reverse=True)
 
 
-def _optional(place: _Place, turn: Turn, needed: Required) -> bool:
-    *above, last = place.path
-    if isinstance(last, int):
-        return True
-    payload = turn.frames[place.number].frame.json
-    shape = next(shape for path, shape, _ in nodes(payload) if path == place.path)
-    return bool(above or last) and last not in needed.get(shape[:-1], frozenset())
+def _optional(place: _Place, shape: Shape, needed: Required) -> bool:
+    return place.path[-1] not in needed.get(shape[:-1], frozenset())
 
 
 def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
@@ -386,32 +381,35 @@ def _shorter(text: str, taken: frozenset[str]) -> Iterator[str]:
 
 
 def _renamed(turn: Turn, old: str, new: str) -> Turn:
-    def change(text: str) -> str:
-        return new if text == old else text
-
     request = turn.exchange.request
-    parts = list(turn.frames)
-    for number, part in enumerate(parts):
-        payload = part.frame.json
-        other = payload if payload is ABSENT else mapped(payload, change)
-        if other is not payload:
-            parts[number] = turn.framing.rewritten(part, other)
-    exchange = replace(turn.exchange, request=request if request is ABSENT else mapped(request, change))
-    return replace(turn, exchange=exchange, frames=tuple(parts))
+    renamed = replace(turn.exchange, request=request if request is ABSENT else _with(request, old, new))
+    return replace(turn, exchange=renamed, frames=tuple(_replaced(turn, old, new)))
+
+
+def _replaced(turn: Turn, old: str, new: str) -> list[TurnFrame]:
+    """The frames, with a string replaced wherever it stands."""
+    frames = list(turn.frames)
+    for number, one in enumerate(frames):
+        payload = one.frame.json
+        if payload is not ABSENT and (other := _with(payload, old, new)) is not payload:
+            frames[number] = turn.framing.rewritten(one, other)
+    return frames
+
+
+def _with(payload: Json, old: str, new: str) -> Json:
+    return mapped(payload, lambda text: new if text == old else text)
 
 
 _LONG = 16
 _KEPT = {"model", "stream", "messages", "input", "contents"}
 
 
-def smaller_requests(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+@_of_each_turn
+def smaller_requests(turn: Turn) -> Iterator[Turn]:
     """Each request with something less in it."""
-    del cursor  # After a change the request is looked at anew.
-    for at, turn in enumerate(candidate):
-        request = turn.exchange.request
-        if isinstance(request, dict):
-            for smaller in _smaller_requests(request):
-                yield Proposal(with_turn(candidate, at, turn.with_request(smaller)), ())
+    request = turn.exchange.request
+    if isinstance(request, dict):
+        yield from map(turn.with_request, _smaller_requests(request))
 
 
 def _smaller_requests(request: dict[str, Json]) -> Iterator[Json]:
