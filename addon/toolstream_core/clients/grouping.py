@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.open_call import nonblank
@@ -109,11 +110,6 @@ class Calls:
         self.entry: Entry | None = None
         """The entry before."""
 
-    @property
-    def first(self) -> Group | None:
-        """The call that was opened first."""
-        return self.groups[0] if self.groups else None
-
     def new(self, entry: Entry) -> Group:
         """A call opened by `entry`."""
         index = entry.fragment.index
@@ -182,7 +178,7 @@ def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
     if key is Key.ITEM:
         found = _of_item(calls, entry)
     elif key in (Key.ID, Key.GIVEN_ID):
-        found = calls.by_id.get(nonblank(fragment.id) or nonblank(fragment.item_id))
+        found = calls.by_id.get(_identity(entry))
     elif key in (Key.LAST, Key.ONE) and fragment.phase is not Phase.WHOLE:
         found = calls.last
     elif key is not Key.ENTRY:
@@ -205,6 +201,10 @@ def _of_item(calls: Calls, entry: Entry) -> Group | None:
     return calls.by_item.get(nonblank(entry.fragment.item_id))
 
 
+def _identity(entry: Entry) -> str:
+    return nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+
+
 def _by_index(calls: Calls, entry: Entry) -> Found:
     here = calls.of_index(entry).groups
     if here:
@@ -215,16 +215,13 @@ def _by_index(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_id(calls: Calls, entry: Entry) -> Found:
-    call_id = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
-    if not call_id:
-        return calls.last or NEW
-    return calls.by_id.get(call_id, NEW)
+    call_id = _identity(entry)
+    return calls.by_id.get(call_id, NEW) if call_id else calls.last or NEW
 
 
 def _by_changed_id(calls: Calls, entry: Entry) -> Found:
     call_id = nonblank(entry.fragment.id)
-    same = calls.last is not None and (not call_id or call_id == calls.last.id)
-    return NEW if calls.last is None or not same else calls.last
+    return NEW if calls.last is None or call_id not in ("", calls.last.id) else calls.last
 
 
 def _by_present_id(calls: Calls, entry: Entry) -> Found:
@@ -232,8 +229,7 @@ def _by_present_id(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_given_id(calls: Calls, entry: Entry) -> Found:
-    call_id = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
-    return NEW if call_id else calls.last or NEW
+    return NEW if _identity(entry) else calls.last or NEW
 
 
 def _pair(entry: Entry) -> str:
@@ -254,18 +250,12 @@ def _by_longer_id(calls: Calls, entry: Entry) -> Found:
     return NEW if pair != opened and len(pair) >= len(opened) else calls.last
 
 
-def _newest_of_index(calls: Calls, entry: Entry) -> Found:
+def _of_index(calls: Calls, entry: Entry, *, place: int) -> Found:
+    """By id; without one, the call at a place of those of its index."""
     here = calls.of_index(entry)
     if call_id := nonblank(entry.fragment.id):
         return here.same_id(call_id) or NEW
-    return here.groups[-1] if here.groups else NEW
-
-
-def _first_of_index(calls: Calls, entry: Entry) -> Found:
-    here = calls.of_index(entry)
-    if call_id := nonblank(entry.fragment.id):
-        return here.same_id(call_id) or NEW
-    return here.groups[0] if here.groups else NEW
+    return here.groups[place] if here.groups else NEW
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
@@ -285,17 +275,12 @@ def _by_changed_index(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_position(calls: Calls, entry: Entry) -> Found:
-    index = entry.fragment.index
-    fits = isinstance(index, int) and -len(calls.groups) <= index < len(calls.groups)
-    return calls.groups[index] if isinstance(index, int) and fits else NEW
+    index, most = entry.fragment.index, len(calls.groups)
+    return calls.groups[index] if isinstance(index, int) and -most <= index < most else NEW
 
 
 def _by_place(calls: Calls, entry: Entry) -> Found:
     return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
-
-
-def _by_item(calls: Calls, entry: Entry) -> Found:
-    return _of_item(calls, entry)
 
 
 def _last(calls: Calls, entry: Entry) -> Found:
@@ -305,7 +290,7 @@ def _last(calls: Calls, entry: Entry) -> Found:
 
 def _first(calls: Calls, entry: Entry) -> Found:
     del entry
-    return calls.first or NEW
+    return calls.groups[0] if calls.groups else NEW
 
 
 def _every(calls: Calls, entry: Entry) -> Found:
@@ -321,13 +306,13 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.ID: _by_id,
     Key.INDEX_AND_ID: _by_index_and_id,
     Key.LONGER_ID: _by_longer_id,
-    Key.NEWEST_OF_INDEX: _newest_of_index,
-    Key.FIRST_OF_INDEX: _first_of_index,
+    Key.NEWEST_OF_INDEX: partial(_of_index, place=-1),
+    Key.FIRST_OF_INDEX: partial(_of_index, place=0),
     Key.ONLY_OF_INDEX: _only_of_index,
     Key.CHANGED_INDEX: _by_changed_index,
     Key.POSITION: _by_position,
     Key.PLACE: _by_place,
-    Key.ITEM: _by_item,
+    Key.ITEM: _of_item,
     Key.LAST: _last,
     Key.FIRST_OPENED: _first,
     Key.ENTRY: _every,
@@ -380,7 +365,7 @@ class Grouping:
         if adding is Adding.CONTINUED:
             group.before = group.before if group.entries else tuple(self._deltas)
             self._deltas += [entry] if fragment.phase is Phase.MORE else []
-        if adding is Adding.REPLACE and _identified(entry):
+        if adding is Adding.REPLACE and _identity(entry):
             group.entries.clear()
         group.entries.append(entry)
         self._calls.touched(group, entry)
@@ -439,10 +424,6 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     if group.is_complete and _begins_anew(model, entry):
         return calls.new(entry)
     return group
-
-
-def _identified(entry: Entry) -> bool:
-    return bool(nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id))
 
 
 def _begins_anew(model: ClientModel, entry: Entry) -> bool:
