@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from functools import partial, wraps
 from typing import TYPE_CHECKING
@@ -163,7 +164,12 @@ class ToolstreamAddon:
             self._deliveries.configure(self._responses.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
-        """Choose the outlets and the interface, once mitmproxy's own addons are loaded."""
+        """Choose the outlets and the interface, once mitmproxy's own addons are loaded.
+
+        All that is loaded stays: a full collection takes 50 ms with it, in which no stream is forwarded.
+        """
+        if ctx.master.addons.get("errorcheck") is not None:
+            gc.freeze()
         self.interface.run()
         self._reporters.run()
         self._deliveries.run()
