@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 HIDDEN: Final = "[redacted]"
 MIN_SECRET: Final = 6
 """Characters below which nothing counts as a secret."""
+_FRAGMENT: Final = 32
+"""Characters up to which a text is remembered: models repeat their tokens, and each is a line of the log."""
 _PLAIN: Final = Redaction()
 
 
@@ -37,6 +39,10 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     """
     if len(text) < MIN_SECRET:
         return text
+    return _redacted(text, secrets) if len(text) > _FRAGMENT else _redacted_fragment(text, secrets)
+
+
+def _redacted(text: str, secrets: tuple[str, ...]) -> str:
     (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
     found = list(leaves(data)) if '"' in text else []
     signatures = Signatures(finder).among(data, found, len(data))
@@ -56,6 +62,9 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
         out += (data[at:start], clean[start:end] if data[start:end].isdigit() else HIDDEN.encode())
         at = end
     return b"".join((*out, data[at:])).decode("utf-8", "surrogatepass")
+
+
+_redacted_fragment: Final = lru_cache(maxsize=4096)(_redacted)
 
 
 def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:

@@ -419,7 +419,7 @@ class FastPath:
             self._first, self._size = number, 0
         self._texts.append(raw[begin + 1 : end - 1])
         self._size += stop - at
-        new = way.sent(raw, at, match)
+        new = None if way.before is way.after is None else way.sent(raw, at, match)
         if self._watched and self._reader is not None:
             change, text, frame = self._change, _text(self._texts[-1]), raw[at:stop]
             if new is not None and change is not None:

@@ -170,7 +170,7 @@ class Reporters:
         self._judged = judged
         self._streams = 0
         self._terminal: Outlet | None = None
-        self._log = Blocks(lambda line: self._terminal.line(line) if self._terminal else None)
+        self._log = Blocks(str)
         self._jsonl: FileOutlet | None = None
         self.view: LiveView | None = None
         """Shows responses live, if that is on."""
@@ -191,6 +191,7 @@ class Reporters:
         """Choose the outlet, once mitmproxy's own addons are loaded."""
         event_log = ctx.master.addons.get("eventstore") is not None
         self._terminal = terminal(event_log=event_log)
+        self._log = Blocks(self._terminal.line)
         coloured = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
         self._paint = colour if coloured else plain
 
