@@ -226,7 +226,7 @@ DETACHED_SIGNATURE: Final = Defect(
 )  # fmt: skip
 MISSING_NAMESPACE: Final = Defect(
     "TS132", "missing-namespace", "identity", WARNING, SAFE, (RESPONSES,),
-    "a call does not name the namespace of its tool, names an unknown one, or has it as a part of the name",
+    "a call does not name the namespace of its tool, names itself as that, or has it as a part of the name",
     "runs the only offered tool that fits, or reports an unknown one",
     may_refuse=True,
     keys=("namespace", *NAME_KEYS),

@@ -122,14 +122,15 @@ def namespaces(request: Json) -> dict[str, frozenset[str]]:
 def in_namespaces(offered: Mapping[str, Collection[str]], name: str, own: str = "") -> list[tuple[str, str]]:
     """The tools that a call may mean, each with its namespace, if it does not name one as it is offered.
 
-    `offered`: as `namespaces`; `own`: the namespace that the call names.
+    `offered`: as `namespaces`; `own`: the namespace that the call names. If it is not offered, an earlier request may
+    have offered it, unless it is the name of the tool (openai/codex#31665).
     """
     spaces = offered.get(name, ())
     tools = [(tool, namespace) for tool, those in offered.items() for namespace in those if namespace]
     if own in spaces or any(own == namespace for _, namespace in tools):
         return []
     if own:
-        return [(name, namespace) for namespace in spaces]
+        return [(name, namespace) for namespace in spaces] if own == name else []
     return [one for one in tools if name == one[0] or _is_joined(name, *one)]
 
 

@@ -78,14 +78,14 @@ def test_a_call_that_names_its_tool_is_forwarded(name: str, fields: dict[str, st
     assert changed(response(name, **fields), exchange).out == response(name, **fields)
 
 
-def test_a_namespace_that_is_not_offered_is_removed() -> None:
-    """The tool is offered outside of any (openai/codex#31665). What may have been offered before is left."""
+def test_a_tool_is_no_namespace_of_its_own() -> None:
+    """It is offered outside of any (openai/codex#31665). What may have been offered before is left."""
     exchange = request(("search", ""), ("fetch", "mcp__docs"))
     assert seen(response("search", namespace="search"), exchange).told == ["missing-namespace"]
     went = changed(response("search", namespace="search"), exchange).out
     assert b"namespace" not in went
     assert items(went) == [("", "search")] * 3
-    for name, namespace in (("search", "mcp__docs"), ("unknown", "unknown")):
+    for name, namespace in (("search", "mcp__docs"), ("search", "mcp__web"), ("unknown", "unknown")):
         assert changed(response(name, namespace=namespace), exchange).out == response(name, namespace=namespace)
 
 
