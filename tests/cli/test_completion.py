@@ -36,6 +36,8 @@ FORMS = [
     ("toolstream check --case empty-i", {"empty-id"}),
     ("toolstream explain silen", {"silent"}),
 ]
+IN_SHELLS = [form for form in FORMS if form[0].endswith((" ins", "completion ", "for:ai", "--format "))]
+"""One for each way in which a shell may cut a line, since all of them ask the same function."""
 BASH = """
 source "$1"
 COMP_LINE=$2 COMP_POINT=${#2}
@@ -78,6 +80,13 @@ def in_bash(line: str, folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("line", "offered"), FORMS)
+def test_candidates(line: str, offered: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What each shell gets."""
+    assert main(["__complete", *line.split(" ")[1:]]) == 0
+    assert {one.partition("\t")[0] for one in capsys.readouterr().out.splitlines()} == offered
+
+
+@pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_bash(line: str, offered: set[str], tmp_path: Path) -> None:
     """After a colon, readline replaces only what follows it."""
     assert in_bash(line, tmp_path) == {one.rpartition(":")[2] for one in offered}
@@ -100,7 +109,7 @@ def test_bash_lists_and_files(line: str, offered: set[str], tmp_path: Path) -> N
     assert in_bash(line, tmp_path) - {"toolstream"} == offered
 
 
-@pytest.mark.parametrize(("line", "offered"), FORMS)
+@pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_fish(line: str, offered: set[str], tmp_path: Path) -> None:
     """Its own `complete -C` says what it would offer."""
     ask = f"source {written('fish', tmp_path)}; complete -C {line!r}"
@@ -112,7 +121,7 @@ def test_fish(line: str, offered: set[str], tmp_path: Path) -> None:
     assert {one for one in found if one.startswith(line.rpartition(" ")[2])} == offered
 
 
-@pytest.mark.parametrize(("line", "offered"), FORMS)
+@pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_powershell(line: str, offered: set[str], tmp_path: Path) -> None:
     """Its own function says what it would offer."""
     ask = (
