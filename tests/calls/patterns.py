@@ -126,13 +126,13 @@ def _tool(declared: tuple[str, bool | str | None]) -> dict[str, object]:
         return {"type": "namespace", "name": needs, "tools": [{"type": "function", "name": name}]}
     if needs is None:
         return {"type": "custom", "name": name}
-    return {"function": {"name": name, "parameters": {"required": ["x"] if needs else []}}}
+    return {"function": {"name": name, "parameters": _schema(needs=needs)}}
 
 
 def _tool_spec(declared: tuple[str, bool | str | None]) -> dict[str, object]:
     """A tool as Bedrock is offered it, and whether it has required parameters."""
     name, needs = declared
-    return {"toolSpec": {"name": name, "inputSchema": {"json": {"required": ["x"] if needs else []}}}}
+    return {"toolSpec": {"name": name, "inputSchema": {"json": _schema(needs=needs)}}}
 
 
 def patterns() -> list[Pattern]:
@@ -146,3 +146,7 @@ def patterns() -> list[Pattern]:
             elif word:
                 found[-1].take(word, rest)
     return found
+
+
+def _schema(*, needs: object) -> dict[str, object]:
+    return {"properties": {"x": {}}, "required": ["x"]} if needs else {"required": []}

@@ -146,6 +146,13 @@ SNAPSHOT_ARGUMENTS: Final = Defect(
     may_refuse=True,
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
+ENVELOPED_ARGUMENTS: Final = Defect(
+    "TS219", "enveloped-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
+    "the arguments hold a whole call: its name and its arguments",
+    _NOT_RUN,
+    lossy=True,
+    keys=ARGUMENT_KEYS,
+)  # fmt: skip
 
 ARGUMENTS: Final = (
     EMPTY_ARGUMENTS,
@@ -166,4 +173,5 @@ ARGUMENTS: Final = (
     SHORT_DELTAS,
     SHORT_CLOSING,
     SNAPSHOT_ARGUMENTS,
+    ENVELOPED_ARGUMENTS,
 )

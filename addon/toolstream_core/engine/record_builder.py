@@ -38,7 +38,8 @@ class RecordBuilder:
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
         self._tool_name = partial(dialect.requests.tool_name, exchange.request)
-        self._all_tools = partial(dialect.requests.all_tools, exchange.request)
+        self._schemas = partial(dialect.requests.schemas, exchange.request)
+        self._lists_all_tools = partial(dialect.requests.lists_all_tools, exchange.request)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -168,8 +169,9 @@ class RecordBuilder:
         record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
         findings = [*record.findings, *stream_checks.check(record, unread, incomplete)]
-        if record.calls and (tools := self._all_tools()):
-            findings += stream_checks.unknown_tools(record, tools)
+        if record.calls and (schemas := self._schemas()):
+            findings += stream_checks.enveloped(record, schemas)
+            findings += stream_checks.unknown_tools(record, schemas) if self._lists_all_tools() else ()
         record.findings = findings[:MAX_FINDINGS]
         return record
 

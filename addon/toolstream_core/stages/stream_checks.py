@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.defects.arguments import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
+from toolstream_core.defects.arguments import (
+    ENVELOPED_ARGUMENTS,
+    INVALID_ARGUMENTS,
+    LOST_ARGUMENTS,
+    MERGED_CALLS,
+    TRAILING_GARBAGE,
+)
 from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
     JOINED_EVENTS,
@@ -17,15 +23,16 @@ from toolstream_core.defects.framing import (
 )
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
 from toolstream_core.model import ABSENT, Kind
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import holds_several
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Call, EventContent, Finding, Record
+    from toolstream_core.model import Call, EventContent, Finding, Json, Record
     from toolstream_core.wire.frame import Frame
 
 # A client that has everything may disconnect: many clients close the connection on `[DONE]`, before the body's end.
@@ -125,6 +132,20 @@ def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
         if call.kind is not Kind.SERVER and not (known or call.guessed):
             message = f"the request offers no tool {call.name!r}"
             yield UNKNOWN_TOOL.found(max(call.events, default=0), message, position)
+
+
+_ENVELOPE: Final = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(arguments|parameters)"\s*:\s*[{"]')
+"""The beginning of a call as models write it. Seen inside arguments: https://github.com/vllm-project/vllm/issues/47977."""
+
+
+def enveloped(record: Record, schemas: Mapping[str, Json]) -> Iterator[Finding]:
+    """Calls whose arguments are a call with its name, although the tool has no such parameters."""
+    for position, call in enumerate(record.calls):
+        begin = _ENVELOPE.match(call.arguments)
+        known = json_access.get(schemas.get(call.name), "properties")
+        if begin and isinstance(known, dict) and known and not {"name", begin[1]} & known.keys():
+            message = f"the arguments hold a whole call: {call.name} has no parameters name and {begin[1]}"
+            yield ENVELOPED_ARGUMENTS.found(max(call.events, default=0), message, position)
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:

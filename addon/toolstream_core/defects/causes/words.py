@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.defects.causes.rule import FRAGMENTS, new
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
-from toolstream_core.wire import numbers
+from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,6 +204,26 @@ def has_snapshots(at: At) -> bool:
     """Its arguments are complete, and have texts that grew."""
     value = as_object(at)
     return bool(value) and _state(value, 0.5) != value
+
+
+def has_own_parameters(at: At) -> bool:
+    """The tool has parameters, and none that a call itself has."""
+    known = json_access.get(at.context.schemas.get(at.call.name), "properties")
+    return isinstance(known, dict) and bool(known) and not {"name", "arguments"} & known.keys()
+
+
+def enveloped(at: At) -> str:
+    """Its fragment, as a part of the whole call."""
+    return _envelope(at.call.name, at.text, first=not continues(at), last=completes(at))
+
+
+def all_enveloped(at: At) -> str:
+    """The whole call."""
+    return _envelope(at.call.name, all_arguments(at), first=True, last=True)
+
+
+def _envelope(name: str, said: str, *, first: bool, last: bool) -> str:
+    return f"{f'{{"name": {json.dumps(name)}, "arguments": ' if first else ''}{said}{'}' if last else ''}"
 
 
 def quoted(at: At) -> str:

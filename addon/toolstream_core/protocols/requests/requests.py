@@ -52,9 +52,9 @@ class Requests:
         del request
         return name
 
-    def all_tools(self, request: Json) -> frozenset[str]:
-        """The names of all tools that a call may name; none where the request does not list them all."""
-        return frozenset(self.schemas(request) if tools.lists_all(request) else ())
+    def lists_all_tools(self, request: Json) -> bool:
+        """Whether a call can name no other tool than those of the request."""
+        return tools.lists_all(request)
 
     def offered(self, request: Json) -> list[OfferedTool]:
         """The tools on offer that the client runs, in their order."""
