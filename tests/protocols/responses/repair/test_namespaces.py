@@ -29,7 +29,7 @@ def response(name: str, **fields: Any) -> bytes:
 
 def items(body: bytes) -> list[tuple[str, str]]:
     """Namespace and name in every item."""
-    events = [json.loads(line[6:]) for line in body.splitlines() if line]
+    events = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data:")]
     found = [one["item"] for one in events if "item" in one] + events[-1]["response"]["output"]
     return [(one.get("namespace", ""), one["name"]) for one in found]
 
@@ -51,6 +51,15 @@ def test_the_only_tool_that_fits_is_named(namespace: str, sent: str) -> None:
     assert seen(response(sent), exchange).told == ["missing-namespace"]
     went = changed(response(sent), exchange).out
     assert items(went) == [(namespace, "search")] * 3
+    assert seen(went, exchange).told == []
+
+
+def test_an_item_that_is_added_late_names_its_tool() -> None:
+    """Also if the name has the namespace."""
+    exchange = request(("search", "mcp__docs"))
+    head, _, *rest = response("mcp__docs.search").split(b"\n\n")
+    went = changed(b"\n\n".join([head, *rest]), exchange).out
+    assert items(went) == [("mcp__docs", "search")] * 3
     assert seen(went, exchange).told == []
 
 

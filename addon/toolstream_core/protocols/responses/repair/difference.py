@@ -228,7 +228,7 @@ class Difference:
         fitting = [] if stream.realtime else stream.calls.in_namespaces(name, own)
         tool = fitting[0] if len(fitting) == 1 else (name, own)
         known = tool[0] == name  # Without an item, the event that closes it has the namespace, or lacks it too.
-        if fitting and isinstance(item, dict):
+        if fitting and (isinstance(item, dict) or not known):
             spaces = " and of ".join(sorted(namespace or "no namespace" for _, namespace in fitting))
             known = judge(MISSING_NAMESPACE, f"{name} is a tool of {spaces}")
         has.name, has.namespace = tool if known else (name, "")
