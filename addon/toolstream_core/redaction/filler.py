@@ -335,7 +335,7 @@ _KEPT: Final = frozenset(
     b" reasoning_effort verbosity detail encoding include modalities output_modalities responseModalities format"
     b" param jsonPath finish_reasons stop_sequence tool_name toolName server_label role_name language"
     b" tool_choice blockReason reason cache_control ttl prompt_cache_key safety_identifier user"
-    b" redacted_thinking version".split()
+    b" redacted_thinking version namespace".split()
 )
 _TOOL_USE: Final = re.compile(rb'"toolUse"\s*:\s*\{\s*"input"\s*:\s*"?\Z')
 _BEFORE: Final = 64

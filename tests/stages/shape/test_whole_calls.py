@@ -122,12 +122,14 @@ def test_a_header_alone_is_no_call(dialect: str) -> None:
 
 NEVER_WHOLE = ("lost-arguments", "merged-calls", "invalid-arguments")
 """What makes calls of which everything came, and which nobody can run."""
+SENT_BEFORE = {("openai-chat", "merged-calls", name) for name in ("whole, two", "two in one event")}
+"""The first object is complete and sent before the second one comes, which makes it a call that nobody can run."""
 BROKEN = [
     (healthy, fault)
     for one in PROTOCOLS
     for healthy in CUT[one.name]
     for fault in NEVER_WHOLE
-    if "whole-calls" in one.shapes and fault in one.injectors
+    if "whole-calls" in one.shapes and fault in one.injectors and (one.name, fault, healthy.name) not in SENT_BEFORE
 ]
 
 
