@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from toolstream_core.protocols.requests.tools import OfferedTool
-from toolstream_core.synthetic.schema import absent, clear_places, distinct_arguments, sample_file
+from toolstream_core.synthetic.schema import distinct_arguments
+from toolstream_core.synthetic.texts import absent, clear_places, sample_file
 
 TEXT = {"type": "string"}
 

@@ -31,7 +31,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
-from toolstream_core.synthetic.schema import clear_places
+from toolstream_core.synthetic.texts import clear_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

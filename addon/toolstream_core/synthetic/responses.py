@@ -16,7 +16,8 @@ from toolstream_core.protocols.healthy_response import HealthyCall, HealthyRespo
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.synthetic.harmless import may_be_called
-from toolstream_core.synthetic.schema import clear_places, distinct_arguments
+from toolstream_core.synthetic.schema import distinct_arguments
+from toolstream_core.synthetic.texts import clear_places
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Form, parse
 from toolstream_core.wire.write import encoded
