@@ -180,7 +180,12 @@ VALID: Final[dict[str, dict[str, Events]]] = {
     "cohere-v2": COHERE,
     "bedrock": BEDROCK,
 }
+_PATCH: Final = {"type": "custom", "name": "apply_patch"}
 ASKED: Final[dict[str, Payload]] = {
+    "a custom tool": {"tools": [_PATCH]},
+    "a custom tool beside a function": {"tools": [_PATCH, {"function": {"name": "get_time", "parameters": {}}}]},
+    "a local shell and a computer": {"tools": [{"type": "local_shell"}, {"type": "computer_use_preview"}]},
+    "a hosted shell and a patch": {"tools": [{"type": "shell"}, {"type": "apply_patch"}]},
     "two choices, interleaved": {"n": 2},
     "two choices, one of text": {"n": 2},
     "the legacy function_call": {"tools": [], "functions": [{"name": "get_time", "parameters": {"type": "object"}}]},
