@@ -131,7 +131,7 @@ def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
         known = not call.name or call.name in tools or position in explained
         if call.kind is not Kind.SERVER and not (known or call.guessed):
             message = f"the request offers no tool {call.name!r}"
-            yield UNKNOWN_TOOL.found(max(call.events, default=0), message, position)
+            yield UNKNOWN_TOOL.found(next(iter(call.events), 0), message, position)
 
 
 _ENVELOPE: Final = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(arguments|parameters)"\s*:\s*[{"]')
@@ -145,7 +145,7 @@ def enveloped(record: Record, schemas: Mapping[str, Json]) -> Iterator[Finding]:
         known = json_access.get(schemas.get(call.name), "properties")
         if begin and isinstance(known, dict) and known and not {"name", begin[1]} & known.keys():
             message = f"the arguments hold a whole call: {call.name} has no parameters name and {begin[1]}"
-            yield ENVELOPED_ARGUMENTS.found(max(call.events, default=0), message, position)
+            yield ENVELOPED_ARGUMENTS.found(next(iter(call.events), 0), message, position)
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:
