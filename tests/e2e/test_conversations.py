@@ -158,6 +158,7 @@ def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: 
             "call_id": "call_1",
             "name": "apply_patch",
             "arguments": arguments,
+            "status": "completed",
         }
         request = {"model": "m", "stream": True, "tools": [{"type": "custom", "name": "apply_patch"}], "input": []}
         head = {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}}
