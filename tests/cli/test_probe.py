@@ -106,7 +106,8 @@ def test_a_provider_whose_stream_says_the_same_is_clean(capsys: pytest.CaptureFi
     def reply(request: dict[str, Any], _: int) -> Reply:
         compared.append((request["messages"][0]["content"], request["stream"]))
         assert request["_key"] == f"Bearer {KEY}"
-        return streamed(call('{"city":"Oslo"}')) if request["stream"] else whole(call('{"city": "Oslo"}'))
+        name = request["tools"][0]["function"]["name"]
+        return streamed(call('{"city":"Oslo"}', name)) if request["stream"] else whole(call('{"city": "Oslo"}', name))
 
     with provider(reply) as url:
         assert run(url) == 0

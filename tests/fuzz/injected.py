@@ -15,6 +15,7 @@ from tests.fuzz.readers import READERS
 from tests.invariants import strict
 from tests.invariants.healthy import TIME, WEATHER, Calls, Healthy, Wanted, everywhere, with_calls
 from tests.tables import INJECTORS
+from toolstream_core.defects.arguments import ENVELOPED_ARGUMENTS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
@@ -112,9 +113,11 @@ def _injected(healthy: Healthy, faults: Sequence[str], calls: int, dice: random.
 
 
 def _intended(healthy: Healthy, faults: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Name and arguments of the calls that the healthy stream has; `{}` of no name where arguments are taken away."""
+    """Name and arguments of the calls that the healthy stream has; of no name what faults make of the arguments."""
     calls = [
         (name, canonical(arguments))
         for name, arguments in strict.calls(healthy.dialect, healthy.body, healthy.exchange)
     ]
+    if ENVELOPED_ARGUMENTS.name in faults:
+        calls += [("", canonical({"name": name, "arguments": json.loads(arguments)})) for name, arguments in calls]
     return (*calls, ("", "{}")) if LOSING & {*faults} else (*calls,)

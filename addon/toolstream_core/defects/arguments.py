@@ -148,7 +148,7 @@ SNAPSHOT_ARGUMENTS: Final = Defect(
 )  # fmt: skip
 ENVELOPED_ARGUMENTS: Final = Defect(
     "TS219", "enveloped-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
-    "the arguments hold a whole call: its name and its arguments",
+    "the arguments hold a complete call: its name and its arguments",
     _NOT_RUN,
     lossy=True,
     keys=ARGUMENT_KEYS,

@@ -144,7 +144,7 @@ def enveloped(record: Record, schemas: Mapping[str, Json]) -> Iterator[Finding]:
         begin = _ENVELOPE.match(call.arguments)
         known = json_access.get(schemas.get(call.name), "properties")
         if begin and isinstance(known, dict) and known and not {"name", begin[1]} & known.keys():
-            message = f"the arguments hold a whole call: {call.name} has no parameters name and {begin[1]}"
+            message = f"the arguments hold a complete call: {call.name} has no parameters name and {begin[1]}"
             yield ENVELOPED_ARGUMENTS.found(next(iter(call.events), 0), message, position)
 
 

@@ -213,12 +213,12 @@ def has_own_parameters(at: At) -> bool:
 
 
 def enveloped(at: At) -> str:
-    """Its fragment, as a part of the whole call."""
+    """Its fragment, as a part of the complete call."""
     return _envelope(at.call.name, at.text, first=not continues(at), last=completes(at))
 
 
 def all_enveloped(at: At) -> str:
-    """The whole call."""
+    """The complete call."""
     return _envelope(at.call.name, all_arguments(at), first=True, last=True)
 
 
