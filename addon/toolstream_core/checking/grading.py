@@ -441,7 +441,7 @@ def _judged(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> Resul
         return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times{how}")
     if run.timed_out or crashed:
         return Result(Grade.FAILED, Reason.CRASHED if crashed else Reason.GAVE_UP, f"the command {run.ending}")
-    if case.lossy:
+    if case.lossy and not (case.may_refuse and run.exit_code):
         return _not_run(through)
     if through:
         return _through(run, again)

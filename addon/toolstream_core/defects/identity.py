@@ -235,6 +235,7 @@ UNKNOWN_TOOL: Final = Defect(
     "TS133", "unknown-tool", "identity", NOTE, None, JUDGED_DIALECTS,
     "the call names a tool that the request does not offer",
     "reports the unknown tool to the model, or ends with an error",
+    lossy=True,
     may_refuse=True,
     keys=NAME_KEYS,
 )  # fmt: skip
