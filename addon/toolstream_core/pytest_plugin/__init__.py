@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; of all else, begin what options and settings ask for."""
     config.addinivalue_line("markers", MARKER)
     if config.getoption("toolstream_update") or config.getini("toolstream_flows"):
-        from toolstream_core.pytest_plugin.flows import Flows
+        from toolstream_core.pytest_plugin.flow_items import Flows
 
         config.pluginmanager.register(Flows(config), "toolstream-flows")
     if config.getoption("toolstream_block_network"):
@@ -59,7 +59,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     folders = parent.config.getini("toolstream_flows") if file_path.suffix == ".flow" else ()
     if not any(file_path.is_relative_to(folder) for folder in folders):
         return None
-    from toolstream_core.pytest_plugin.flows import FlowFile
+    from toolstream_core.pytest_plugin.flow_items import FlowFile
 
     return FlowFile.from_parent(parent, path=file_path)
 

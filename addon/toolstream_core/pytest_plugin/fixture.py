@@ -13,7 +13,7 @@ import pytest
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.pytest_plugin.flows import USED
+from toolstream_core.pytest_plugin.flow_items import USED
 from toolstream_core.saved import demo
 from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup

@@ -11,8 +11,8 @@ from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
 from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.limits import MAX_COMMENTS
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.repair.waiting import MAX_COMMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ from tests.pytest_plugin.running import project, run
 from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from toolstream_core.cli.main import main
-from toolstream_core.pytest_plugin.flows import SHOWN, _is_full_run, shortened
+from toolstream_core.pytest_plugin.flow_items import SHOWN, _is_full_run, shortened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 from tests.invariants.driven import injected
 from tests.invariants.healthy import Healthy, streams
 from tests.tables import INJECTORS
+from toolstream_core.defects.causes.fault_table import INJECTIONS, causes_for
 from toolstream_core.defects.causes.rule import START, it, on, per_call
-from toolstream_core.defects.causes.table import INJECTIONS, causes_for
 from toolstream_core.defects.causes.words import has, later_call
 from toolstream_core.protocols.anthropic.stages import PROTOCOL as ANTHROPIC
 from toolstream_core.protocols.bedrock.stages import PROTOCOL as BEDROCK
