@@ -27,6 +27,7 @@ PLANTED = [{"spec": "x", "drawn": 1, "changes": 2}]
 PLAIN = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", spec="empty-id")
 LOSSY = Case(protocol="openai-chat", kind=Kind.FAULT, name="cut-off-call", title="t", spec="cut-off-call", lossy=True)
 REFUSING = Case(protocol="openai-chat", kind=Kind.FAULT, name="x", title="t", spec="x", may_refuse=True)
+VALID = replace(LOSSY, name="unknown-tool", spec="unknown-tool", must_go_on=True)
 SHOWN = Case(protocol="openai-chat", kind=Kind.TRANSIT, name="x", title="t", spec="x", lossy=True, informational=True)
 
 
@@ -196,6 +197,7 @@ def test_a_rejected_complete_call_is_not_ok() -> None:
     """It came back right, and its tool did not run."""
     run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("Exit code: 1")]))
     assert graded(PLAIN, run).grade is Grade.CALL_REJECTED
+    assert graded(VALID, run).grade is Grade.OK
     twice = run_of(exchange(0, verdict("call-rejected", "call-rejected")), exchange(1))
     assert graded(PLAIN, twice) == (Grade.CALL_REJECTED, Reason.TWICE, "m")
     run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("SchemaError")]))
@@ -344,6 +346,8 @@ def test_the_worst_reason_is_told() -> None:
         ),
         (LOSSY, run_of(exchange(0, verdict("silent", None, None)), exit_code=-6), Grade.FAILED, Reason.CRASHED),
         (LOSSY, run_of(exchange(0)), Grade.OK, None),
+        (VALID, run_of(exchange(0, verdict("silent", None, None))), Grade.OK, None),
+        (VALID, run_of(exchange(0, verdict("silent", None, None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
         (SHOWN, run_of(exchange(0, verdict("wrong-arguments", "wrong-arguments"))), Grade.INFO, Reason.WRONG_ARGUMENTS),
         (SHOWN, run_of(exchange(0, verdict("retried"))), Grade.OK, None),
     ],

@@ -56,6 +56,20 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     assert "LLM" in capsys.readouterr().err
 
 
+def test_what_a_bare_body_does_not_say_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who sent it, with which status, and when."""
+    body = tmp_path / "pasted.sse"
+    body.write_bytes(bare("openai-chat-parallel"))
+    assert main(["report", str(body)]) == 0
+    head = capsys.readouterr().out.partition("## What is wrong")[0]
+    assert "| provider | `(unknown)` |" in head
+    assert "| recorded | (unknown); " in head
+    assert "HTTP" not in head
+    assert "api.openai.com" not in head
+    assert main(["report", str(tmp_path)]) == 2
+    assert "is a folder: name a file in it" in capsys.readouterr().err
+
+
 def test_a_report_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page of `toolstream view`, narrowed to what was asked for."""
     page = tmp_path / "page.html"

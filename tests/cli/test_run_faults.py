@@ -73,6 +73,14 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     assert "replay it with --fault deepseek, in pytest fault='deepseek'\n" in told
 
 
+def test_a_fault_whose_call_nobody_can_run_is_replayed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A client that rejects the call rightly would get it again and again."""
+    kept = tmp_path / "kept"
+    ran("--fault", "invalid-arguments", "--capture", kept)
+    assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
+    assert "in pytest fault='invalid-arguments:times=1'\n" in capsys.readouterr().out
+
+
 def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its status stands in the head, and the fault with it; nothing else is said to have come from a provider."""
     kept = tmp_path / "kept"

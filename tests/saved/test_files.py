@@ -131,7 +131,7 @@ def test_a_file_that_is_not_what_it_is_called_is_told(tmp_path: Path, name: str,
         list(responses(str(put(tmp_path / name, data))))
 
 
-@pytest.mark.parametrize(("path", "why"), [("missing", "No such file"), (".", "directory"), ("a\0b", "null")])
+@pytest.mark.parametrize(("path", "why"), [("missing", "No such file"), (".", "is a folder"), ("a\0b", "null")])
 def test_what_cannot_be_opened_is_told(tmp_path: Path, path: str, why: str) -> None:
     """In the system's words."""
     with pytest.raises(UnreadableError, match=why):

@@ -69,6 +69,8 @@ class Case:
     """Whether no call has to be run: it is never complete, or cannot be read."""
     may_refuse: bool = False
     """Whether reporting it, instead of running the call, is permitted."""
+    must_go_on: bool = False
+    """Whether the stream is valid, so that a client which ends with an error is wrong."""
     calls: tuple[str, ...] = ()
     """The calls that the provider makes, `TOOL {JSON}` each. Without any, it calls a harmless tool on offer."""
     over: frozenset[Transport] = EVERYWHERE
@@ -226,6 +228,7 @@ def _faults(protocol: WireProtocol) -> Iterator[Case]:
                 required=_is_required(defect),
                 lossy=defect.lossy,
                 may_refuse=defect.may_refuse,
+                must_go_on=defect.lossy and defect.severity is Severity.NOTE,
                 needs=healthy(protocol.name).id,
             )
 

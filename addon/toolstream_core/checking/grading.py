@@ -360,7 +360,8 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     found = effects(exchanges, known_results(exchanges) if case.kind is Kind.HEALTHY else known)
     result = _ran(found) or _judged(case, run, exchanges)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
-        result = _not_shown(found) or result
+        shown = [one for one in found if not (case.must_go_on and one.sign is Sign.REJECTED)]
+        result = _not_shown(shown) or result
     elif result.reason in _MISREAD and _rejected_misread(case, exchanges, known):
         result = Result(Grade.CALL_REJECTED, result.reason, f"{result.message}; the client rejected the call")
     if case.informational and result.grade is not Grade.OK:
@@ -441,7 +442,7 @@ def _judged(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> Resul
         return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times{how}")
     if run.timed_out or crashed:
         return Result(Grade.FAILED, Reason.CRASHED if crashed else Reason.GAVE_UP, f"the command {run.ending}")
-    if case.lossy and not (case.may_refuse and run.exit_code):
+    if case.lossy and not (case.must_go_on and run.exit_code):
         return _not_run(through)
     if through:
         return _through(run, again)

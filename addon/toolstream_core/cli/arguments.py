@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, override
 
 from toolstream_core.errors import ToolstreamError
@@ -54,13 +55,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"toolstream {name}", allow_abbrev=False, **settings)
         self.name = name
 
-    def parsed(self, words: Sequence[str], args: argparse.Namespace, renamed: Sequence[str] = ()) -> argparse.Namespace:
-        """The arguments in `words`, options and others in any order. `renamed` are old options of the command."""
+    def parsed(
+        self, words: Sequence[str], args: argparse.Namespace, renamed: Mapping[str, str] = MappingProxyType({})
+    ) -> argparse.Namespace:
+        """The arguments in `words`, options and others in any order; `renamed` has the new options by old ones."""
         args, left = self.parse_known_intermixed_args(words, args)
         if left and left[0].startswith("-"):
             option = left[0].partition("=")[0]
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
             near = nearest(option, [*known, *renamed])
+            near = near and (renamed.get(near) or near)
             hint = f"; did you mean {near}?" if near else "."
             raise ToolstreamError(f"unknown option {option}{hint} See `toolstream help {self.name}`")
         if left:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.cli.arguments import requested_redaction, selected_codes
 from toolstream_core.cli.output import Output, check_outputs, say
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import BAD_STATUS, Severity
 from toolstream_core.printable import counted, word
@@ -136,10 +137,16 @@ def _caused(group: Sequence[LlmFlow]) -> str:
     broken = [one.caused for one in group if one.caused.specs]
     if not broken:
         return ""
-    specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
+    specs = ", ".join(dict.fromkeys(_once(spec) for one in broken for spec in one.specs))
     names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
     got = f"; the client received it with fault {word(specs)}{f' (findings: {word(names)})' if names else ''}"
     return f"{got}, the file has it without: replay it with --fault {word(specs)}, in pytest fault={specs!r}"
+
+
+def _once(spec: str) -> str:
+    """A fault to replay: one that leaves calls which nobody can run would hit each of the client's attempts again."""
+    lossy = any(defect.lossy and defect.name == spec for defect in DEFECTS)
+    return f"{spec}:times=1" if lossy else spec
 
 
 def _sources(group: Sequence[LlmFlow]) -> str:

@@ -73,7 +73,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         at = own.index("--")
         own, after = own[:at], own[at + 1 :]
     args = argparse.Namespace(command=name, command_line=after)
-    return command.parser().parsed(with_new_names(name, own), args, tuple(RENAMED.get(name, ())))
+    return command.parser().parsed(with_new_names(name, own), args, RENAMED.get(name, {}))
 
 
 def _encode_anything() -> None:

@@ -234,9 +234,8 @@ MISSING_NAMESPACE: Final = Defect(
 UNKNOWN_TOOL: Final = Defect(
     "TS133", "unknown-tool", "identity", NOTE, None, JUDGED_DIALECTS,
     "the call names a tool that the request does not offer",
-    "reports the unknown tool to the model, or ends with an error",
+    "reports the unknown tool to the model, and goes on",
     lossy=True,
-    may_refuse=True,
     keys=NAME_KEYS,
 )  # fmt: skip
 

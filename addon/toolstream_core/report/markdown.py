@@ -45,9 +45,9 @@ class ReportedResponse:
     path: str
     """Request path with query."""
     request: Json
-    status: int
+    status: int | None
     recorded: str
-    """The day, in UTC."""
+    """The day, in UTC. It is empty, and the status `None`, where only the body was saved."""
     caused: Sequence[str] = ()
     """Specifications of the injected faults; the other fields describe the response with them."""
     provider: Sequence[str] | None = None
@@ -341,10 +341,11 @@ def _head(responses: Sequence[ReportedResponse], version: str) -> Iterator[str]:
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
     yield f"| model | {code(first.record.model or '(unknown)')} |"
     yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
-    yield f"| response | HTTP {first.status}, {counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
+    status = "" if first.status is None else f"HTTP {first.status}, "
+    yield f"| response | {status}{counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
     if faults:
         yield f"| injected by | toolstream, to test a client: fault {' and '.join(map(code, faults_of(responses)))} |"
-    yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
+    yield f"| recorded | {first.recorded or '(unknown)'}; secrets are overwritten with `*` |"
     yield f"| found by | toolstream {version} |\n"
 
 

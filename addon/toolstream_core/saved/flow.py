@@ -341,6 +341,8 @@ class LlmFlow:
     payloads: tuple[Json, ...]
     """The JSON of each event, in order."""
     record: Record
+    is_bare: bool = False
+    """Whether only its body was saved: address, status and time are assumed."""
     broken: str | None = None
     """How the connection broke after the last chunk, if it did."""
     line_ends: LineEnds = field(default_factory=LineEnds)

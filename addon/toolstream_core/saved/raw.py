@@ -39,6 +39,8 @@ def readable() -> Iterator[None]:
     """Turns the system's errors, and those of a compressed file, into `UnreadableError`."""
     try:
         yield
+    except IsADirectoryError as error:
+        raise UnreadableError("is a folder: name a file in it") from error
     except (OSError, CodingError) as error:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 

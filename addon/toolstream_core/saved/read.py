@@ -117,7 +117,8 @@ def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    yield _found_in(exchange_with(body, record, saved.source, saved.facts.request))
+                    one = _found_in(exchange_with(body, record, saved.source, saved.facts.request))
+                    yield one if isinstance(one, LeftOut) else replace(one, is_bare=True)
 
 
 def _found_in(exchange: Exchange) -> LlmFlow | LeftOut:
@@ -170,7 +171,7 @@ def read_responses(path: Path) -> list[LlmFlow]:
             continue
         saved = read_flow(redact(one.flow), one.source)
         if saved is not None:
-            responses.append(saved)
+            responses.append(replace(saved, is_bare=one.is_bare))
     for one in left_out:
         if one.unreadable or not responses:
             raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")

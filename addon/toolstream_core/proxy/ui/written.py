@@ -80,14 +80,15 @@ def reported_response(saved: LlmFlow, verdict: ReportedVerdict | None) -> Report
     """Of a response, with the verdict on its client."""
     caused, got = saved.caused, as_client_got(saved)
     turn = turn_of(0, got)
+    day = datetime.fromtimestamp(saved.flow.request.timestamp_start, UTC).date()
     return ReportedResponse(
-        record=got.record,
+        record=replace(got.record, host="") if saved.is_bare else got.record,
         frames=[event.frame for event in turn.frames],
         entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
         path=got.path,
         request=got.request,
-        status=got.status,
-        recorded=datetime.fromtimestamp(saved.flow.request.timestamp_start, UTC).date().isoformat(),
+        status=None if saved.is_bare else got.status,
+        recorded="" if saved.is_bare else day.isoformat(),
         caused=caused.specs,
         provider=list(dict.fromkeys(found.name for found in saved.record.findings)) if got is not saved else None,
         left=caused.findings if caused.specs else None,
