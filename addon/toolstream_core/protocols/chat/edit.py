@@ -222,7 +222,7 @@ def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | N
     """
     texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
     out = _together(first, more)
-    if out is not None:
+    if out is not None and "function" in out:
         function = out.pop("function") if out.keys() - first.keys() else out["function"]
         out["function"] = function
         text = "".join(text for text in texts if isinstance(text, str))
