@@ -228,8 +228,8 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
             _NO_SSE + r"""["']role["']\s*:\s*["'](?:user|assistant|model|tool|system|developer)["']""", re.MULTILINE
         ),
         (
-            f"holds the messages of a conversation, not the provider's stream. {_RECORD}. If it is the request of a saved"
-            " response, give it with --request"
+            f"holds the messages of a conversation, not the provider's stream. {_RECORD}. If it is the request of a"
+            " saved response, give it with --request"
         ),
     ),
 )
