@@ -19,7 +19,7 @@ from toolstream_core.proxy.provider import Provider
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.matching import Match, Matcher, Outcome, parting
-from toolstream_core.saved.read import load
+from toolstream_core.saved.read import load, with_response
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
 from toolstream_core.wire.frame import Form
@@ -339,6 +339,21 @@ def test_a_new_run_of_a_loop_is_served_again() -> None:
     for _ in range(3):
         assert [matched(matcher, one).saved for one in turns(10)] == [FIRST] * 8 + [None] * 2
     assert [matched(matcher, one).saved for one in fixed(FIRST)] == [FIRST] * 2
+
+
+def test_the_rejection_of_a_call_that_nobody_can_run_is_its_result() -> None:
+    """The model made up the tool: a client that says so gets the final text."""
+    saved = load(FLOWS / "openai-chat-single.flow")[0]
+    [call] = saved.record.calls
+    asked = {**saved.request, "tools": [{"type": "function", "function": {"name": "other"}}]}
+    entry = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    results = [{"role": "tool", "tool_call_id": call.id, "content": '{"error":"unknown tool"}'}]
+    after = {"messages": [*asked["messages"], {"role": "assistant", "tool_calls": [entry]}, *results]}
+    for request, outcome in ((saved.request, "diverged"), (asked, "finished")):
+        flow = with_response(saved.flow, request, saved.chunks)
+        known = read_flow(flow, "a")
+        assert known is not None
+        assert matched(Matcher([known], repeats=8), {**request, **after}).outcome == outcome
 
 
 def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:

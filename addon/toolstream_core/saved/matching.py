@@ -19,6 +19,7 @@ from toolstream_core.protocols.requests import match_key as asked_read
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.verdict import to_run
+from toolstream_core.verdict.conversations import dropped
 from toolstream_core.verdict.judge import Sign, evidence
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form, parse
@@ -26,7 +27,7 @@ from toolstream_core.wire.frame import Form, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from toolstream_core.model import Call, Json
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
     from toolstream_core.protocols.requests.match_key import RequestKey
     from toolstream_core.saved.flow import LlmFlow
@@ -236,28 +237,35 @@ class Ran(NamedTuple):
     result: ToolResult
 
 
-def is_finished(calls: Sequence[Call], now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
-    """Whether `now` holds an accepted result of each of these calls that the `recorded` request did not hold.
+def is_finished(record: Record, now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
+    """Whether `now` holds an accepted result of each call that the `recorded` request did not hold.
 
-    A call is known by its id, or by its name and arguments: a model repeats a call with another id.
-    `saved` are the calls of all saved responses by id, for requests that hold results only.
+    A call is known by its id, or by its name and arguments: a model repeats a call with another id. Of a call that a
+    lossy defect damages, a rejection is the right result. `saved` are the calls of all saved responses by id, for
+    requests that hold results only.
     """
-    wanted = [call for call in to_run(calls) if call.complete]
-    return bool(wanted) and all(_has_result(call, now, recorded, saved) for call in wanted)
+    wanted = [call for call in to_run(record.calls) if call.complete]
+    damaged = [record.calls[place] for place in dropped(record)]
+    return bool(wanted) and all(
+        _has_result(call, now, recorded, saved, rejectable=any(call is one for one in damaged)) for call in wanted
+    )
 
 
-def _has_result(call: Call, now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
-    new, old = ([*_accepted(call, conversation, saved)] for conversation in (now, recorded))
+def _has_result(
+    call: Call, now: Conversation, recorded: Conversation, saved: Mapping[str, Call], *, rejectable: bool
+) -> bool:
+    new, old = ([*_results(call, conversation, saved, rejectable=rejectable)] for conversation in (now, recorded))
     if now.continues:  # each request holds the latest results only
         return bool({one.result.text for one in new} - {one.result.text for one in old})
     own = call.id in {one.id for one in new} - {one.id for one in old} - {""}
     return own or len(new) > len(old)  # a model may poll: the recorded request held such results too
 
 
-def _accepted(call: Call, conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+def _results(call: Call, conversation: Conversation, saved: Mapping[str, Call], *, rejectable: bool) -> Iterator[Ran]:
     for one in _ran(conversation, saved):
         alike = one.arguments is None or same(one.arguments, call.arguments)
-        if one.name == call.name and alike and evidence(one.result).sign is not Sign.REJECTED:
+        accepted = rejectable or evidence(one.result).sign is not Sign.REJECTED
+        if one.name == call.name and alike and accepted:
             yield one
 
 
@@ -463,7 +471,7 @@ class Matcher:
     def _is_finished(self, request: _Request, best: LlmFlow) -> bool:
         """Whether a request holds the results of the calls that the best flow would make again."""
         recorded = _conversation(best.path, best.request)
-        return is_finished(best.record.calls, request.conversation, recorded, self._saved_calls)
+        return is_finished(best.record, request.conversation, recorded, self._saved_calls)
 
     @cached_property
     def _saved_calls(self) -> dict[str, Call]:
