@@ -24,7 +24,7 @@ from toolstream_core.defects.framing import (
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.wire import json_access
-from toolstream_core.wire.frame import holds_several
+from toolstream_core.wire.frame import holds_several, parse
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
@@ -139,13 +139,21 @@ _ENVELOPE: Final = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(arguments
 
 
 def enveloped(record: Record, schemas: Mapping[str, Json]) -> Iterator[Finding]:
-    """Calls whose arguments are a call with its name, although the tool has no such parameters."""
+    """Calls whose arguments are a call with its name, although the tool has no such parameters, and requires others."""
     for position, call in enumerate(record.calls):
         begin = _ENVELOPE.match(call.arguments)
-        known = json_access.get(schemas.get(call.name), "properties")
-        if begin and isinstance(known, dict) and known and not {"name", begin[1]} & known.keys():
+        if begin and _lacks_required(call, schemas.get(call.name), {"name", begin[1]}):
             message = f"the arguments hold a complete call: {call.name} has no parameters name and {begin[1]}"
             yield ENVELOPED_ARGUMENTS.found(next(iter(call.events), 0), message, position)
+
+
+def _lacks_required(call: Call, schema: Json, foreign: set[str]) -> bool:
+    """Whether a required parameter is missing, and none of the `foreign` names is a parameter."""
+    given, known = parse(call.arguments.encode("utf-8", "replace")), json_access.get(schema, "properties")
+    required = {name for name in json_access.items(json_access.get(schema, "required")) if isinstance(name, str)}
+    if not (isinstance(given, dict) and isinstance(known, dict)):
+        return False
+    return bool(required - given.keys()) and foreign.isdisjoint(known)
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:

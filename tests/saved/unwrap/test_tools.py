@@ -209,7 +209,7 @@ REFUSED = {
     "hunyuan": ('data: {"Choices":[{"Delta":{"Role":"assistant","ToolCalls":[]}}]}\n', "Hunyuan's own API"),
     "tgi": ('data:{"index":1,"token":{"id":1,"text":"a"},"generated_text":null}\n', "/generate_stream"),
     "watsonx": ('data: {"results":[{"generated_text":"Hi"}]}\n', "watsonx"),
-    "dify": ('data: {"event":"agent_thought","tool":"f","tool_input":"{}"}\n', "Dify"),
+    "dify": ('data: {"event":"agent_thought","message_id":"m","tool":"f","tool_input":"{}"}\n', "Dify"),
     "replicate": ("event: output\nid: 1:0\ndata: Hello\n", "Replicate"),
     "langgraph": ('event: messages/partial\ndata: [{"type":"AIMessageChunk"}]\n', "LangGraph's server"),
     "ollama-generate": ('{"model":"m","response":"The","done":false}\n', "/api/generate"),

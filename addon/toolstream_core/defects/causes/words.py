@@ -207,9 +207,11 @@ def has_snapshots(at: At) -> bool:
 
 
 def has_own_parameters(at: At) -> bool:
-    """The tool has parameters, and none that a call itself has."""
-    known = json_access.get(at.context.schemas.get(at.call.name), "properties")
-    return isinstance(known, dict) and bool(known) and not {"name", "arguments"} & known.keys()
+    """The tool has required parameters, and none that a call itself has."""
+    schema = at.context.schemas.get(at.call.name)
+    known = json_access.get(schema, "properties")
+    requires = bool(json_access.items(json_access.get(schema, "required")))
+    return requires and isinstance(known, dict) and not {"name", "arguments"} & known.keys()
 
 
 def enveloped(at: At) -> str:

@@ -96,15 +96,18 @@ _OTHER_APIS: Final = {
     "Gemini's Interactions API": r'"event_type"\s*:\s*"(?:interaction|step)\.',
     "Mistral's Conversations API": r'"type"\s*:\s*"(?:conversation\.response\.started|function\.call\.delta)"',
     "Cohere's Chat API of version 1": r'"event_type"\s*:\s*"(?:stream-start|text-generation|tool-calls-\w+)"',
-    "Cloudflare Workers AI": r'^data: ?\{"response"\s*:',
+    "Cloudflare Workers AI": r'^data: ?\{"response"\s*:[^\n]*"(?:p|tool_calls|usage)"\s*:',
     "Snowflake Cortex": r'"delta"\s*:\s*\{[^{}]*"type"\s*:\s*"(?:text|tool_use)"[^{}]*"(?:text|content_list)"\s*:',
     "DashScope's own API (its OpenAI-compatible one is read)": r'^data: ?\{"output"\s*:\s*\{"(?:choices|text)"\s*:',
     "Tencent Hunyuan's own API (its OpenAI-compatible one is read)": r'"Choices"\s*:\s*\[\s*\{[^\n]*"Delta"\s*:',
     "Text Generation Inference's /generate_stream": r'"token"\s*:\s*\{"id"[^\n]*"generated_text"\s*:',
     "watsonx's text generation": r'"results"\s*:\s*\[\s*\{"generated_text"\s*:',
-    "Dify": r'^data: ?\{"event"\s*:\s*"(?:agent_\w+|message|workflow_started)"',
-    "Replicate": r"\Aevent: output$",
-    "LangGraph's server": r"^event: (?:messages(?:/(?:partial|complete|metadata))?|updates)$",
+    "Dify": (
+        r'^data: ?\{"event"\s*:\s*"(?:agent_\w+|message|workflow_started)"[^\n]*'
+        r'"(?:conversation_id|message_id|workflow_run_id)"\s*:'
+    ),
+    "Replicate": r"\Aevent: output\nid: \d+:\d+$",
+    "LangGraph's server": r"^event: messages/(?:partial|complete|metadata)$",
     "Ollama's /api/generate": r'^\{"model"\s*:[^\n]*"response"\s*:[^\n]*"done"\s*:',
     "the Completions API": r'"object"\s*:\s*"text_completion"',
 }
