@@ -145,25 +145,3 @@ CALLS_IN_DONE: Final = Defect(
     "reads the calls before it stops",
     keys=("done", "tool_calls"),
 )  # fmt: skip
-
-ENDING: Final = (
-    TRUNCATED_STREAM,
-    CUT_OFF_CALL,
-    UNTERMINATED_BODY,
-    MISSING_DONE,
-    MISSING_FINISH,
-    WRONG_FINISH,
-    MISSING_CALLS,
-    UNSTREAMED_CALLS,
-    EARLY_FINISH,
-    REPEATED_FINISH,
-    EMPTY_FINISH,
-    FOREIGN_FINISH,
-    IN_BAND_ERROR,
-    UNCLOSED_CALL,
-    REPEATED_STOP,
-    REPEATED_START,
-    OVERLAPPING_BLOCKS,
-    EMPTY_OUTPUT,
-    CALLS_IN_DONE,
-)

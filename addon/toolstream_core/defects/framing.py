@@ -164,6 +164,12 @@ JOINED_EVENTS: Final = Defect(
     lossy=True,
     may_refuse=True,
 )  # fmt: skip
+WRONG_CONTENT_TYPE: Final = Defect(
+    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
+    "the content-type header names another format than the body has",
+    "reads the stream all the same, or reports an error",
+    may_refuse=True,
+)  # fmt: skip
 MISSING_EVENT_TYPE: Final = Defect(
     "TS024", "missing-event-type", "framing", WARNING, SAFE, (RESPONSES,),
     "events have their type in the event line only, not in the data",
@@ -171,36 +177,3 @@ MISSING_EVENT_TYPE: Final = Defect(
     may_refuse=True,
     keys=TYPE_KEYS,
 )  # fmt: skip
-WRONG_CONTENT_TYPE: Final = Defect(
-    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
-    "the content-type header names another format than the body has",
-    "reads the stream all the same, or reports an error",
-    may_refuse=True,
-)  # fmt: skip
-
-FRAMING: Final = (
-    OVERSIZE_FRAME,
-    UNPARSABLE_DATA,
-    UNTERMINATED_EVENT,
-    UNREADABLE_BODY,
-    COMMENT_AS_DATA,
-    EMPTY_DATA,
-    MISSING_EVENT_NAME,
-    DATA_AFTER_END,
-    BODY_NOT_STREAM,
-    MISSING_DELTA,
-    CHANGING_STREAM_ID,
-    BARE_RESPONSE,
-    SEQUENCE_NUMBERS,
-    NULL_USAGE,
-    MISSING_INPUT,
-    FOREIGN_DELTA,
-    RESTARTED_STREAM,
-    TOOL_CALLS_OBJECT,
-    LEGACY_FUNCTION_CALL,
-    SPLIT_CHOICES,
-    MISSING_HEAD,
-    JOINED_EVENTS,
-    WRONG_CONTENT_TYPE,
-    MISSING_EVENT_TYPE,
-)

@@ -36,18 +36,3 @@ LEAKED_TWICE: Final = Defect(
     also=("leaked-hermes",),
     keys=TEXT_KEYS,
 )  # fmt: skip
-
-LEAK: Final = (
-    LEAKED_HERMES,
-    LEAKED_DEEPSEEK,
-    LEAKED_INVOKE,
-    LEAKED_KIMI,
-    LEAKED_FUNCTION,
-    LEAKED_HARMONY,
-    LEAKED_JSON,
-    LEAKED_CODE,
-    LEAKED_GLM,
-    LEAKED_XML,
-    LEAKED_MISTRAL,
-    LEAKED_TWICE,
-)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.arguments import ARGUMENTS
+from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.defect import Defect, Safety
-from toolstream_core.defects.finish import ENDING
-from toolstream_core.defects.framing import FRAMING
-from toolstream_core.defects.identity import IDENTITY
-from toolstream_core.defects.leak import LEAK
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DEFECTS: Final[tuple[Defect, ...]] = (*FRAMING, *IDENTITY, *ARGUMENTS, *ENDING, *LEAK)
+DEFECTS: Final = tuple(
+    one
+    for family in (framing, identity, arguments, finish, leak)
+    for one in vars(family).values()
+    if isinstance(one, Defect)
+)
+"""All defects, in the order in which the files define them."""
+LEAK: Final = tuple(one for one in DEFECTS if one.family == "leak")
+"""Those of calls that are written as text."""
 
 ALL: Final = "all"
 

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
-from toolstream_core.defects.leak import LEAK
+from toolstream_core.defects.table import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.requests import match_key

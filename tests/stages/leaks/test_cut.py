@@ -10,7 +10,7 @@ import pytest
 
 from tests.invariants.driven import exchange, run, sse
 from tests.protocols.chat.repair.test_end_of_stream import arguments, chunk, header, more
-from toolstream_core.defects.leak import LEAK
+from toolstream_core.defects.table import LEAK
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.leaks import may_leak
 

@@ -93,6 +93,7 @@ from toolstream_core.defects.causes.words import (
     without_end,
 )
 from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
+from toolstream_core.defects.table import LEAK
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -555,7 +556,7 @@ INJECTIONS: Final[tuple[Injection, ...]] = (
             per_stream(on(FINISH & has_calls, leaked(defect.name), it(reason=complete_reason)), on(FRAGMENTS)),
             *DELTAS,
         )
-        for defect in leak.LEAK
+        for defect in LEAK
         if defect.name in MARKUP
     ),
     inject(
