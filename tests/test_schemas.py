@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.checking.cases import Kind as CaseKind
-from toolstream_core.checking.grading import Grade, Reason, Skip
+from toolstream_core.checking.grading import Skip
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Kind, Phase, Severity, StreamFacts
@@ -20,6 +20,7 @@ from toolstream_core.report import jsonform
 from toolstream_core.report.jsonform import JsonLines
 from toolstream_core.saved.expectation import ExpectedCall, ExpectedFinding, ExpectedResponse
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.grade import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,6 +34,7 @@ from toolstream_core.report import catalogue
 from toolstream_core.report.columns import table
 from toolstream_core.settings import injectable_names
 from toolstream_core.transit import TRANSIT
+from toolstream_core.verdict.grade import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -195,6 +196,16 @@ def transit() -> str:
     return _table(("Fault", "Description", "Keys"), rows)
 
 
+def grades() -> str:
+    """The grades of `toolstream check`."""
+    return _table(("Grade", "Description"), ((code(one), one.meaning) for one in Grade))
+
+
+def reasons() -> str:
+    """Why a case failed, the worst first."""
+    return _table(("Reason", "Description"), ((code(one), one.meaning) for one in Reason))
+
+
 def presets() -> str:
     """Providers' quirks."""
     rows = [(code(defect.name), f"[{defect.meaning}]({defect.source})", codes(defect.parts)) for defect in PRESETS]
@@ -249,6 +260,7 @@ def _temporary(line: str) -> str:
 
 BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
     "README.md": {"failing": failing, "working": working, "check": check},
+    "docs/cli.md": {"grades": grades, "reasons": reasons},
     "docs/mitmproxy.md": {"inspect": inspect},
     "docs/options.md": {"options": options},
     "docs/shapes.md": {"shapes": shapes, "clients": clients},

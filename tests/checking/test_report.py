@@ -11,7 +11,7 @@ import pytest
 from tests.checking.reports import CLIENT, case, report
 from toolstream_core.checking.cases import Case, Kind, Plan
 from toolstream_core.checking.client import Client, Run
-from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.grading import Result
 from toolstream_core.checking.report import (
     VERSION,
     case_object,
@@ -23,6 +23,7 @@ from toolstream_core.checking.report import (
     summary,
     workflow_commands,
 )
+from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.outcome import RENAMED
 
 SECRET = "aB3dE6fG9hI2jK5lM8"

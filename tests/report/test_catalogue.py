@@ -46,6 +46,8 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         "aichat",
         "silent",
         "by-present-id",
+        "not-strict",
+        "returned without arguments",
     ],
 )
 def test_explain(capsys: pytest.CaptureFixture[str], name: str) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
-from toolstream_core.checking.grading import Grade, Result, Skip
+from toolstream_core.checking.grading import Result, Skip
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.model.record import runs_on_client
@@ -20,6 +20,7 @@ from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.schema import distinct_arguments
+from toolstream_core.verdict.grade import Grade
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:

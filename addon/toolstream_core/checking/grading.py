@@ -12,6 +12,7 @@ from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
 from toolstream_core.testing.exchanges import until_complete
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 
 if TYPE_CHECKING:
@@ -253,45 +254,6 @@ class Skip(enum.StrEnum):
     NOTHING_TO_CHANGE = "nothing to change"
     NO_BASELINE = "its baseline did not pass"
     NOT_RUN = "not run"
-
-
-class Grade(enum.StrEnum):
-    """From the best to the worst, then the grades that do not judge the client."""
-
-    OK = "ok"
-    NOT_STRICT = "not-strict"
-    """It got through in a weaker way that is permitted."""
-    INFO = "info"
-    """No behaviour is required."""
-    CALL_REJECTED = "call-rejected"
-    """The client returned a call, and its result shows that the tool did not run."""
-    UNKNOWN = "unknown"
-    """The client returned a call that must not run, and nothing shows whether it ran."""
-    FAILED = "failed"
-    HARNESS_FAILURE = "harness-failure"
-    """The case could not be tried."""
-    SKIPPED = "skipped"
-
-
-class Reason(enum.StrEnum):
-    """Why a client failed, by severity."""
-
-    RAN_INCOMPLETE = "ran an incomplete call"
-    RAN_TWICE = "ran a call twice"
-    INCOMPLETE = "returned an incomplete call"
-    TWICE = "returned a call twice"
-    PHANTOM = "returned a call that was not sent"
-    WITHOUT_ARGUMENTS = "returned without arguments"
-    WRONG_ARGUMENTS = "wrong arguments"
-    LOST = "lost a call"
-    SPLIT = "split a call"
-    MERGED = "returned merged calls"
-    WRONG_ID = "wrong id"
-    NO_RESULT = "returned a call without a result"
-    WRONG_NAME = "wrong name"
-    LOOPED = "retried in a loop"
-    GAVE_UP = "gave up"
-    CRASHED = "crashed"
 
 
 REASONS: Final = {

@@ -9,12 +9,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
+from toolstream_core.checking.grading import Result, Skip, rank
 from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.columns import middle, table, wrapped
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
 from toolstream_core.checking.client import Sessions
 from toolstream_core.checking.fitting import CheckedRequest, Fitting
-from toolstream_core.checking.grading import (
-    NOTHING_INJECTED,
-    Grade,
-    Result,
-    Skip,
-    failed_call,
-    graded,
-    known_results,
-    rank,
-)
+from toolstream_core.checking.grading import NOTHING_INJECTED, Result, Skip, failed_call, graded, known_results, rank
 from toolstream_core.checking.report import case_object, client_object, rename_reason, result_of
 from toolstream_core.clients.advice import Advice
 from toolstream_core.defects.defect import Safety
@@ -32,6 +23,7 @@ from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.texts import clear_places
+from toolstream_core.verdict.grade import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

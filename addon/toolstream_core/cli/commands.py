@@ -416,7 +416,7 @@ COMMANDS: Final = {
         ),
         Command(
             "explain",
-            "explain a defect, family, shape, fault, preset, client, verdict or client bug",
+            "explain a defect, family, shape, fault, preset, client, verdict, grade or client bug",
             _explain,
             function="explain:explain",
         ),

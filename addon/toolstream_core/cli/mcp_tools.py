@@ -106,7 +106,7 @@ class _Tools:
         return json.dumps({**document, "conversations": [], "responses": [shown]}, ensure_ascii=False)
 
     async def explain(self, name: str) -> str:
-        """Explain a defect, family, shape, fault, preset, client or verdict by its name or code, as Markdown."""
+        """Explain a defect, family, shape, fault, preset, client, verdict or grade by its name or code, as Markdown."""
         return await _toolstream("explain", name)
 
     async def check(self, cases: str = "") -> str:

@@ -198,7 +198,7 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, lo
         lines = _finish(session, args)
         log.show()
         if not args.quiet:
-            for line in lines:
+            for line in [*lines, *([f"the command exited with code {code}"] if code else [])]:
                 say(line)
         _keep_view(session, args)
     except (ProxySessionError, OSError) as error:

@@ -13,6 +13,7 @@ from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
 from toolstream_core.transit.definitions import TRANSIT, TransitDefinition
+from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.outcome import RENAMED, Outcome
 
 if TYPE_CHECKING:
@@ -174,6 +175,16 @@ def _verdict(name: str) -> str:
     return f"# Verdict {name}\n\nWhat a client did with a response: {meaning}.\n" if meaning else ""
 
 
+def _grade(name: str) -> str:
+    meaning = next((one.meaning for one in Grade if one == name), "")
+    return f"# Grade {name}\n\nWhat `toolstream check` says of a case: {meaning}.\n" if meaning else ""
+
+
+def _reason(name: str) -> str:
+    meaning = next((one.meaning for one in Reason if one == name), "")
+    return f"# Failed: {name}\n\nWhy a case of `toolstream check` failed: {meaning}.\n" if meaning else ""
+
+
 def _deviation(name: str) -> str:
     for deviation, quirk in deviations.QUIRKS.items():
         if name == deviation.value:
@@ -187,7 +198,7 @@ def _deviation(name: str) -> str:
     return ""
 
 
-_KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verdict, _deviation)
+_KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verdict, _grade, _reason, _deviation)
 
 
 def explainable() -> set[str]:
@@ -195,4 +206,4 @@ def explainable() -> set[str]:
     defects = {word for defect in DEFECTS for word in (defect.name, defect.code, defect.family)}
     clients = {f"{FOR}{client.name}" for client in CLIENTS}
     bugs = {one.value for one in deviations.QUIRKS}
-    return {*defects, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}
+    return {*defects, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, *Grade, *Reason, DESTREAM}

@@ -10,21 +10,25 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
 
 
-class Outcome(enum.StrEnum):
-    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here.
-
-    What the log says of a single call is written where it is found (`judge.py`), headlines in `report/verdict.py`.
-    """
+class Explained(enum.StrEnum):
+    """A word as it is reported, with its meaning."""
 
     meaning: str
     """As a clause."""
 
     def __new__(cls, word: str, meaning: str = "") -> Self:
-        """Its word, as it is reported, and its meaning."""
+        """Its word and its meaning."""
         made = str.__new__(cls, word)
         made._value_ = word
         made.meaning = meaning
         return made
+
+
+class Outcome(Explained):
+    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here.
+
+    What the log says of a single call is written where it is found (`judge.py`), headlines in `report/verdict.py`.
+    """
 
     @classmethod
     def _missing_(cls, value: object) -> Outcome | None:
