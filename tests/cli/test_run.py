@@ -108,6 +108,7 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
         "toolstream: verdicts: silent 1",
         f"toolstream: captured: 1 flow in {kept}",
         f"toolstream: report: {report}, with {report.with_suffix('.flow')}",
+        "toolstream: the command exited with code 9",
     ]
     assert report.read_text().startswith("# empty-id: openai-chat from 127.0.0.1\n")
     assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
@@ -119,9 +120,10 @@ def test_a_provider_that_is_not_there_is_named(url: str) -> None:
     asking = f"import urllib.request; urllib.request.urlopen('{url}/v1/chat/completions', b'{{}}')"
     command = [*toolstream("run"), "--", sys.executable, "-c", asking]
     done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
-    counts, reason = [line for line in done.stderr.decode().splitlines() if line.startswith("toolstream: ")][1:]
+    counts, reason, ended = [line for line in done.stderr.decode().splitlines() if line.startswith("toolstream: ")][1:]
     assert counts.endswith(" 0 responses, 0 calls sent")
     assert reason.startswith("toolstream: could not connect to 127.0.0.1:9: ")
+    assert ended == "toolstream: the command exited with code 1"
 
 
 def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     assert "call 0 get_weather" not in before
     assert "call 0 get_weather" in behind
     assert "call 0 get_weather" in behind.partition("toolstream: 1 request, 1 response, 1 call sent\n")[0]
-    assert behind.endswith("toolstream: verdicts: silent 1\n")
+    assert behind.endswith("toolstream: verdicts: silent 1\ntoolstream: the command exited with code 7\n")
 
 
 @contextmanager
