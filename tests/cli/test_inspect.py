@@ -57,6 +57,18 @@ def test_a_single_stream_is_told_chunk_by_chunk() -> None:
     assert [line.split()[1] for line in lines] == ["s0", "event", "event", "event", "call", "3"]
 
 
+@pytest.mark.parametrize(("count", "chunks"), [(1, None), (1, False), (3, None)])
+def test_a_defect_without_repair_is_named_with_what_explains_it(count: int, chunks: bool | None) -> None:
+    """Once, however many streams have it; a defect with a repair is not."""
+    see = "no repair of missing-name: see toolstream explain missing-name"
+    nameless = PRINTED_CALL.replace(b'"name":"f",', b"") + END
+    assert printed(count, chunks=chunks, body=nameless).count(see) == 1
+    assert not any("no repair" in line for line in printed(count, chunks=chunks, body=END))
+    assert not any(
+        "no repair" in line for line in printed(count, chunks=chunks, body=PRINTED_CALL + b"data: [DONE]\n\n")
+    )
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_of_several_streams_only_the_ends_are_told(count: int) -> None:
     """Of the first one too, which waited; then how many of everything."""
