@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from ruamel.yaml import YAML
 
 from tests.calls import patterns
+from toolstream_core.cli.main import parsed
 from toolstream_core.engine.session import read_body
 
 if TYPE_CHECKING:
@@ -68,3 +71,12 @@ def test_the_sample_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest
     assert record is not None
     assert [(one.name, one.severity.value, one.event) for one in record.findings] == sample.findings
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "grep", "{}")]
+
+
+def test_the_workflow_calls_a_command_that_there_is() -> None:
+    """It is YAML, and its line for toolstream has options that `check` knows."""
+    [workflow] = blocks((ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), "yaml")
+    steps = YAML(typ="safe").load(workflow)["jobs"]["check"]["steps"]
+    [line] = [step["run"] for step in steps if step.get("run", "").startswith("toolstream ")]
+    args = parsed(shlex.split(line)[1:])
+    assert (args.command, args.command_line, args.github) == ("check", ["python", "agent.py"], True)
