@@ -33,6 +33,9 @@ FORMS = [
     ("toolstream shrink --verdict spl", {"split-call"}),
     ("toolstream run --shape for:ai", {"for:aichat"}),
     ("toolstream run --fault deepse", {"deepseek"}),
+    ("toolstream run --fault cut-off-call:ti", {"cut-off-call:times="}),
+    ("toolstream fault stall:times=1,a", {"stall:times=1,at="}),
+    ("toolstream run demo:deepseek-e", {"demo:deepseek-empty-id"}),
     ("toolstream check --case empty-i", {"empty-id"}),
     ("toolstream explain silen", {"silent"}),
 ]
@@ -156,6 +159,7 @@ PS1='READY> '
         [("toolstream ins\t", "inspect "), ("--form\t", "--format "), ("j\t", "json ")],
         [("toolstream che\t", "check "), ("--case empty-id,empty-na\t", "empty-id,empty-name "), ("-- echo ", "echo ")],
         [("toolstream serve --shape for:aic\t", "for:aichat ")],
+        [("toolstream run --fault cut-off-call:ti\t", "cut-off-call:times="), ("1", "1")],
         [("toolstream expl\t", "explain "), ("phantom-\t", "phantom-call ")],
         [("toolstream inspect --request fil\t", "file.json ")],
     ],
@@ -187,7 +191,7 @@ def test_at_a_prompt(name: str, keys: list[tuple[str, str]], tmp_path: Path) -> 
         process.kill()
         process.wait()
         os.close(ours)
-    line = " ".join(re.sub(r"\S+\t", completed, typed).rstrip() for typed, completed in keys)
+    line = "".join(re.sub(r"\S+\t", completed, typed) for typed, completed in keys)
     assert "".join(f"<{word}>" for word in line.split()[1:]) in shown
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli.arguments import Names
+from toolstream_core.cli.arguments import FAULT, Names
 from toolstream_core.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _toolstream() {
   COMPREPLY=($(toolstream __complete "${words[@]:1}" 2>/dev/null | cut -f 1))
   # readline replaces what follows the last of the word breaks
   COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*[$COMP_WORDBREAKS]}"}"}")
+  [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
 }
 complete -o bashdefault -o default -F _toolstream toolstream
 """
@@ -44,7 +45,9 @@ _toolstream() {
   local -a found
   found=(${(f)"$(toolstream __complete "${(@Q)words[2, CURRENT - 1]}" "$PREFIX" 2>/dev/null)"})
   found=("${(@)${(@)found//:/\\:}//$'\t'/:}")
-  (( $#found )) && _describe argument found || _files
+  local -a end
+  [[ ${found[1]} == *=:* ]] && end=(-S '')
+  (( $#found )) && _describe argument found "${end[@]}" || _files
 }
 if [[ "${funcstack[1]}" == _toolstream ]]; then
   _toolstream "$@"
@@ -107,6 +110,10 @@ def _candidates(before: Sequence[str], begun: str) -> Iterable[tuple[str, str]]:
         return [*commands, ("--help", "list all commands"), ("--version", "print the version")]
     if before[0] not in COMMANDS or "--" in before:
         return ()
+    if begun.startswith("demo:"):
+        from toolstream_core.saved import demo
+
+        return ((f"{demo.PREFIX}{name}", "a packaged flow") for name in demo.names())
     return _arguments(COMMANDS[before[0]].parser()._actions, before[-1], begun)  # noqa: SLF001 - no public way
 
 
@@ -123,6 +130,13 @@ def _arguments(actions: Sequence[argparse.Action], option: str, begun: str) -> I
         return ((flag, one.help or "") for flag, one in flags.items())
     else:
         valued = [one for one in actions if not one.option_strings]
+    fault, colon, keys = value.partition(":")
+    if colon and any(one.type is FAULT for one in valued):
+        from toolstream_core.faults.spec import KEYS
+        from toolstream_core.transit.definitions import keys_of
+
+        start += f"{fault}:{keys[: keys.rfind(',') + 1]}"
+        return ((f"{start}{key}=", "") for key in (*keys_of(fault), *KEYS))
     start += value[: value.rfind(",") + 1]
     return ((f"{start}{name}", one.help or "") for one in valued for name in _values(one))
 
