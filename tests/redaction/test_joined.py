@@ -9,7 +9,7 @@ import pytest
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.assignments import _STEMS as STEMS
 from toolstream_core.redaction.assignments import assignments
-from toolstream_core.redaction.channels import are_clean
+from toolstream_core.redaction.channels import APART
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.marked import MARKS, marked
 from toolstream_core.redaction.names import field_sensitivity
@@ -46,6 +46,11 @@ SECRETS = (
 def finder() -> SecretFinder:
     """One that knows a secret."""
     return SecretFinder(Redaction(), (KNOWN,))
+
+
+def are_clean(texts: list[bytes], finder: SecretFinder) -> bool:
+    """Whether nothing is overwritten in texts side by side."""
+    return not any(finder.edits(APART.join(texts)))
 
 
 @pytest.mark.parametrize("secret", SECRETS)

@@ -339,8 +339,8 @@ class _TextRedactor:
         hidden = without(signatures)
         raw = self._before + edited(window, condensed.on_raw(hidden))
         shift = len(self._before)
-        for secret in self._finder.find_by_themselves(raw, self._before + condensed.around_values()):
-            for start, end in beside_escapes(raw, max(secret.start, shift), secret.end):
+        for found_at, found_end in self._finder.find_by_themselves(raw, self._before + condensed.around_values()):
+            for start, end in beside_escapes(raw, max(found_at, shift), found_end):
                 yield Edit(start - shift, filled(raw[start:end]))
         self._before = raw[: shift + flushed][-_TAIL:]
         text = edited(text, hidden)
@@ -378,9 +378,7 @@ def _between_characters(window: bytes, limit: int) -> int:
     return limit
 
 
-def redacted_body(
-    data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = (), finder: SecretFinder | None = None
-) -> bytes:
+def redacted_body(data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = ()) -> bytes:
     """A complete body, redacted, as many bytes long; the arguments are those of `BodyRedactor`."""
-    redactor = BodyRedactor(redaction, known, finder)
+    redactor = BodyRedactor(redaction, known)
     return redactor.feed(data) + redactor.finish()

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.finder import filled
-from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, has_quoted
+from toolstream_core.redaction.strings import Edit, Unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,31 +21,6 @@ if TYPE_CHECKING:
 
 APART: Final = b"\n\x01\n"
 """Stands between two texts; no expression for secrets reaches over it."""
-_DEEPEST: Final = 5
-"""How often text is JSON in JSON, or percent-encoded."""
-
-
-def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
-    """Whether no text holds a secret in any layer; `False` may be wrong, `True` is not."""
-    texts = list(texts)
-    for _ in range(_DEEPEST):
-        words = [text for text in texts if text.isalnum()]  # such as padding, often more than all that is said
-        if words:
-            texts = [text for text in texts if not text.isalnum()]
-            if any(finder.find_by_themselves(APART.join(words))):
-                return False
-        together = APART.join(texts)
-        if any(finder.find(together)):
-            return False
-        escaped = APART.join([text for text in texts if b"\\" in text])
-        intended = Unescaped(escaped).text
-        unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
-        if intended == escaped and not unquoted:
-            return True
-        texts = intended.split(APART) + unquoted
-    return not any(finder.find(APART.join(texts)))
-
-
 _TAIL: Final = 8192
 """Bytes of a channel that are kept for what comes later."""
 REPEATED: Final = 16
@@ -115,8 +90,8 @@ class Channel:
         for leaf, (place, plain) in enumerate(self._leaves):
             if plain is None or not plain.hides:
                 continue
-            for found in finder.find_by_themselves(plain.text):
-                for moved in plain.on_raw(Edit(found.start, filled(plain.text[found.start : found.end]))):
+            for start, end in finder.find_by_themselves(plain.text):
+                for moved in plain.on_raw(Edit(start, filled(plain.text[start:end]))):
                     for each in (place, *self._copies.get(leaf, ())):
                         yield Edit(each + moved.at, moved.data)
 
@@ -249,8 +224,6 @@ def _channel(text: bytes, run: Sequence[Leaf], between: bytes) -> Channel:
 
 
 _MOST: Final = 256
-_FEW: Final = 32 * 1024
-"""Bytes of all channels below which most of a search is what it costs for each of them."""
 _PARTS: Final = 32
 """Parts of a response up to which each is also searched by itself."""
 # Each begins with what a search in C looks for first.
@@ -317,14 +290,7 @@ class Channels:
         if begun is not None:
             begun += [place for channel in channels if (place := channel.begun(self._finder)) is not None]
         alone = [edit for channel in channels for edit in channel.alone(self._finder)]
-        if self._are_clean([channel.text for channel in channels]):
-            return alone
         return alone + [edit for channel in channels for edit in channel.edits(self._finder)]
-
-    def _are_clean(self, texts: Sequence[bytes]) -> bool:
-        """Whether it costs little to see that there is nothing to overwrite."""
-        few = sum(map(len, texts)) < _FEW
-        return few and not self._finder.has_patterns and are_clean(texts, self._finder)
 
     def _keep(self, tails: dict[Name, bytes]) -> None:
         for name, tail in tails.items():

@@ -37,7 +37,6 @@ class Value(NamedTuple):
     context: Context
     start: int
     end: int
-    is_string: bool
 
 
 _TOKEN: Final = re.compile(
@@ -87,7 +86,7 @@ class Walker:
                 self._key_next = bool(self._stack) and self._stack[-1][0] == b"{"
             elif found[6]:
                 if self._context is Context.TEXT:
-                    yield Value(self._key, Context.TEXT, *found.span(6), is_string=False)
+                    yield Value(self._key, Context.TEXT, *found.span(6))
             else:
                 self._stack.clear()
                 self._key_next = False
@@ -96,7 +95,7 @@ class Walker:
         if is_key:
             self._key = (self._key if self._inside else b"") + found[1]
         else:
-            yield Value(self._key, self._context, *found.span(1), is_string=True)
+            yield Value(self._key, self._context, *found.span(1))
         self._inside = is_key if last and not found[2] else None
         if self._inside is None:
             self._key_next = False

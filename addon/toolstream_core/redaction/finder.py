@@ -7,7 +7,7 @@ import json
 import re
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
 from toolstream_core.redaction import assignments, marked, sentences
@@ -120,15 +120,6 @@ _FOREIGN_SIGNS: Final = tuple(sign for sign in sentences.SIGNS if not sign.isasc
 type Span = tuple[int, int]
 
 
-class Found(NamedTuple):
-    """One secret in a text."""
-
-    start: int
-    end: int
-    kind: str
-    """As `SecretShape.kind`, or `known`, `named`, `credentials-in-url`, …"""
-
-
 class SecretFinder:
     """Finds secrets in texts of any kind."""
 
@@ -137,8 +128,6 @@ class SecretFinder:
         self._known = _forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
-        self.has_patterns = bool(self._patterns)
-        """Whether expressions of the user, which may be any, are looked for."""
         self._guesses = guesses
         self.sure: SecretFinder | None = None
         """Finds known secrets and patterns alone; `None` where there are none."""
@@ -152,8 +141,8 @@ class SecretFinder:
     def edits(self, text: bytes, depth: int = 0) -> Iterator[Edit]:
         """What overwrites all secrets in a text, also those after escapes of JSON in JSON and percent-encoded ones."""
         escaped = b"\\" in text
-        for found in self.find(text):
-            for start, end in beside_escapes(text, found.start, found.end) if escaped else [(found.start, found.end)]:
+        for span in self.find(text):
+            for start, end in beside_escapes(text, *span) if escaped else [span]:
                 yield Edit(start, filled(text[start:end]))
         if depth < _DEEPEST:
             layers: list[Unescaped | Unquoted] = [Unescaped(text)] if escaped else []
@@ -163,21 +152,16 @@ class SecretFinder:
                 for edit in self.edits(plain.text, depth + 1):
                     yield from plain.on_raw(edit)
 
-    def find(self, text: bytes) -> Iterator[Found]:
+    def find(self, text: bytes) -> Iterator[Span]:
         """The secrets that stand in a text as they are."""
         yield from self.find_by_themselves(text)
         if not self._guesses or text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
             return  # what names a secret stands apart from it: each expression for that needs a sign or a space
-        yield from (
-            Found(*span, "named")
-            for span in assignments.assignments(text, self.sensitivity if self._names else field_sensitivity)
-        )
-        for span in self._named_by_user(text):
-            yield Found(*span, "named")
-        for span in marked.marked(text, self.sensitivity):
-            yield Found(*span, "credentials")
+        yield from assignments.assignments(text, self.sensitivity if self._names else field_sensitivity)
+        yield from self._named_by_user(text)
+        yield from marked.marked(text, self.sensitivity)
 
-    def find_by_themselves(self, text: bytes, shortened: bytes | None = None) -> Iterator[Found]:
+    def find_by_themselves(self, text: bytes, shortened: bytes | None = None) -> Iterator[Span]:
         """Those that need no word before them: known ones, patterns, shapes of keys.
 
         `shortened` is the text without repeated bytes that are more than `AROUND` bytes away from all that differs. The
@@ -187,9 +171,9 @@ class SecretFinder:
             yield from self._runs(text)
         for form in self._known:
             if form in text:
-                yield from (Found(at, at + len(form), "known") for at in _all(text, form))
+                yield from ((at, at + len(form)) for at in _all(text, form))
         for pattern in self._patterns:
-            yield from (Found(*match.span(), "pattern") for match in pattern.finditer(text) if match[0])
+            yield from (match.span() for match in pattern.finditer(text) if match[0])
 
     def begun(self, text: bytes) -> int | None:
         """Where the first secret begins that is incomplete at the end of a text, as far as its beginning shows.
@@ -207,14 +191,14 @@ class SecretFinder:
             starts += [found.start() for found in [_BEGUN.search(text)] if found and len(found[0]) >= _TELLING]
             near = text[-_NEAR_END:]
             for rest in _RESTS:
-                found = [one for one in self.find(near + rest) if one.start < len(near) < one.end]
-                starts += [len(text) - len(near) + one.start for one in found]
+                spans = self.find(near + rest)
+                starts += [len(text) - len(near) + start for start, end in spans if start < len(near) < end]
         if starts:
-            complete = min((one.start for one in self.find(text) if one.end == len(text)), default=len(text))
+            complete = min((start for start, end in self.find(text) if end == len(text)), default=len(text))
             starts = [at for at in starts if at < complete]
         return min(starts, default=None)
 
-    def _runs(self, text: bytes) -> Iterator[Found]:
+    def _runs(self, text: bytes) -> Iterator[Span]:
         """By shape: only where enough consecutive characters of keys stand."""
         classes = text.translate(_TO_RUNS)
         at = classes.find(_A_RUN)
@@ -265,12 +249,12 @@ def _remember(text: bytes) -> None:
     _HARMLESS.add(text)
 
 
-def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
+def _shapes(text: bytes, start: int, end: int) -> Iterator[Span]:
     at = start
     while prefix := _PREFIX.search(text, at, end):
         if found := _SHAPE.match(text, prefix.start()):
             if b"*" not in found[0] and b"EXAMPLE" not in found[0] and not _is_within_base64(text, found):
-                yield Found(found.start(), found.end(), _kind(found[0]))
+                yield found.span()
                 if found[0][:4] in {b"AKIA", b"ASIA"}:
                     yield from _aws_secrets(text, found.start())
             at = found.end()
@@ -287,29 +271,23 @@ def _is_within_base64(text: bytes, found: re.Match[bytes]) -> bool:
     return found[0].startswith(b"s.") and not looks_random(found[0][2:])
 
 
-def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:
+def _of_services(text: bytes, start: int, end: int) -> Iterator[Span]:
     begin = max(0, start - _BEFORE)
     around = text[begin : end + _BEFORE]
     if _SERVICE_STEM.search(around.lower()):
         for names in (_OF_SERVICE, _OF_MODELS):
             for found in names.finditer(text, begin, end + _BEFORE):
                 if found.end() >= start and looks_random(found[1]) and not is_placeholder(found[1]):
-                    yield Found(*found.span(1), "named")
+                    yield found.span(1)
     if any(mark in around for mark in _MIDDLE_MARKS):
-        for found in _MIDDLE.finditer(text, begin, end + _BEFORE):
-            yield Found(*found.span(), "key")
+        yield from (found.span() for found in _MIDDLE.finditer(text, begin, end + _BEFORE))
 
 
-def _kind(secret: bytes) -> str:
-    begins = (shape.kind for shape in SHAPES if shape.prefix and secret.startswith(shape.prefix.encode()))
-    return next(begins, "key")
-
-
-def _aws_secrets(text: bytes, at: int) -> Iterator[Found]:
+def _aws_secrets(text: bytes, at: int) -> Iterator[Span]:
     """The secret key beside its id, which has no shape but its length."""
     for found in _AWS_SECRET.finditer(text, max(0, at - _NEAR), at + _NEAR):
         if re.search(rb"[0-9/+]", found[0]) and re.search(rb"[A-Z]", found[0]) and re.search(rb"[a-z]", found[0]):
-            yield Found(found.start(), found.end(), "aws-secret-key")
+            yield found.span()
 
 
 def _all(text: bytes, part: bytes) -> Iterator[int]:

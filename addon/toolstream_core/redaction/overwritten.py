@@ -80,7 +80,7 @@ def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     clean = bytearray(redacted_body(data, redaction))
     finder = SecretFinder(redaction)
     signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
-    for found in finder.find(edited(data, without(signatures))):
-        for start, end in beside_escapes(data, found.start, found.end):
+    for span in finder.find(edited(data, without(signatures))):
+        for start, end in beside_escapes(data, *span):
             clean[start:end] = filled(data[start:end])
     yield from overwritten(data, bytes(clean))
