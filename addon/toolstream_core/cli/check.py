@@ -35,6 +35,8 @@ from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
+from toolstream_core.saved.files import write_atomic
+from toolstream_core.saved.read import load
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.responses import parse_calls, spec_text
 
@@ -60,7 +62,8 @@ def requested_plan(args: argparse.Namespace) -> Plan:
         )
     if flows and calls:
         raise ToolstreamError("flows and calls: exclude each other. Expected one of them")
-    _check_flows(flows)
+    for flow in flows:
+        load(flow)
     settings(Words(repair=args.repair, shape=args.shape))
     return Plan(
         selections=(selection,),
@@ -75,16 +78,6 @@ def requested_plan(args: argparse.Namespace) -> Plan:
         provider_repeats=args.provider_repeats,
         sessions=args.html is not None or args.format == "html",
     )
-
-
-def _check_flows(flows: Sequence[Path]) -> None:
-    """Raise `ToolstreamError` for one that has no response."""
-    if not flows:
-        return
-    from toolstream_core.saved.read import load
-
-    for flow in flows:
-        load(flow)
 
 
 def requested_clients(args: argparse.Namespace) -> list[Client]:
@@ -213,8 +206,6 @@ class Reports:
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
-        from toolstream_core.saved.files import write_atomic
-
         output = self._text_output()
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
@@ -341,19 +332,12 @@ def _has_failed(report: dict[str, Any]) -> bool:
     return any(case["required"] and case["grade"] in bad for client in report["clients"] for case in client["cases"])
 
 
-class _Progress:
+class _Progress(ProgressLine):
     """How many cases are over."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._line = ProgressLine(quiet=quiet)
-        self._failed = 0
+    _failed = 0
 
     def tell(self, case: dict[str, Any], over: int, cases: int) -> None:
-        """A case is over."""
         self._failed += case["grade"] == "failed"
         bar = "━" * (20 * over // max(cases, 1))
-        self._line.show(f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)
-
-    def end(self) -> None:
-        """Clear the line."""
-        self._line.end()
+        self.show(f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)

@@ -86,9 +86,7 @@ def _inspect(parser: Parser) -> None:
 def _repair(parser: Parser) -> None:
     _add_rewriting(parser)
     text = "defects to repair, separated by commas; repeatable (default: safe)"
-    parser.add_argument("--repair", action="append", type=arguments.REPAIR, metavar="DEFECT", help=text)
-    text = "re-encode tool calls: a shape, or for:CLIENT; repeatable"
-    parser.add_argument("--shape", action="append", type=arguments.SHAPE, metavar="SHAPE", help=text)
+    _add_changes(parser, text)
 
 
 def _fault(parser: Parser) -> None:
@@ -180,10 +178,7 @@ def _add_grading(parser: Parser) -> None:
     text = "limit equal requests per saved response (default: 8; 0 sets no limit)"
     parser.add_argument("--provider-repeats", type=arguments.repeats, default=REPEATS, metavar="N", help=text)
     parser.add_argument("--upstream", action="store_true", help="let the client's own provider respond")
-    text = "repair these defects in flight; repeatable"
-    parser.add_argument("--repair", action="append", default=[], type=arguments.REPAIR, metavar="DEFECT", help=text)
-    text = "re-encode tool calls: a shape, or for:CLIENT; repeatable"
-    parser.add_argument("--shape", action="append", default=[], type=arguments.SHAPE, metavar="SHAPE", help=text)
+    _add_changes(parser, "repair these defects in flight; repeatable")
     parser.add_argument("--prompt", default=PROMPT, metavar="TEXT", help="replace {prompt} in CMD with this text")
     text = "check the clients of this file instead of CMD"
     parser.add_argument("--matrix", type=arguments.path, metavar="TOML", help=text)
@@ -338,6 +333,13 @@ def _add_rewriting(parser: Parser) -> None:
     _add_force(parser)
     parser.add_argument("--diff", action="store_true", help="print what changes in each event, on stderr")
     _add_request(parser)
+
+
+def _add_changes(parser: Parser, text: str) -> None:
+    """The repairs, explained by `text`, and the shapes."""
+    parser.add_argument("--repair", action="append", default=[], type=arguments.REPAIR, metavar="DEFECT", help=text)
+    text = "re-encode tool calls: a shape, or for:CLIENT; repeatable"
+    parser.add_argument("--shape", action="append", default=[], type=arguments.SHAPE, metavar="SHAPE", help=text)
 
 
 def _add_session(parser: Parser, *, level: str, log: str) -> None:

@@ -179,9 +179,8 @@ _REQUESTS: Final = 2
 _NUMBER: Final = re.compile(r"(?:\x1b\[[0-9;]*m)*#(\d+)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(_args: argparse.Namespace) -> int:
     """Play the scenes; 1 if a client did otherwise than expected. Raises `ToolstreamError`."""
-    del args
     paint = colour if wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ)) else plain
     failed = [title for act in ACTS for title in _failed(act, paint)]
     if failed:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from toolstream_core.redaction import Redaction
     from toolstream_core.saved.examine import Problem
 
 VERSION = 1
@@ -26,7 +25,7 @@ VERSION = 1
 
 def run(args: argparse.Namespace) -> int:
     """Examine all files, print the problems, and return the exit code."""
-    from toolstream_core.saved.examine import examine
+    from toolstream_core.saved.examine import examine, fix
 
     named = [demo.located(path) for path in args.paths]
     missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
@@ -35,21 +34,14 @@ def run(args: argparse.Namespace) -> int:
     redaction = requested_redaction(args)
     paths = [Path(file) for path in named for file in files(str(path))]
     problems = [problem for path in paths for problem in examine(path, redaction)]
-    fixed = _fixed(problems, redaction) if args.fix else []
+    with_secrets = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
+    fixed = [file for file in with_secrets if fix(Path(file), redaction)] if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
-    for file in dict.fromkeys(problem.file for problem in problems if problem.kind == "secret") if args.fix else ():
+    for file in [one for one in with_secrets if one not in fixed] if args.fix else ():
         say(f"{file} was not changed: --fix rewrites only complete HTTP flow files")
     with printed_to(args.output, args.paths, force=args.force):
         _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))
-
-
-def _fixed(problems: Sequence[Problem], redaction: Redaction) -> list[str]:
-    """The files that were written again."""
-    from toolstream_core.saved.examine import fix
-
-    found = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
-    return [file for file in found if fix(Path(file), redaction)]
 
 
 def _print(problems: Sequence[Problem], fixed: Sequence[str], count: int, *, as_json: bool) -> None:

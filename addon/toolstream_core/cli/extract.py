@@ -92,16 +92,11 @@ class Extraction:
         names: set[str] = set()
         count = 0
         for number, group in enumerate(taken, 1):
-            count += self._write(group, self._stem(group[0], number, len(taken), names))
+            stem = new_stem(group[0], names) if self.name is None else self.name
+            count += self._write(group, f"{stem}-{number}" if self.name is not None and len(taken) > 1 else stem)
         if self._failed:
             return FAILED
         return DONE if count else NOTHING
-
-    def _stem(self, first: LlmFlow, number: int, of: int, names: set[str]) -> str:
-        """A name that no other fixture of this run has."""
-        if self.name is not None:
-            return self.name if of == 1 else f"{self.name}-{number}"
-        return new_stem(first, names)
 
     def _write(self, group: Sequence[LlmFlow], stem: str) -> bool:
         """Write one fixture; whether that was done."""

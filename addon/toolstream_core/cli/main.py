@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _encode_anything()
     try:
         code = _run(words)
-        _flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SystemExit as end:  # argparse has printed help
         return end.code if isinstance(end.code, int) else USAGE
     except KeyboardInterrupt:
@@ -83,11 +84,6 @@ def _encode_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _flush() -> None:
-    if sys.stdout is not None:
-        sys.stdout.flush()
-
-
 def _drop_output() -> None:
     """Discard what is left: the reader has gone, and Python would report that when it exits."""
     with contextlib.suppress(OSError, ValueError):
@@ -128,16 +124,14 @@ def help_text() -> str:
     )
 
 
-def print_version(args: argparse.Namespace) -> int:
+def print_version(_args: argparse.Namespace) -> int:
     """Print the version."""
-    del args
     print(f"toolstream {__version__}")
     return 0
 
 
-def print_addon_path(args: argparse.Namespace) -> int:
+def print_addon_path(_args: argparse.Namespace) -> int:
     """Print the path. Raises `ToolstreamError`."""
-    del args
     script = addon_script()
     if not script.is_file():
         raise ToolstreamError(f"{script} is missing. Install toolstream again")

@@ -62,7 +62,7 @@ class _Tools:
 
         `source` selects one response by its `source` in that document; empty selects all.
         """
-        document = await self._inspected()
+        document = await self._document("inspect")
         streams = [one for one in document["streams"] if source in ("", one["source"])]
         if source and not streams:
             known = ", ".join(one["source"] for one in document["streams"])
@@ -74,7 +74,7 @@ class _Tools:
 
         A response without a later request of its client has no verdict: null.
         """
-        inspected, viewed = await asyncio.gather(self._inspected(), self._read())
+        inspected, viewed = await asyncio.gather(self._document("inspect"), self._document("view"))
         words = {one["source"]: one["verdict"] for one in viewed["responses"]}
         found = [
             {
@@ -92,7 +92,8 @@ class _Tools:
         `source` selects the response by its `source`; empty selects the first that the client misread. `first` and
         `last` are numbers of events; without them, those around the event that the client misread.
         """
-        document = await self._viewed()
+        live = self.live and asyncio.to_thread(_fetched, *self.live)
+        document = await (live or self._document("view"))
         responses = document["responses"]
         misread = [one for one in responses if one["verdict"]["understood"] is False]
         found = [one for one in responses if one["source"] == source] if source else (misread or responses)[:1]
@@ -118,15 +119,9 @@ class _Tools:
         words = [f"--case={cases}"] if cases else []
         return await _toolstream("check", "--format", "json", "--quiet", *words, "--", *self.command)
 
-    async def _viewed(self) -> dict[str, Any]:
-        return await (self._read() if self.live is None else asyncio.to_thread(_fetched, *self.live))
-
-    async def _read(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(await _toolstream("view", "--format", "json", *self.files))
-        return document
-
-    async def _inspected(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(await _toolstream("inspect", "--format", "json", *self.files))
+    async def _document(self, command: str) -> dict[str, Any]:
+        """What a command reports on the files."""
+        document: dict[str, Any] = json.loads(await _toolstream(command, "--format", "json", *self.files))
         return document
 
 

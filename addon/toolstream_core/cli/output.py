@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     type _Identity = tuple[int, int] | Path
 
 
-def _none(_path: Path) -> bool:
-    return False
-
-
 class Output(NamedTuple):
     """A file that a command is going to write."""
 
@@ -44,8 +40,13 @@ class Output(NamedTuple):
     """The option that names it, for error messages."""
     force: bool | None = False
     """Whether `--force` was given; `None` where the command continues the file, which `--force` does not allow."""
-    is_own: Callable[[Path], bool] = _none
+    is_own: Callable[[Path], bool] = lambda _: False
     """Recognises a file that the same option wrote earlier, which may be overwritten or continued."""
+
+    @property
+    def prefix(self) -> str:
+        """How a message on it begins."""
+        return f"{self.option}: " if self.option else ""
 
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
@@ -58,7 +59,7 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
     read = {} if not existing else {_identity(file): file for path in inputs for file in _files(path)}
     first: dict[_Identity, Output] = {}
     for one in files:
-        identity, prefix = _identity(one.path), f"{one.option}: " if one.option else ""
+        identity, prefix = _identity(one.path), one.prefix
         if one.path.parts[:1] == ("-",):
             raise ToolstreamError(f"{prefix}{one.path} cannot be standard output here; name a file or folder")
         if (other := first.setdefault(identity, one)) is not one:
@@ -116,16 +117,15 @@ def _identity(path: Path) -> _Identity:
 
 def _check_folder(output: Output, *, makes_folders: bool) -> None:
     folder = output.path.absolute().parent
-    prefix = f"{output.option}: " if output.option else ""
     if not folder.is_dir():
         if makes_folders:
             return
-        raise ToolstreamError(f"{prefix}there is no folder {folder}")
+        raise ToolstreamError(f"{output.prefix}there is no folder {folder}")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ToolstreamError(f"{prefix}{output.path} cannot be written: {error.strerror}") from error
+        raise ToolstreamError(f"{output.prefix}{output.path} cannot be written: {error.strerror}") from error
 
 
 _EVERY: Final = 0.1

@@ -47,7 +47,9 @@ def _as_page(args: argparse.Namespace) -> int:
 
 
 def _not_found(args: argparse.Namespace) -> str:
-    return f"no {_names(args.select)} in {args.flow}. See `toolstream inspect {args.flow}`"
+    codes = frozenset().union(*args.select)
+    names = " or ".join(defect.name for defect in DEFECTS if defect.code in codes)
+    return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
@@ -86,7 +88,3 @@ def _narrowed(responses: Sequence[ReportedResponse], args: argparse.Namespace) -
     if not found:
         raise ToolstreamError(_not_found(args))
     return found
-
-
-def _names(requested: Sequence[frozenset[str]]) -> str:
-    return " or ".join(defect.name for defect in DEFECTS if any(defect.code in codes for codes in requested))

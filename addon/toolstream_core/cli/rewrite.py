@@ -14,14 +14,13 @@ from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT
 from toolstream_core.printable import counted, first_difference, printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.lines import fault_line
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import NewBody, UnreadableError
-from toolstream_core.saved.files import STDIN, pairs, rewritten
+from toolstream_core.saved.files import STDIN, pairs, rewritten, write_atomic
 from toolstream_core.settings import Words, settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit import repair_cut
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Change, Json, Note, Record, StreamFacts
+    from toolstream_core.model import Change, Note, Record, StreamFacts
     from toolstream_core.saved.exchange import Exchange
     from toolstream_core.settings import Settings
 
@@ -43,10 +42,8 @@ _CONTEXT: Final = 40
 
 def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT. Raises `ToolstreamError`."""
-    from toolstream_core.saved.files import write_atomic
-
     targets = _targets(args)
-    work = Rewriting(settings, diff=args.diff, request=args.request)
+    work = Rewriting(settings, diff=args.diff)
     left_out = 0
     for source, target in targets:
         before = work.met
@@ -86,7 +83,6 @@ class Rewriting(Sink):
 
     settings: Settings
     diff: bool = False
-    request: Json = ABSENT
     met: int = 0
     """The LLM responses so far, also those that could not be read."""
     _responses: int = 0
@@ -198,16 +194,10 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
     return f"{place if place.replace('.', '').isdecimal() else 0}|{checksum.hexdigest()}"
 
 
-def words(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The values of a repeatable option."""
-    return tuple(given or ())
-
-
 def repair(args: argparse.Namespace) -> int:
     """Rewrite the streams and give the exit code."""
-    shapes = words(args.shape)
-    repairs = words(args.repair) or (() if shapes else ("safe",))
-    return rewrite(args, settings(Words(repair=repairs, shape=shapes)))
+    repairs = args.repair or ([] if args.shape else ["safe"])
+    return rewrite(args, settings(Words(repair=repairs, shape=args.shape)))
 
 
 def fault(args: argparse.Namespace) -> int:

@@ -131,7 +131,6 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     from toolstream_core.cli.report import reported
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.saved.exchange import UnreadableError
-    from toolstream_core.saved.files import write_atomic
     from toolstream_core.version import __version__
 
     try:
@@ -193,7 +192,8 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, lo
     try:
         code = run_command(started.command, started.environment, session.accompany)
     except StartError as error:
-        return _failed(error, error.code)
+        say(error)
+        return error.code
     try:
         lines = _finish(session, args)
         log.show()
@@ -202,7 +202,7 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, lo
                 say(line)
         _keep_view(session, args)
     except (ProxySessionError, OSError) as error:
-        return _failed(error, code)
+        say(error)
     return code
 
 
@@ -286,8 +286,3 @@ def _log(args: argparse.Namespace, folder: Path) -> Iterator[_Log]:
                 log.show()
     else:
         yield _Log()
-
-
-def _failed(error: Exception, code: int) -> int:
-    say(error)
-    return code

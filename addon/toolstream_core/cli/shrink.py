@@ -242,27 +242,21 @@ def _described(candidate: Candidate) -> str:
     return f"{counted(count, 'event')}, {shown}"
 
 
-class _Display:
+class _Display(ProgressLine):
     """Progress on standard error: one line that changes on a terminal, else a line for each gain."""
 
     def __init__(self, *, quiet: bool) -> None:
-        """Show nothing if `quiet`."""
+        super().__init__(quiet=quiet)
         self._quiet = quiet
         self._began = time.monotonic()
-        self._line = ProgressLine(quiet=quiet)
         self._before = (0, 0)
 
     def progress(self, progress: Progress) -> None:
-        """Show how far the search is."""
         reached = (progress.events, progress.size)
         gained = f"{progress.events} events, {progress.size} bytes"
         line = f"{progress.stage}: {gained}; {progress.tries} tries, {time.monotonic() - self._began:.0f} s"
-        if self._line.live:
-            self._line.show(line)
+        if self.live:
+            self.show(line)
         elif not self._quiet and reached != self._before:
             self._before = reached
             print(line, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Clear the line that changes."""
-        self._line.end()
