@@ -12,7 +12,8 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import BAD_STATUS, Severity
 from toolstream_core.printable import counted, word
-from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, new_stem, write_all
+from toolstream_core.saved.cassette import cassette
+from toolstream_core.saved.extract import bare_files, conversations, flow_files, new_stem, write_all
 from toolstream_core.saved.flow import exchange_of
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact
@@ -108,7 +109,7 @@ class Extraction:
                 exchange_of(flow, one.source, broke=one.broken is not None)
                 for flow, one in zip(clean, group, strict=True)
             ]
-            files = bare_files(stem, exchanges) if self.format == "bare" else cassette_files(stem, exchanges)
+            files = bare_files(stem, exchanges) if self.format == "bare" else {f"{stem}.yaml": cassette(exchanges)}
         try:
             outputs = [Output(self.folder / name, force=self.force) for name in files]
             check_outputs(outputs, self._inputs, makes_folders=True)

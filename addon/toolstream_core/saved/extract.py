@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.saved import bare
-from toolstream_core.saved.cassette import cassette
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.files import write_atomic
@@ -155,11 +154,6 @@ def bare_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:
         for turn, one in enumerate(exchanges, 1)
         for name, data in bare.files_of(one).items()
     }
-
-
-def cassette_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:
-    """A cassette."""
-    return {f"{stem}.yaml": cassette(exchanges)}
 
 
 def write_all(folder: Path, files: Mapping[str, bytes], *, replace: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import enum
 import errno
@@ -23,8 +22,6 @@ from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.raw import CHUNK, ByteSource, Decoded, readable, recoded, wide_coding
 from toolstream_core.wire.coding import Decoder
-from toolstream_core.wire.frame import parse
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -244,7 +241,7 @@ def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
 
             return flowfile.rewritten_flows(file.opened(), path, change)
         if file.kind is Kind.HAR:
-            return _har(file.opened().read(), path, change)
+            return har.rewritten(file.opened().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassette.exchanges(file.opened().read(), path))
             return cassette.cassette([replace(one, chunks=[change(one).body]) for one in entries])
@@ -257,30 +254,3 @@ def _body(found: Iterator[Exchange], change: Change) -> bytes:
     if next(found, None) is not None:
         raise UnreadableError("holds several responses; `toolstream extract` makes a flow file of each")
     return body
-
-
-def _har(data: bytes, path: str, change: Change) -> bytes:
-    document = parse(data.removeprefix(b"\xef\xbb\xbf"))
-    for number, entry in enumerate(har.entries(document)):
-        if not har.has_response(entry):
-            continue
-        one = har.exchange(entry, f"{path}#{number}")
-        if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).chunks):
-            continue
-        if one.missing:
-            continue
-        body = change(one).body
-        if body != one.body:
-            _put(entry["response"], body)
-    return encoded(document)
-
-
-def _put(response: dict[str, Json], body: bytes) -> None:
-    before = response.get("content")
-    content = dict(before) if isinstance(before, dict) else {}
-    try:
-        content.update(text=body.decode(), size=len(body))
-        content.pop("encoding", None)
-    except UnicodeDecodeError:
-        content.update(text=base64.b64encode(body).decode(), size=len(body), encoding="base64")
-    response["content"] = content

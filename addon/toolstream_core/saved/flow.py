@@ -38,13 +38,6 @@ if TYPE_CHECKING:
     from toolstream_core.saved.exchange import Headers
 
 
-def _read_in_part(flows: int, error: Exception) -> str:
-    """The message for a flow file of which some flows could be read before mitmproxy raised `error`."""
-    where = f"after flow {flows - 1}" if flows else "from the beginning"
-    reason = quoted(redacted(str(error)), 200)
-    return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {reason})"
-
-
 def packed(flows: Iterable[Flow]) -> bytes:
     """A flow file of these flows."""
     file = io.BytesIO()
@@ -65,7 +58,9 @@ def flows_in(stream: BinaryIO) -> Iterator[Flow]:
     except OSError:
         raise
     except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
-        raise UnreadableError(_read_in_part(count, error)) from error
+        where = f"unreadable after flow {count - 1}" if count else "unreadable from the beginning"
+        reason = f"(mitmproxy: {quoted(redacted(str(error)), 200)})"
+        raise UnreadableError(f"is a damaged or truncated mitmproxy flow file: {where} {reason}") from error
 
 
 CHUNKS_VERSION = 1

@@ -94,15 +94,16 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
     """The responses of a saved socket; `None` if the flow is not the socket of an LLM."""
     if flow.websocket is None:
         return None
-    messages = [_saved(place, one) for place, one in enumerate(flow.websocket.messages)]
-    path = flow.request.path
+    original, path = flow.websocket.messages, flow.request.path
+    messages = [SavedMessage(one.from_client, one.timestamp, one.content, place) for place, one in enumerate(original)]
     wire = wire_of(path, messages)
     if wire is None:
         return None
     closed = _closed(flow)
-    responses = taken_apart(wire, path, _provided(flow, messages), closed)
-    got = taken_apart(wire, path, _gone(flow, messages), closed) if _differs(flow) else responses
-    clients = got if len(got) == len(responses) else responses
+    responses = clients = taken_apart(wire, path, [one for one in messages if not original[one.place].injected], closed)
+    if any(one.dropped or one.injected for one in original if not one.from_client):
+        got = taken_apart(wire, path, [one for one in messages if not _is_kept_back(original[one.place])], closed)
+        clients = got if len(got) == len(responses) else responses
     return [
         SocketFlow(response, _flow(flow, number, response, client))
         for number, (response, client) in enumerate(zip(responses, clients, strict=True), 1)
@@ -119,27 +120,9 @@ def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Js
     return {**({"stream_id": lane} if lane else {}), **({"sent": sent} if sent else {})}
 
 
-def _saved(place: int, message: WebSocketMessage) -> SavedMessage:
-    return SavedMessage(message.from_client, message.timestamp, message.content, place)
-
-
-def _provided(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
-    """The messages of client and provider, without those that the proxy injected."""
-    assert flow.websocket is not None
-    return [one for one, original in zip(messages, flow.websocket.messages, strict=True) if not original.injected]
-
-
-def _gone(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
-    """What the client sent and what it got."""
-    assert flow.websocket is not None
-    pairs = zip(messages, flow.websocket.messages, strict=True)
-    return [one for one, original in pairs if (not original.injected if original.from_client else not original.dropped)]
-
-
-def _differs(flow: http.HTTPFlow) -> bool:
-    """Whether the client got other messages than the provider's."""
-    assert flow.websocket is not None
-    return any(one.dropped or one.injected for one in flow.websocket.messages if not one.from_client)
+def _is_kept_back(message: WebSocketMessage) -> bool:
+    """Whether the client neither sent nor got a message."""
+    return message.injected if message.from_client else message.dropped
 
 
 def _closed(flow: http.HTTPFlow) -> str | None:

@@ -16,9 +16,10 @@ from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
+    from toolstream_core.saved.exchange import Change
     from toolstream_core.sockets.saved import SavedResponse
 
 
@@ -26,27 +27,42 @@ MESSAGES: Final = "_webSocketMessages"
 _BINARY: Final = 2
 
 
-def socket_exchanges(entry: Json, socket: Exchange) -> list[Exchange] | None:
-    """The responses in an entry, each as the request over HTTP that it would be; `None` if no LLM's socket.
+def rewritten(data: bytes, source: str, change: Change) -> bytes:
+    """The file with its responses changed. Raises `UnreadableError`."""
+    document = parse(data.removeprefix(_BOM))
+    for number, entry in enumerate(_entries(document)):
+        if not _has_response(entry):
+            continue
+        one = _exchange(entry, f"{source}#{number}")
+        if not _put_messages(entry, one, change) and not one.missing:
+            body = change(one).body
+            if body != one.body:
+                _put_body(entry["response"], body)
+    return encoded(document)
 
-    They are named by their number on the socket.
-    """
-    found = _taken_apart(entry, socket.facts.path)
-    return None if found is None else [_socket_exchange(socket, number, one) for number, one in enumerate(found, 1)]
+
+def _put_body(response: dict[str, Json], body: bytes) -> None:
+    before = response.get("content")
+    content = dict(before) if isinstance(before, dict) else {}
+    try:
+        content.update(text=body.decode(), size=len(body))
+        content.pop("encoding", None)
+    except UnicodeDecodeError:
+        content.update(text=base64.b64encode(body).decode(), size=len(body), encoding="base64")
+    response["content"] = content
 
 
-def put_messages(entry: dict[str, Any], socket: Exchange, change: Callable[[Exchange], Sequence[bytes]]) -> bool:
+def _put_messages(entry: dict[str, Any], socket: Exchange, change: Change) -> bool:
     """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
     found = _taken_apart(entry, socket.facts.path)
     if found is None:
         return False
     became: dict[int, list[bytes]] = {}
     for number, one in enumerate(found, 1):
-        new_chunks = change(_socket_exchange(socket, number, one))
+        new_chunks = change(_socket_exchange(socket, number, one)).chunks
         became.update(zip((message.place for message in one.messages), one.become(new_chunks), strict=True))
-    entry[MESSAGES] = [
-        changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
-    ]
+    listed = enumerate(entry[MESSAGES])
+    entry[MESSAGES] = [new for place, message in listed for new in _put_message(message, became.get(place))]
     return True
 
 
@@ -74,12 +90,14 @@ def _message(place: int, said: Json) -> SavedMessage:
 
 
 def _data(said: Json) -> bytes:
-    text = json_access.get(said, "data")
+    return _bytes_of(json_access.get(said, "data"), coded=json_access.get(said, "opcode") == _BINARY)
+
+
+def _bytes_of(text: Json, *, coded: bool) -> bytes:
+    """The bytes of a text, which may be in base64."""
     if not isinstance(text, str):
         return b""
-    if json_access.get(said, "opcode") != _BINARY:
-        return text.encode(errors="replace")
-    return from_base64(text)
+    return from_base64(text) if coded else text.encode(errors="replace")
 
 
 def _socket_exchange(socket: Exchange, number: int, response: SavedResponse) -> Exchange:
@@ -112,14 +130,17 @@ def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
 
     Raises `UnreadableError`.
     """
-    for number, entry in enumerate(entries(parse(data.removeprefix(_BOM)))):
-        if has_response(entry):
-            one = exchange(entry, f"{source}#{number}")
-            over_socket = socket_exchanges(entry, one) if MESSAGES in entry else None
-            yield from [one] if over_socket is None else over_socket
+    for number, entry in enumerate(_entries(parse(data.removeprefix(_BOM)))):
+        if _has_response(entry):
+            one = _exchange(entry, f"{source}#{number}")
+            over_socket = _taken_apart(entry, one.facts.path)
+            if over_socket is None:
+                yield one
+            else:
+                yield from (_socket_exchange(one, at, response) for at, response in enumerate(over_socket, 1))
 
 
-def entries(document: Json) -> list[Json]:
+def _entries(document: Json) -> list[Json]:
     """The entries of a HAR file. Raises `UnreadableError`."""
     found = json_access.get(document, "log", "entries")
     if not isinstance(found, list):
@@ -127,21 +148,22 @@ def entries(document: Json) -> list[Json]:
     return found
 
 
-def has_response(entry: Json) -> bool:
-    """Whether an entry has a response."""
+def _has_response(entry: Json) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 
-def exchange(entry: Json, source: str) -> Exchange:
+def _exchange(entry: Json, source: str) -> Exchange:
     """One entry, which has a response. Its text has no coding: `content-encoding` is of the wire."""
     request, response = entry.get("request"), entry["response"]
     text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
     headers = _headers(json_access.get(response, "headers"))
     named = {name.lower(): value for name, value in reversed(headers)}
-    mime = json_access.get(response, "content", "mimeType")
+    content = json_access.get(response, "content")
+    mime = json_access.get(content, "mimeType")
     if "content-type" not in named and isinstance(mime, str) and mime:
         headers.append(("content-type", mime))
-    body = plain_body(_encoded(json_access.get(response, "content")), named.get("content-encoding", ""))
+    data = _bytes_of(json_access.get(content, "text"), coded=json_access.get(content, "encoding") == "base64")
+    body = plain_body(data, named.get("content-encoding", ""))
     status = json_access.integer(json_access.get(response, "status"))
     return Exchange.of(
         source=source,
@@ -175,12 +197,3 @@ def _headers(said: Json) -> list[tuple[str, str]]:
         if isinstance(name, str) and isinstance(value, str):
             found.append((name, value))
     return found
-
-
-def _encoded(content: Json) -> bytes:
-    text = json_access.get(content, "text")
-    if not isinstance(text, str):
-        return b""
-    if json_access.get(content, "encoding") != "base64":
-        return text.encode(errors="replace")
-    return from_base64(text)

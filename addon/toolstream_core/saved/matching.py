@@ -321,8 +321,7 @@ class Match(NamedTuple):
     near: tuple[Near, ...] = ()
 
 
-def _unchanged(body: bytes, text: str) -> bytes:
-    del text
+def _unchanged(body: bytes, _text: str) -> bytes:
     return body
 
 
@@ -462,7 +461,11 @@ class Matcher:
             left = [(given, key) for key, one in given.items() if wanted.results > one.results]
         else:
             ids = {one.id for one in request.conversation.results if one.id}
-            called = {key for key, group in self._groups.items() if any(ids & _call_ids(one) for one in group)}
+            called = {
+                key
+                for key, group in self._groups.items()
+                if any(call.id in ids for one in group for call in one.record.calls)
+            }
             left = [(given, key) for given in self._given.values() for key in called & given.keys()]
         for given, key in left:
             if key != answered:
@@ -507,10 +510,6 @@ class Matcher:
         for one in self.flows:
             groups[self._keys[id(one)]].append(one)
         return dict(groups)
-
-
-def _call_ids(saved: LlmFlow) -> set[str]:
-    return {call.id for call in saved.record.calls if call.id}
 
 
 def _warms_up(request: Json) -> bool:

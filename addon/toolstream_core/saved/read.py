@@ -37,7 +37,6 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     from toolstream_core.model import Json, Record
     from toolstream_core.shrinking.candidate import Turn
@@ -106,8 +105,12 @@ def gathered(path: str, request: Json = ABSENT) -> Iterator[LlmFlow | LeftOut]:
 def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
-            for source, flow in _flows(file.opened(), path):
-                yield _found(flow, source) if flow is not None else LeftOut(source, "is not an HTTP flow")
+            for number, flow in enumerate(flows_in(file.opened())):
+                source = f"{path}#{number}"
+                if isinstance(flow, http.HTTPFlow):
+                    yield from (_found(one, name) for name, one in unfolded(flow, source))
+                else:
+                    yield LeftOut(source, "is not an HTTP flow")
         elif (found := exchanges(file, path, request)) is not None:
             yield from (_found_in(_addressed(one)) for one in found)
         else:
@@ -137,14 +140,6 @@ def _addressed(exchange: Exchange) -> Exchange:
     if exchange.url:
         return replace(exchange, request_body=made.request_body)
     return replace(exchange, url=made.url, facts=replace(exchange.facts, host=made.facts.host, path=made.facts.path))
-
-
-def _flows(stream: BinaryIO, source: str) -> Iterator[tuple[str, http.HTTPFlow | None]]:
-    for number, flow in enumerate(flows_in(stream)):
-        if isinstance(flow, http.HTTPFlow):
-            yield from unfolded(flow, f"{source}#{number}")
-        else:
-            yield f"{source}#{number}", None
 
 
 def _found(flow: http.HTTPFlow, source: str) -> LlmFlow | LeftOut:

@@ -91,22 +91,19 @@ def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlo
     """
     messages = redacted_messages(flow, redaction, tuple(_carried(flow.get_state())))
     state = {**flow.get_state(), "backup": None, "websocket": None}
-    clean = http.HTTPFlow.from_state(_redacted(state, redaction, chunks_of(flow)))
+    clean = http.HTTPFlow.from_state(redacted_state(state, redaction, chunks_of(flow)))
     assert isinstance(clean, http.HTTPFlow)
     clean.websocket = messages
     return clean
 
 
-def redacted_state(state: Mapping[str, Any], redaction: Redaction = _SECRETS) -> dict[str, Any]:
-    """A flow's state without secrets; it has no metadata, no backup, no WebSocket messages and no response's body.
+def redacted_state(
+    state: Mapping[str, Any], redaction: Redaction = _SECRETS, chunks: Sequence[Chunk] = ()
+) -> dict[str, Any]:
+    """A flow's state without secrets: it has no backup and no WebSocket messages, and its body came in these chunks.
 
     It stays plain data, because building objects costs more than the search.
     """
-    return _redacted(state, redaction, [])
-
-
-def _redacted(state: Mapping[str, Any], redaction: Redaction, chunks: list[Chunk]) -> dict[str, Any]:
-    """The state of a flow whose response's body came in these chunks; without a backup and WebSocket messages."""
     work = _Redactor(redaction, tuple(_carried(state)))
     noted = state["metadata"].get(_METADATA)
     clean = {
@@ -121,7 +118,7 @@ def _redacted(state: Mapping[str, Any], redaction: Redaction, chunks: list[Chunk
     if state["response"] is not None:
         response = work.body(http.Response, state["response"], b"".join(chunk.data for chunk in chunks))
         if noted is not None and response is not state["response"]:
-            clean["metadata"][_METADATA] |= _cut_as(chunks)
+            clean["metadata"][_METADATA]["chunks"] = table_of(chunks)["chunks"]
         reason = work.text(response["reason"].decode("latin-1")).encode("latin-1")
         clean["response"] = work.fields({**response, "reason": reason})
     return clean
@@ -151,10 +148,6 @@ def _plain(request: Mapping[str, Any]) -> bytes:
         return content_of(http.Request.from_state(request))
     body: bytes | None = request["content"]
     return body or b""
-
-
-def _cut_as(chunks: list[Chunk]) -> dict[str, Json]:
-    return {"chunks": table_of(chunks)["chunks"]}
 
 
 class _Redactor:
