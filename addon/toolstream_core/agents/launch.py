@@ -152,8 +152,9 @@ def launch(
     names |= variables
     removed = [name for name in found.agent.removed if not own.get(name) and name in environment]
     arguments = tuple(_arguments(found.agent, own, command[found.at :], names, upstream))
+    separator = ("--",) if found.separator and arguments else ()
     return Launch(
-        command=_inserted(command, found, arguments),
+        command=(*command[: found.at], *separator, *arguments, *command[found.at :]),
         environment={name: value for name, value in names.items() if name not in {PROXY, SOCKETS, *removed}},
         agent=found.agent,
         variables=tuple(variables),
@@ -185,20 +186,11 @@ def _arguments(
         yield from (_fill(word, names) for word in agent.arguments.get(upstream, ()))
 
 
-def _inserted(command: Sequence[str], found: Recognised, arguments: Sequence[str]) -> tuple[str, ...]:
-    separator = ("--",) if found.separator and arguments else ()
-    return (*command[: found.at], *separator, *arguments, *command[found.at :])
-
-
 def _filled(templates: Mapping[str, str], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The variables whose templates name nothing that is not set."""
     for name, template in templates.items():
-        if _is_filled(template, names):
+        if all(names.get(one) for one in _NAMED.findall(template)):
             yield name, _fill(template, names)
-
-
-def _is_filled(template: str, names: Mapping[str, str]) -> bool:
-    return all(names.get(name) for name in _NAMED.findall(template))
 
 
 def _fill(template: str, names: Mapping[str, str]) -> str:

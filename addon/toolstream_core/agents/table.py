@@ -7,7 +7,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,15 +95,9 @@ def has_provider(environment: Mapping[str, str], arguments: Sequence[str]) -> bo
         configured = tomllib.loads((Path(home) / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return any(_chooses(one) for one in (configured, *_tables(configured.get("profiles"))))
-
-
-def _chooses(table: Mapping[str, Any]) -> bool:
-    return bool(table.get("model_provider", "openai") != "openai")
-
-
-def _tables(found: object) -> list[Mapping[str, Any]]:
-    return [one for one in found.values() if isinstance(one, dict)] if isinstance(found, dict) else []
+    profiles = configured.get("profiles")
+    tables = [configured, *(profiles.values() if isinstance(profiles, dict) else ())]
+    return any(isinstance(one, dict) and one.get("model_provider", "openai") != "openai" for one in tables)
 
 
 def _toml(value: str | bool) -> str:  # noqa: FBT001 - TOML's own types

@@ -307,8 +307,7 @@ _ABOUT_TOOLS: Final = f"~bq '{'|'.join(_TOOL_KEYS)}'"
 class Plan:
     """Cases, calls and options for each client."""
 
-    selections: tuple[Selection, ...] = ()
-    """Each has to take a case."""
+    selection: Selection = Selection()
     calls: tuple[str, ...] = ()
     """The calls to make, `TOOL {JSON}` each; without any, they are generated for the offered tools."""
     tools: tuple[str, ...] = ()
@@ -328,16 +327,16 @@ class Plan:
 
     def wants(self, case: Case) -> bool:
         """Whether a case is to be run."""
-        return all(one.takes(case) for one in self.selections)
+        return self.selection.takes(case)
 
     def names(self, case: Case) -> bool:
         """Whether a wanted case is reported even if the client's protocol does not have it."""
-        return self.wants(case) and any(one.names(case) for one in self.selections)
+        return self.wants(case) and self.selection.names(case)
 
     @property
     def names_cases(self) -> bool:
         """Whether any words select cases; without them all are run."""
-        return any(one.is_positive for one in self.selections)
+        return self.selection.is_positive
 
     @property
     def makes_calls(self) -> bool:

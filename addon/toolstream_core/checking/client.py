@@ -48,11 +48,6 @@ _MOST: Final = 32 * 1024 * 1024
 """Characters of all documents."""
 
 
-def captured_in(setup: Setup, folder: str) -> Setup:
-    """The same with captures in `folder`."""
-    return replace(setup, options={**setup.options, "toolstream_capture": folder})
-
-
 def flow_files(folder: Path) -> tuple[bytes, ...]:
     """The flow files in a folder, the oldest first; none where they are too long."""
     paths = sorted(folder.rglob("*.flow"))
@@ -268,7 +263,8 @@ class ProxySlot:
         if not capture:
             return self._run_in(client, setup)
         with tempfile.TemporaryDirectory(prefix="toolstream-check-") as folder:
-            run = self._run_in(client, captured_in(setup, folder))
+            captured = replace(setup, options={**setup.options, "toolstream_capture": folder})
+            run = self._run_in(client, captured)
             try:
                 self._session.reset(setup)  # writes what is not written yet
                 return replace(run, captured=flow_files(Path(folder)))
@@ -404,13 +400,8 @@ def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
     size = output.seek(0, os.SEEK_END)
     output.seek(max(0, size - 4 * kept))
     text = output.read().decode("utf-8", "replace")
-    return redacted(text, secrets_in(environment))[-kept:]
-
-
-def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables with the names of secrets."""
-    found = (value for name, value in environment.items() if _SECRET_NAME.search(name))
-    return tuple(value for value in found if len(value) >= _LEAST_SECRET)
+    secrets = (value for name, value in environment.items() if _SECRET_NAME.search(name))
+    return redacted(text, tuple(value for value in secrets if len(value) >= _LEAST_SECRET))[-kept:]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -453,8 +444,9 @@ def _client(name: str, table: Any, usual: Client) -> Client:
         raise ToolstreamError(
             f'clients.{name}: env must be a table of strings, for example env = {{ MODEL = "small" }}'
         )
-    if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
-        raise ToolstreamError(f"clients.{name}: unknown protocol {protocol!r}; {protocols_text()}")
+    protocols = [one.name for one in PROTOCOLS]
+    if protocol is not None and protocol not in protocols:
+        raise ToolstreamError(f"clients.{name}: unknown protocol {protocol!r}; known are {', '.join(protocols)}")
     seconds = given.get("timeout", usual.timeout)
     if not isinstance(seconds, int | float) or seconds <= 0:
         raise ToolstreamError(f"clients.{name}: timeout must be a number of seconds, more than 0")
@@ -467,11 +459,6 @@ def _client(name: str, table: Any, usual: Client) -> Client:
         timeout=float(seconds),
         workdir=usual.workdir,
     )
-
-
-def protocols_text() -> str:
-    """The protocols that there are, for messages."""
-    return "known are " + ", ".join(one.name for one in PROTOCOLS)
 
 
 def _are_texts(values: object) -> bool:

@@ -26,7 +26,7 @@ from toolstream_core.synthetic.texts import clear_places
 from toolstream_core.verdict.grade import Grade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from toolstream_core.checking.cases import Case, Plan
     from toolstream_core.checking.client import Client, ProxySlots, Run
@@ -157,7 +157,8 @@ class ClientCheck:
         for case, why in left:
             self._over(case, case_object(case, why, self._rerun(case.id)))
         others = self._cases[1:]
-        for stage in ([case for case in others if case.needs == first.id and _is_needed(case, others)], others):
+        needed = {case.needs for case in others}
+        for stage in ([case for case in others if case.needs == first.id and case.id in needed], others):
             self._run_all([case for case in stage if case.id not in self._results])
 
     def report(self) -> dict[str, Any]:
@@ -292,10 +293,6 @@ class ClientCheck:
         if keep and found["grade"] != Grade.SKIPPED:
             self._state.add((self._client.name, case.id), found)
         self._report(found, len(self._results), len(self._cases))
-
-
-def _is_needed(case: Case, others: Iterable[Case]) -> bool:
-    return any(other.needs == case.id for other in others)
 
 
 def withheld_text(tools: Sequence[str]) -> str:

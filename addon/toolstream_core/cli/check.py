@@ -66,7 +66,7 @@ def requested_plan(args: argparse.Namespace) -> Plan:
         load(flow)
     settings(Words(repair=args.repair, shape=args.shape))
     return Plan(
-        selections=(selection,),
+        selection=selection,
         calls=tuple(map(spec_text, parse_calls(calls))),
         tools=tuple(args.tool),
         flows=flows,
@@ -114,7 +114,7 @@ def _name(command: Sequence[str]) -> str:
     return names[1] if runs_other else names[0]
 
 
-_NOT_KEPT: Final = frozenset({"selections", "flows", "sessions"})
+_NOT_KEPT: Final = frozenset({"selection", "flows", "sessions"})
 """Fields of the plan that may change when a check continues, and the flows, which are kept as texts."""
 _OPTIONS: Final = (
     *("protocol", "tool", "workdir", "repair", "shape"),

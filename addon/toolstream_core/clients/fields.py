@@ -330,40 +330,21 @@ _OWN_STRINGS: Final = re.compile(r"Array|map\[.*\]|\{.*\}", re.DOTALL)
 """How other languages than JavaScript write an object: PHP, Go; Python, Java, Ruby."""
 
 
-def _empty(text: str) -> str:
-    del text
-    return "{}"
-
-
-def _or_empty(made: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: made(text) or "{}"
-
-
-def _wrapped(text: str) -> str:
-    return json.dumps({WRAPPED: text}, ensure_ascii=False)
-
-
-def _raw(text: str) -> str:
-    return text
-
-
 _RULES: Final[Mapping[Invalid, Callable[[str], str]]] = {
-    Invalid.RAW: _raw,
-    Invalid.EMPTY: _empty,
-    Invalid.HEAD: _or_empty(head),
-    Invalid.COMPLETED: _or_empty(completed),
-    Invalid.SHORTENED: _or_empty(shortened),
-    Invalid.WRAPPED: _wrapped,
+    Invalid.RAW: str,
+    Invalid.EMPTY: lambda _: "{}",
+    Invalid.HEAD: lambda text: head(text) or "{}",
+    Invalid.COMPLETED: lambda text: completed(text) or "{}",
+    Invalid.SHORTENED: lambda text: shortened(text) or "{}",
+    Invalid.WRAPPED: lambda text: json.dumps({WRAPPED: text}, ensure_ascii=False),
 }
 
 
 def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
     """What `text`, the arguments as the client joined them, becomes."""
-    if not text.strip() or is_object(text):
+    if not text.strip() or is_object(text) or (no_object is NoObject.KEPT and is_json(text)):
         return text
-    if not is_json(text):
-        return _RULES[invalid](text)
-    return _RULES[invalid](text) if no_object is NoObject.INVALID else text
+    return _RULES[invalid](text)
 
 
 def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:

@@ -283,19 +283,9 @@ def _by_place(calls: Calls, entry: Entry) -> Found:
     return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
 
 
-def _last(calls: Calls, entry: Entry) -> Found:
-    del entry
-    return calls.groups[-1] if calls.groups else NEW
-
-
-def _first(calls: Calls, entry: Entry) -> Found:
-    del entry
-    return calls.groups[0] if calls.groups else NEW
-
-
-def _every(calls: Calls, entry: Entry) -> Found:
-    del calls, entry
-    return NEW
+def _opened(calls: Calls, _entry: Entry, *, place: int) -> Found:
+    """The call that was opened first, or last."""
+    return calls.groups[place] if calls.groups else NEW
 
 
 LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
@@ -313,10 +303,10 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.POSITION: _by_position,
     Key.PLACE: _by_place,
     Key.ITEM: _of_item,
-    Key.LAST: _last,
-    Key.FIRST_OPENED: _first,
-    Key.ENTRY: _every,
-    Key.ONE: _last,
+    Key.LAST: partial(_opened, place=-1),
+    Key.FIRST_OPENED: partial(_opened, place=0),
+    Key.ENTRY: lambda *_: NEW,
+    Key.ONE: partial(_opened, place=-1),
 }
 """The call of an entry, by the key that a client uses."""
 

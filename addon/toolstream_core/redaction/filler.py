@@ -202,11 +202,6 @@ def _filled_beside(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes],
     return b"".join([*parts, fill(text[at:])])
 
 
-def fill_value(text: bytes, mode: TextMode) -> bytes:
-    """Filler for one value of arguments."""
-    return _filled_beside(text, _LITERALS, Chain(mode).fill)
-
-
 class ArgumentsFiller:
     """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay.
 
@@ -397,7 +392,7 @@ class TextFiller:
 
     def _on_raw(self, raw: bytes, value: Value) -> Iterator[Edit]:
         plain = Unescaped(raw)
-        for edit in plain.on_raw(Edit(0, fill_value(plain.text, self._mode))):
+        for edit in plain.on_raw(Edit(0, _filled_beside(plain.text, _LITERALS, Chain(self._mode).fill))):
             yield Edit(value.start + edit.at, edit.data)
 
     def _call(self, name: tuple[bytes, Address], raw: bytes) -> ArgumentsFiller:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, unquote_plus
 
 from toolstream_core.redaction.body import redacted_body
-from toolstream_core.redaction.finder import filled
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal, parameter_sensitivity
+from toolstream_core.redaction.settings import TextMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,23 +70,19 @@ def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]
     if named or header_sensitivity(plain) is Sensitivity.STRONG:
         found = _SCHEME.fullmatch(value)
         assert found is not None
-        return (found[1] or b"") + _starred(found[2])
+        return (found[1] or b"") + b"*" * len(found[2])
     return _looked_through(value, redaction, known)
 
 
 def _looked_through(text: bytes, redaction: Redaction, known: Sequence[str]) -> bytes:
     look = _remembered if len(text) < _SHORT else redacted_body
-    return look(text, redaction_of_secrets(redaction), tuple(known))
+    return look(text, replace(redaction, text=TextMode.KEEP), tuple(known))  # the text mode is for bodies
 
 
 @lru_cache(maxsize=1024)
 def _remembered(text: bytes, redaction: Redaction, known: tuple[str, ...]) -> bytes:
     """A short text; the headers of one client are mostly the same, flow by flow."""
     return redacted_body(text, redaction, known)
-
-
-def _starred(secret: bytes) -> bytes:
-    return filled(secret) if not secret.isdigit() else b"*" * len(secret)
 
 
 def _without_cookie(found: re.Match[bytes]) -> bytes:
@@ -111,11 +108,6 @@ def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) ->
     """Comments, messages of errors."""
     data = _looked_through(text.encode("utf-8", "surrogateescape"), redaction, known)
     return data.decode("utf-8", "surrogateescape")
-
-
-def redaction_of_secrets(redaction: Redaction) -> Redaction:
-    """The same without the text mode, which is for bodies."""
-    return type(redaction)(names=redaction.names, patterns=redaction.patterns)
 
 
 _LONG: Final = 8

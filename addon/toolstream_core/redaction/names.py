@@ -51,18 +51,10 @@ _HARMLESS: Final = re.compile(
 # Ordinary words, which name a credential where the value looks random: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.
 _WEAK_PARAMETERS: Final = frozenset({"code", "state", "ticket", "nonce"})
 # In a query or a form, where single words are names of credentials.
-_PARAMETERS: Final = frozenset(
-    {"key", "token", "sig", "signature", "session", "pass", "sid", "x_amz_signature"}
-    | {
-        "x_amz_security_token",
-        "x_amz_credential",
-        "x_goog_signature",
-        "x_goog_credential",
-        "awsaccesskeyid",
-        "awsaccess_key_id",
-        "hmac",
-    }
-)
+_PARAMETERS: Final = frozenset({
+    "key", "token", "sig", "signature", "session", "pass", "sid", "hmac", "awsaccesskeyid", "awsaccess_key_id",
+    "x_amz_signature", "x_amz_security_token", "x_amz_credential", "x_goog_signature", "x_goog_credential",
+})  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

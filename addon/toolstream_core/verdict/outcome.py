@@ -116,34 +116,17 @@ class Verdict:
 
 
 class IntendedCall(Protocol):
-    """A call as its stream intends it."""
+    """A call as its stream intends it: `model.Call`, or one that the proxy reported."""
 
     @property
-    def choice(self) -> int:
-        """The alternative that it belongs to."""
-        ...
-
+    def choice(self) -> int: ...
     @property
-    def kind(self) -> str:
-        """Who runs it."""
-        ...
-
+    def kind(self) -> str: ...
     @property
-    def id(self) -> str:
-        """As sent."""
-        ...
-
+    def id(self) -> str: ...
     @property
-    def name(self) -> str:
-        """Of the tool."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def arguments(self) -> str:
-        """As text."""
-        ...
-
+    def arguments(self) -> str: ...
     @property
-    def complete(self) -> bool:
-        """Whether all of it came."""
-        ...
+    def complete(self) -> bool: ...
