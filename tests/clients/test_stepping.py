@@ -22,12 +22,12 @@ from toolstream_core.clients.model import (
     Adding,
     Arguments,
     Entries,
-    EntryReader,
     Kept,
     Key,
     Name,
     ReceivedEvent,
     Source,
+    entries_of,
     shortened,
 )
 from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
@@ -57,12 +57,6 @@ EMPTY_IDS = chat(
     [entry(id="", arguments='cation":"Tokyo"}')],
     "tool_calls",
 )
-
-
-def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
-    """All entries of a response."""
-    reader = EntryReader()
-    return [one for event in events for one in reader.take(event)]
 
 
 def added_up(changes: Iterable[Change]) -> list[Values]:

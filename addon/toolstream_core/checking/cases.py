@@ -111,7 +111,6 @@ class Selection:
     words: tuple[str, ...] = ()
 
     def takes(self, case: Case) -> bool:
-        """Whether the case is wanted."""
         wanted = not self.words or self.words[0].startswith("-")
         for word in self.words:
             if _means(word.removeprefix("-"), case):
@@ -120,7 +119,6 @@ class Selection:
 
     @property
     def is_positive(self) -> bool:
-        """Whether any word adds cases."""
         return any(not word.startswith("-") for word in self.words)
 
     def names(self, case: Case) -> bool:
@@ -326,7 +324,6 @@ class Plan:
     """Keep the sessions of failed cases for the page."""
 
     def wants(self, case: Case) -> bool:
-        """Whether a case is to be run."""
         return self.selection.takes(case)
 
     def names(self, case: Case) -> bool:

@@ -206,7 +206,6 @@ class Run:
 
     @property
     def llm_exchanges(self) -> list[ProxiedExchange]:
-        """The exchanges with LLMs."""
         return to_llms(self.exchanges)
 
     @property
@@ -285,14 +284,12 @@ class ProxySlot:
         return replace(run, seconds=time.monotonic() - began, timeout=client.timeout)
 
     def stop(self) -> None:
-        """End the command; no other begins."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
                 _end(self._process)
 
     def close(self) -> None:
-        """End all of it."""
         self.stop()
         self._session.stop()
 
@@ -381,16 +378,13 @@ class ProxySlots:
             self._free.put(slot)
 
     def stop(self) -> None:
-        """End all commands that run; no others begin."""
         for slot in self._slots:
             slot.stop()
 
     def __enter__(self) -> Self:
-        """Nothing more to do."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """End all of them."""
         for slot in self._slots:
             slot.close()
 

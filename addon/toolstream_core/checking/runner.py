@@ -241,7 +241,6 @@ class ClientCheck:
                 self._tried_over(case, tried)
 
     def _tried(self, case: Case) -> _Tried:
-        """Run a case as often as it is to be."""
         found = [self._run_once(case, self._plan.setup(case)) for _ in range(self._plan.repeat)]
         worst, result = min(found, key=lambda pair: rank(pair[1]))
         advice = self._advice(case, worst) if result.grade is Grade.FAILED else ""

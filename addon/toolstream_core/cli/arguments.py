@@ -51,7 +51,6 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises `ToolstreamError`."""
 
     def __init__(self, name: str, **settings: Any) -> None:
-        """The parser of the command `name`."""
         super().__init__(prog=f"toolstream {name}", allow_abbrev=False, **settings)
         self.name = name
 
@@ -160,7 +159,6 @@ def _names() -> list[str]:
 
 
 def _one_of(known: Callable[[], list[str]]) -> Names:
-    """One protocol of these."""
 
     def read(text: str) -> str:
         if text not in known():

@@ -41,7 +41,6 @@ class Command:
     help: str
     """One line for the list of commands."""
     declare: Callable[[Parser], None]
-    """Adds the arguments."""
     description: str = ""
     usage: str | None = None
     """What follows `toolstream NAME`, if argparse cannot express it."""
@@ -53,13 +52,11 @@ class Command:
     """The function that runs it, as `MODULE:FUNCTION`; by default `run` of the module with its name."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Run it, and return its exit code."""
         module, _, function = (self.function or f"{self.name}:run").partition(":")
         code: int = getattr(importlib.import_module(f"toolstream_core.cli.{module}"), function)(args)
         return code
 
     def parser(self) -> Parser:
-        """Its parser."""
         text = self.description or f"{self.help[0].upper()}{self.help[1:]}."
         usage = None if self.usage is None else f"toolstream {self.name} {self.usage}"
         parser = Parser(self.name, description=text, usage=usage, epilog=self.epilog)
@@ -170,7 +167,6 @@ def _check(parser: Parser) -> None:
 
 
 def _add_grading(parser: Parser) -> None:
-    """The options of `check` for its runs."""
     text = "call this tool with generated arguments; repeatable (default: harmless tools, selected by name)"
     parser.add_argument("--tool", action="append", default=[], metavar="NAME", help=text)
     text = "run the client in the working directory (default), or in a temporary copy"
@@ -187,7 +183,6 @@ def _add_grading(parser: Parser) -> None:
 
 
 def _add_reports(parser: Parser) -> None:
-    """What `check` writes."""
     _add_resume(parser)
     _add_format(parser, "text", "json", "html")
     parser.add_argument("--junit", type=arguments.path, metavar="FILE", help="write JUnit XML")

@@ -43,7 +43,6 @@ class Wanted:
     """Whether these were named, so that notes among them count too."""
 
     def takes(self, saved: LlmFlow) -> bool:
-        """Whether a response is one of them."""
         if self.when == "all" and not self.chosen:
             return True
         counted = [one for one in saved.record.findings if one.code in self.codes and self._counts(one)]
@@ -82,7 +81,6 @@ class Extraction:
                     self._found.append(one)
 
     def write(self, *, each_flow: bool) -> int:
-        """Write the fixtures and give the exit code."""
         # A dump has its flows in the order in which they ended.
         found = sorted(self._found, key=lambda one: one.flow.request.timestamp_start)
         groups = [[one] for one in found] if each_flow else conversations(found)

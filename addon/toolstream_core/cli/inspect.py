@@ -57,7 +57,6 @@ class TextPrinter:
     """
 
     def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
-        """`write` takes one line."""
         self._blocks = Blocks(write)
         self._chunks = chunks
         self._paint = paint
@@ -111,7 +110,6 @@ class TextPrinter:
         self._write_all(self._short)
 
     def judged(self, verdict: ReportedVerdict) -> None:
-        """Write a line after those of the response."""
         self._advice.pop(verdict.source, None)
         label = Label(self._tags[verdict.source])
         advice = advice_text(verdict.explained, as_command)
@@ -152,7 +150,6 @@ class JsonPrinter:
     """The document of `docs/inspect.schema.json`, in one line, when everything was read."""
 
     def __init__(self, write: Write) -> None:
-        """`write` takes one line."""
         self._write = write
         self._streams: list[dict[str, Any]] = []
 
@@ -162,11 +159,9 @@ class JsonPrinter:
         return ()
 
     def add(self, record: Record, hide: Hide) -> None:
-        """Keep the stream's object."""
         self._streams.append({**jsonform.record_object(record, hide), "verdict": None})
 
     def judged(self, verdict: ReportedVerdict) -> None:
-        """Put it into the stream's object."""
         for stream in self._streams:
             if stream["source"] == verdict.source:
                 stream["verdict"] = verdict.object
@@ -175,7 +170,6 @@ class JsonPrinter:
         """The document has the repair of each finding."""
 
     def close(self) -> None:
-        """Write the document."""
         self._write(json.dumps(jsonform.document(self._streams)))
 
 
@@ -204,7 +198,6 @@ class Inspection:
         self._judging = Judging(self._verdicts.append)
 
     def read(self, path: str) -> None:
-        """Read a file, or all files of a folder."""
         self._reading.read(path)
 
     def close(self, *, exit_zero: bool) -> int:

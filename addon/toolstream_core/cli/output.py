@@ -136,7 +136,6 @@ class ProgressLine:
     """One line that changes on a terminal; nothing elsewhere."""
 
     def __init__(self, *, quiet: bool) -> None:
-        """Show nothing if `quiet`."""
         self.live = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._last = 0.0
 
@@ -148,7 +147,6 @@ class ProgressLine:
             print(f"\r{line}\033[K", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Clear the line."""
         if self.live:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 

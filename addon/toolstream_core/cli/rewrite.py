@@ -100,7 +100,6 @@ class Rewriting(Sink):
     live = True
 
     def body(self, saved: Exchange) -> NewBody:
-        """The response's new body."""
         self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
         faults = drawn(self.settings, saved.facts, self._responses + 1)
         picks = [pick for _, pick in faults]
@@ -158,7 +157,6 @@ class Rewriting(Sink):
             print(f"{shown_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
 
     def sum_up(self) -> None:
-        """Print the counts."""
         for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
         counts = ((self._taken, "removed"), (self._put, "inserted"))

@@ -259,7 +259,6 @@ class _Log(NamedTuple):
     """Where the proxy logs to."""
 
     file: IO[Any] | None = None
-    """`None` for standard error."""
     kept: IO[bytes] | None = None
     """The log of a command that draws on the terminal, printed after the command."""
 

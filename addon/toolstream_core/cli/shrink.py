@@ -49,7 +49,6 @@ class Reproduction:
         self.note = note
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
-        """A candidate as a flow file."""
         return flow_bytes(with_response(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
 
@@ -75,7 +74,6 @@ class CommandBug:
     """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
 
     def __init__(self, args: argparse.Namespace, slots: ProxySlots, folder: Path, saved: Reproduction) -> None:
-        """Files are written to `folder`."""
         self._args = args
         self._slots = slots
         self._folder = folder

@@ -32,7 +32,6 @@ class Advice(NamedTuple):
 
     @property
     def options(self) -> str:
-        """As they are given to mitmdump."""
         options = {"toolstream_repair": self.repair, "toolstream_shape": self.shape}
         return " ".join(f"--set {name}={value}" for name, value in options.items() if value)
 

@@ -509,7 +509,6 @@ class MeasuredClient(NamedTuple):
 
     @property
     def model(self) -> ClientModel:
-        """As a point of the space of client models."""
         return STANDARD.having(self.deviations)
 
 

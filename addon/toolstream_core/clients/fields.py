@@ -35,7 +35,6 @@ class Value:
     __slots__ = ("_count", "_parts", "_rank", "_rule", "size")
 
     def __init__(self, rule: Name | Id | Arguments) -> None:
-        """`rule` decides what several texts become."""
         self._rule = rule.name
         self._parts = JoinedText()
         self._rank = self._count = 0
@@ -63,11 +62,9 @@ class Value:
         return edit and self._applied(edit)
 
     def text(self) -> str:
-        """The text so far."""
         return self._parts.text()
 
     def same_as(self, other: Value) -> bool:
-        """Whether both texts are the same."""
         return self.size == other.size and self.text() == other.text()
 
     def _edit(self, text: str | None, *, begun: bool) -> Edit | None:
@@ -135,7 +132,6 @@ class CallValues:
     """Id, name and arguments of one call as the client of a model reads them, entry by entry."""
 
     def __init__(self, model: ClientModel, form: CallForm, before: Sequence[Entry] = ()) -> None:
-        """`before`: as in `Group`."""
         self._model, self._form = model, form
         self.all = (Value(model.id), Value(model.name), Value(model.arguments))
         """Id, name, arguments."""

@@ -224,7 +224,6 @@ class _Search:
     """Searches for the ways of reading call fields that reproduce the calls of the next request."""
 
     def __init__(self, form: CallForm, echoed: Sequence[EchoedCall], odd: Sequence[Objects]) -> None:
-        """`odd`: how objects may be read."""
         self._form, self._echoed, self._odd = form, echoed, odd
         self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
         """The possible treatments of invalid arguments, by the received and the returned arguments."""

@@ -71,7 +71,6 @@ class CallIndex:
             self.add(group)
 
     def add(self, group: Group) -> None:
-        """Add the newest call."""
         self.groups.append(group)
         if group.id:
             self.by_id[group.id] = group
@@ -79,7 +78,6 @@ class CallIndex:
             self.unnamed[group.place] = group
 
     def name(self, group: Group) -> None:
-        """Take the first id of a call."""
         del self.unnamed[group.place]
         if group.id not in self.by_id or self.by_id[group.id].place < group.place:
             self.by_id[group.id] = group
@@ -111,7 +109,6 @@ class Calls:
         """The entry before."""
 
     def new(self, entry: Entry) -> Group:
-        """A call opened by `entry`."""
         index = entry.fragment.index
         at = index if isinstance(index, int) else None
         group = Group(len(self.groups), at)
@@ -124,7 +121,6 @@ class Calls:
         return group
 
     def touched(self, group: Group, entry: Entry) -> None:
-        """`entry` was added to `group`."""
         call_id, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
         if call_id and not group.id:
             group.id = call_id

@@ -183,7 +183,6 @@ class ClientModel:
         return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
 
     def having(self, deviations: Iterable[Deviation]) -> ClientModel:
-        """This model with these deviations too."""
         changes: dict[str, Any] = {_FIELDS[type(one)]: one for one in deviations}
         return replace(self, **changes)
 
@@ -239,32 +238,20 @@ class Entry(NamedTuple):
     """How many entries of a run it stands for."""
 
 
-class EntryReader:
-    """Reads the tool-call entries of a response, event by event."""
-
-    def __init__(self) -> None:
-        self._finished = self._ended = False
-
-    def take(self, event: ReceivedEvent) -> list[Entry]:
-        """The entries of the next event; none after the event that ends the response."""
-        number, content = event
-        if self._ended:
-            return []
-        ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
-        alone = len(ours) == 1
-        found = [
-            Entry(number, place, alone, one, one.phase is Phase.WHOLE and not content.end, self._finished, at)
-            for place, (at, one) in enumerate(ours)
-        ]
-        self._finished = self._finished or any(one.reason for one in content.finishes)
-        self._ended = content.end
-        return found
-
-
 def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
     """The entries of the calls that the client runs, up to the event that ends the response."""
-    reader = EntryReader()
-    return [entry for event in events for entry in reader.take(event)]
+    found: list[Entry] = []
+    finished = False
+    for number, content in events:
+        ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
+        found += (
+            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished, at)
+            for place, (at, one) in enumerate(ours)
+        )
+        finished = finished or any(one.reason for one in content.finishes)
+        if content.end:
+            break
+    return found
 
 
 def shortened(entries: Iterable[Entry]) -> list[Entry]:

@@ -89,7 +89,6 @@ class Received:
 
     @property
     def intended(self) -> list[Call]:
-        """The calls that the client is to run."""
         calls = () if self.record is None else self.record.calls
         return [call for call in calls if runs_on_client(call) and call.complete and call.choice == self.choice]
 

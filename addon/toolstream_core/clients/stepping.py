@@ -95,11 +95,9 @@ class Stepper:
 
     @property
     def splits(self) -> bool:
-        """As `Grouping.splits`."""
         return self._grouping.splits
 
     def take(self, entry: Entry) -> tuple[Change, ...]:
-        """What `entry` changes."""
         group = self._grouping.take(entry)
         if group is None:
             return (Change(entry.event, entry.at, None, What.SKIPPED),)
@@ -260,7 +258,6 @@ class _Text:
         """Whether the fragments are a JSON string that holds the text; `None`: none has come."""
 
     def take(self, text: str) -> str:
-        """What a fragment adds."""
         if text and self._encoded is None:
             self._encoded = text.startswith('"') and not self._final.startswith('"')
             text = text.removeprefix('"') if self._encoded else text
@@ -273,7 +270,6 @@ class _Text:
         return self._up_to(end)
 
     def rest(self) -> str:
-        """The remaining text."""
         return self._up_to(len(self._final))
 
     def _up_to(self, end: int) -> str:

@@ -40,11 +40,9 @@ class Target:
 
     @property
     def host(self) -> str:
-        """For people."""
         return urlsplit(self.base).netloc
 
     def url(self, *, streamed: bool) -> str:
-        """The endpoint."""
         query = parse_qsl(self.query, keep_blank_values=True)
         return _with_query(*named(self.protocol).api.url(self.base, query, streamed=streamed))
 

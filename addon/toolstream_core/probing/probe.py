@@ -128,12 +128,10 @@ class Verdict(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether there is a difference, an error or a warning."""
         return bool(self.differences) or any(seen.finding.severity.counts for seen in self.defects)
 
     @property
     def failures(self) -> list[str]:
-        """Requests that failed, and why."""
         both = [("streamed", self.streamed), ("unstreamed", self.unstreamed)]
         return [
             f"{kind} {number}: {one.failure}"
@@ -238,12 +236,10 @@ class Probe(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether there is a difference, an error or a warning."""
         return any(one.found for one in self.verdicts)
 
     @property
     def failed(self) -> bool:
-        """Whether a request failed."""
         return any(one.failures for one in self.verdicts)
 
 

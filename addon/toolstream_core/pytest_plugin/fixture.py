@@ -23,7 +23,6 @@ from toolstream_core.testing.understanding import incomplete_calls, misunderstoo
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from toolstream_core.protocols.api import Api
     from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest
 
 
@@ -31,14 +30,12 @@ class Environment:
     """Sets variables; `restore` puts each back that still has, or has again, what was set here."""
 
     def __init__(self, variables: Mapping[str, str], removed: Iterable[str]) -> None:
-        """Nothing changes before `set`."""
         self._variables = dict(variables)
         self._removed = tuple(removed)
         self._before: dict[str, str | None] = {}
         self._opener: Any = None
 
     def set(self) -> None:
-        """Set them, and remember what was there."""
         names = (*self._variables, *self._removed)
         self._before = {name: os.environ.get(name) for name in names}
         os.environ.update(self._variables)
@@ -237,10 +234,12 @@ _PORT = 8765
 
 def reproduction(item: pytest.Item, current: Toolstream) -> str:
     """The commands, then the proxy's report on the responses."""
-    arguments = shlex.join(_relative(current.setup).arguments())
+    relative = replace(current.setup, flows=tuple(map(_relative, current.setup.flows)))
+    arguments = shlex.join(relative.arguments())
     spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
-    names = dict.fromkeys(name for protocol in spoken for name in _variables(protocol.api) if name in variables)
+    where = [name for one in spoken for name in (one.api.base_url_variables[0], one.api.key_variables[0])]
+    names = dict.fromkeys(name for name in where if name in variables)
     lines = [reason] if not current.exchanges and (reason := unanswered([])) else []
     if current.setup.flows:
         lines += [
@@ -251,29 +250,17 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
             f"  toolstream run {arguments} -- COMMAND",
         ]
     else:
-        lines += [f"This test has no saved flows; give some, as in @pytest.mark.toolstream({_example(item)!r})"]
+        example = f"flows/{item.name.partition('[')[0]}.flow"
+        lines += [f"This test has no saved flows; give some, as in @pytest.mark.toolstream({example!r})"]
     responded = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
     log_lines = [*responded, *current.log]
     return "\n".join([*lines, *(["The proxy reported:", *(f"  {line}" for line in log_lines)] if log_lines else [])])
 
 
-def _variables(api: Api) -> tuple[str, ...]:
-    """Where a client of that API looks for its base URL and its key."""
-    return api.base_url_variables[0], api.key_variables[0]
-
-
-def _relative(setup: Setup) -> Setup:
-    """With paths relative to the folder that pytest was started in."""
-    return replace(setup, flows=tuple(_shown(path) for path in setup.flows))
-
-
-def _shown(path: Path) -> Path:
+def _relative(path: Path) -> Path:
+    """A path from the folder that pytest was started in, if it is inside."""
     here = os.path.relpath(path.resolve())
     return path.resolve() if here.startswith(os.pardir) else Path(here)
-
-
-def _example(item: pytest.Item) -> str:
-    return f"flows/{item.name.partition('[')[0]}.flow"
 
 
 class Provider:
@@ -331,7 +318,6 @@ class Provider:
         return report
 
     def pytest_unconfigure(self) -> None:
-        """Stop the proxy."""
         self.proxy.stop()
 
     @staticmethod

@@ -43,7 +43,6 @@ class Flows:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note what a flow's test wrote."""
         report = yield
         if report.when == "call":
             vars(report)[CHANGED] = item.stash.get(WRITTEN, [])
@@ -55,7 +54,6 @@ class Flows:
         self._changes += vars(report).get(CHANGED, ())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Know which test files were collected."""
         self._files.update(item.path for item in session.items)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -72,7 +70,7 @@ class Flows:
             unused = shortened(unused)
         remedy = "no flow belongs to it; --toolstream-update=trim removes it"
         orphans = (f"unused expectation {self._shown(path)}: {remedy}" for path in self._orphans())
-        missing = (f"toolstream_flows: no such folder: {self._shown(folder)}" for folder in self._missing())
+        missing = [f"toolstream_flows: no such folder: {self._shown(one)}" for one in self._folders if not one.is_dir()]
         lines = [*missing, *self._changes, *unused, *orphans]
         if lines:
             terminalreporter.section("toolstream")
@@ -89,9 +87,6 @@ class Flows:
         base, folders = self._config.invocation_params.dir, [folder.resolve() for folder in self._folders]
         paths = [(base / arg).resolve() for arg in self._config.args]
         return all(any(path.is_relative_to(folder) for folder in folders) for path in paths)
-
-    def _missing(self) -> list[Path]:
-        return [folder for folder in self._folders if not folder.is_dir()]
 
     def _orphans(self) -> list[Path]:
         found = (path for folder in self._folders for path in folder.rglob(f"*{EXPECT}"))
@@ -156,7 +151,6 @@ class FlowFile(pytest.File):
     """A flow file; it has one test."""
 
     def collect(self) -> Iterator[FlowItem]:
-        """The test of its expectation."""
         yield FlowItem.from_parent(self, name="expectation")
 
 
@@ -207,7 +201,6 @@ class FlowItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """For the head of a failure."""
         return self.path, None, f"{shown_path(self.path, self.config)}"
 
 

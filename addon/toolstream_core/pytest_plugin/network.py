@@ -25,18 +25,15 @@ class NetworkBlock:
     """
 
     def __init__(self) -> None:
-        """Every connection is refused until a port is allowed."""
         self._port: int | None = None
         self._running = "no test"
         self._refused: list[str] = []
         self._patched: list[tuple[object, str, Any, bool]] = []
 
     def allow(self, port: int) -> None:
-        """Let connections to this port of this machine through."""
         self._port = port
 
     def forbid(self) -> None:
-        """Refuse every connection."""
         self._port = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -49,7 +46,6 @@ class NetworkBlock:
             self._patch(socket, name, self._resolving)
 
     def pytest_unconfigure(self) -> None:
-        """Let connections be again."""
         while self._patched:
             owner, name, before, own = self._patched.pop()
             if own:
@@ -59,7 +55,6 @@ class NetworkBlock:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Know which test runs."""
         self._running, self._refused = item.nodeid, []
         try:
             return (yield)

@@ -56,12 +56,10 @@ class Fields:
     """Those of one body; remembers the names it has seen."""
 
     def __init__(self, finder: SecretFinder) -> None:
-        """`finder` knows the names of secrets."""
         self._finder = finder
         self._levels: dict[bytes, Sensitivity] = {}
 
     def edits(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
-        """What overwrites the values of secret names."""
         for begin, stop in self._strings(text, found):
             for start, end in beside_escapes(text, begin, stop):
                 yield Edit(start, filled(text[start:end]))
@@ -137,14 +135,12 @@ class MessageRedactor:
     """Redacts the messages of one body; each goes on as long as it was."""
 
     def __init__(self, text: _TextRedactor) -> None:
-        """`text` redacts the messages."""
         self._text = text
         self._framer = EventStreamFramer()
         self._awaited: deque[_Awaited] = deque()
         self._clean = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """The finished bytes of all that was fed."""
         return self._take(self._framer.feed(data)) if data else b""
 
     def so_far(self) -> bytes:
@@ -156,7 +152,6 @@ class MessageRedactor:
         return ready
 
     def finish(self) -> bytes:
-        """The rest."""
         out = self._take(self._framer.feed(b""))
         self._clean += self._text.finish()
         return out + self._ready()
@@ -263,7 +258,6 @@ class BodyRedactor:
         return b"" if self._redactor is None else self._redactor.so_far()
 
     def finish(self) -> bytes:
-        """The rest."""
         begun = b"" if self._redactor is not None else self._begin()
         return begun + (self._redactor or self._text).finish()
 
@@ -277,7 +271,6 @@ class _TextRedactor:
     """As `BodyRedactor`, for text."""
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
-        """The same arguments."""
         self._finder = finder or SecretFinder(redaction, known)
         self._channels = Channels(self._finder)
         self._signatures = Signatures(self._finder)
@@ -291,7 +284,6 @@ class _TextRedactor:
         self._fields = Fields(self._finder)
 
     def feed(self, data: bytes) -> bytes:
-        """The finished bytes."""
         self._held += data
         ready: list[bytes] = []
         at = 0
@@ -303,14 +295,12 @@ class _TextRedactor:
         return b"".join(ready)
 
     def so_far(self) -> bytes:
-        """See `BodyRedactor`."""
         window, begun = bytes(self._held), [len(self._held)]
         clean = deepcopy(self)._look(window, last=True, begun=begun)  # noqa: SLF001 - its own class
         end = min(at for at in begun if at >= len(window) - _GOES_ON)
         return clean[: window.rfind(b"\n", 0, end) + 1]
 
     def finish(self) -> bytes:
-        """The rest."""
         clean = self._look(bytes(self._held), last=True)
         self._held.clear()
         return clean

@@ -69,7 +69,6 @@ class Channel:
         self._ends.append(self._size)
 
     def part(self, between: bytes) -> None:
-        """Put a mark between the earlier and the next text."""
         self._parts.append(between)
         self._size += len(between)
 
@@ -256,7 +255,6 @@ class Channels:
     """All channels of a body, from one window to the next."""
 
     def __init__(self, finder: SecretFinder) -> None:
-        """`finder` looks through what is joined."""
         self._finder = finder
         self._tails: dict[Name, bytes] = {}
         self._framing: Framing | None = None

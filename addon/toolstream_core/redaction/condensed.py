@@ -56,7 +56,6 @@ class _Template(NamedTuple):
         return True
 
     def add(self, literal: bytes, *, is_text: bool) -> None:
-        """Append a value, and the literal after it."""
         self.are_texts.append(is_text)
         self.literals.append(literal)
 
@@ -78,7 +77,6 @@ class _Template(NamedTuple):
         return values
 
     def parts(self, values: Iterable[bytes]) -> list[bytes]:
-        """The literals and values of one event."""
         parts = [self.literals[0]]
         for value, literal in zip(values, self.literals[1:], strict=True):
             parts += (value, literal)

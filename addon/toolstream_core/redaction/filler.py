@@ -68,7 +68,6 @@ class Walker:
         return self._stack[-1][1] if self._stack else Context.PROTOCOL
 
     def walk(self, text: bytes) -> Iterator[Value]:
-        """The values of the next text."""
         at = 0
         if self._inside is not None:
             rest = _REST_OF_STRING.match(text)
@@ -154,11 +153,9 @@ class Chain:
         self._state = 0
 
     def restart(self) -> None:
-        """Another value begins."""
         self._state = 0
 
     def fill(self, text: bytes) -> bytes:
-        """The value's next part, which is UTF-8."""
         return _CHARACTER.sub(lambda found: self._next(found[0]), text)
 
     def fill_escape(self, escape: bytes) -> bytes:
@@ -233,7 +230,6 @@ class ArgumentsFiller:
         return again
 
     def fill(self, text: bytes) -> bytes:
-        """The text that follows, filled."""
         parts: list[bytes] = []
         at = 0
         while at < len(text):

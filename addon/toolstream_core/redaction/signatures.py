@@ -94,7 +94,6 @@ class Signatures:
     """The signatures of one body, from one window to the next."""
 
     def __init__(self, finder: SecretFinder) -> None:
-        """`finder` knows which fields are secret for the user."""
         self._finder = finder
         self._by_lines: bool | None = None
         """Whether each line is a document; known when the first window has come."""
@@ -153,7 +152,6 @@ class _Reader:
         """Candidates and their objects, whose `type` may come later."""
 
     def read(self, text: bytes, at: int, end: int) -> None:
-        """Read on."""
         while token := _TOKEN.match(text, at, end):
             at = token.end()
             bracket = token["opens"] or token["bracket"]

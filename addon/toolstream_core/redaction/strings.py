@@ -57,7 +57,6 @@ class Unescaped:
     """What escaped bytes mean, as UTF-8; a surrogate counts as one byte of no character."""
 
     def __init__(self, raw: bytes) -> None:
-        """Read the escapes in `raw`."""
         self._raw = raw
         self.text = _unescaped(raw)
         """What the bytes mean."""
@@ -135,7 +134,6 @@ class Unquoted:
     """The decoded form of percent-encoded bytes, and of `+`, which is a space there."""
 
     def __init__(self, raw: bytes) -> None:
-        """Read what is encoded in `raw`."""
         self._raw = raw
         self.text = _QUOTED.sub(lambda found: bytes([int(found[1], 16)]), raw.replace(b"+", b" "))
         """What the bytes mean."""

@@ -69,7 +69,6 @@ class Label(NamedTuple):
     """The response's HTTP status; 0 where nobody knows it."""
 
     def head(self, model: str | None, protocol: str) -> str:
-        """The first line of the stream."""
         failed = [f"HTTP {self.status}"] if self.status >= BAD_STATUS else []
         names = " ".join([*([foreign(model)] if model else []), protocol, *failed])
         flow = f"  flow {self.flow}" if self.flow else ""
@@ -86,13 +85,11 @@ class Blocks:
     """Writes lines, and sets blocks apart that would stand below the lines of another stream."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
-        """`write` takes one line."""
         self._write = write
         self._tag = ""
         self._is_apart = False
 
     def line(self, text: str) -> None:
-        """Write one line."""
         tag = text.partition(" ")[0]
         if self._is_apart and tag != self._tag:
             self._write("")

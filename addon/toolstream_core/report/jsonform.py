@@ -136,12 +136,10 @@ class JsonLines(Sink):
         self._write(f'{{"type":"event",{self._head},"event":{number}{self._time()},"bytes":{size}{"".join(more)}}}')
 
     def found(self, finding: Finding) -> None:
-        """Write a finding at the event that shows it."""
         text = _encode({"finding": finding_object(finding, self._hide)})[1:-1]
         self._write(f'{{"type":"finding",{self._head}{self._time()},{text}}}')
 
     def changed(self, changed: Change) -> None:
-        """Write an event as received and as forwarded."""
         audit = {
             "event": changed.event,
             "kind": changed.kind,
@@ -154,7 +152,6 @@ class JsonLines(Sink):
         self._write(f'{{"type":"repair",{self._head}{self._time()},{_encode(audit)[1:-1]}}}')
 
     def ended(self, record: Record) -> None:
-        """The record, as `inspect` prints it."""
         text = _encode({"record": record_object(record, self._hide)})[1:-1]
         self._write(f'{{"type":"end",{self._head}{self._time()},{text}}}')
 

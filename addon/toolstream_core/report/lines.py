@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.engine.sink import Sink
@@ -46,8 +47,11 @@ def overview(record: Record, model: str | None) -> Marked:
     kind = "" if record.streamed else ", not streamed"
     other = f", model {foreign(record.model)}" if record.model and record.model != model else ""
     changed = f", {changed_text(record)}" if record.changed else ""
-    wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
-    ending = _how_ended(record)
+    counts = Counter(finding.severity for finding in record.findings)
+    wrong = "".join(f", {counted(counts[name], name.value)}" for name in Severity if counts[name])
+    ending = "" if record.ended else ", unfinished"
+    if record.broken:
+        ending = f", truncated: {record.broken}"
     text = f"{events}, {calls}, {finish}{kind}{other}{wrong}{changed}{ending}"
     return Marked(text, (("error", ending),) if ending else ())
 
@@ -70,10 +74,6 @@ def changed_text(record: Record) -> str:
     shapes = {*record.changes} & shape_names()
     verb = "changed" if shapes and len(shapes) < len(record.changes) else "rewritten" if shapes else "repaired"
     return f"{counted(record.changed, 'event')} {verb} ({', '.join(record.changes)})"
-
-
-def _severities(record: Record) -> list[tuple[str, int]]:
-    return [(name.value, sum(finding.severity is name for finding in record.findings)) for name in Severity]
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Hide = str, width: int = WIDTH) -> str:
@@ -150,12 +150,6 @@ def _arguments(text: str, width: int) -> str:
     if text.isprintable() and width >= LEAST:
         return middle(text, width, count=True) or '""'
     return shortened(text, width, count=True)
-
-
-def _how_ended(record: Record) -> str:
-    if record.broken:
-        return f", truncated: {record.broken}"
-    return "" if record.ended else ", unfinished"
 
 
 _CALL_ID, _ITEM, _NAME, _PLACE = range(4)
@@ -297,7 +291,6 @@ class Lines(Sink):
         self._folded = self._folded_bytes = 0
 
     def _begin(self, model: str | None) -> None:
-        """Write the head."""
         self._headed = True
         self._model = model
         self._write(self._label.head(model, self._protocol))

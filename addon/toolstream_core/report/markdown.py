@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import Entry
     from toolstream_core.clients.stepping import SteppedCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Call, Finding, Json, Record
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.shrinking.candidate import Shape
     from toolstream_core.wire.frame import Frame
 
@@ -360,7 +360,7 @@ def _wrong(responses: Sequence[ReportedResponse]) -> Iterator[str]:
         return
     for number, finding in found[:_MOST_FINDINGS]:
         where = f"event {finding.event}" + ("" if len(responses) == 1 else f" of response {number}")
-        defect = _table_row(finding)
+        defect = next(defect for defect in DEFECTS if defect.code == finding.code)
         yield (
             f"- **{finding.name}** ({finding.code}, {finding.severity}: {_SEVERITIES[finding.severity]}), {where}: "
             f"{escaped(finding.message)}. In general: {defect.meaning}."
@@ -494,7 +494,3 @@ def _whole(responses: Sequence[ReportedResponse], width: int) -> Iterator[str]:
 def _rows(responses: Sequence[ReportedResponse]) -> list[Defect]:
     names = {finding.name for response in responses for finding in response.record.findings}
     return [defect for defect in DEFECTS if defect.name in names]
-
-
-def _table_row(finding: Finding) -> Defect:
-    return next(defect for defect in DEFECTS if defect.code == finding.code)

@@ -56,12 +56,10 @@ class ReportedVerdict:
     request: str | None
     """The source of the request that followed."""
     hide: Callable[[str], str] = str
-    """Redacts."""
     explained: Explained = UNEXPLAINED
 
     @property
     def object(self) -> dict[str, Any]:
-        """As JSON has it."""
         verdict, hide = self.verdict, self.hide
         return {
             "verdict": verdict.outcome.value,
@@ -83,7 +81,6 @@ class ReportedVerdict:
 
     @property
     def text(self) -> Marked:
-        """In words."""
         return self._text(f" (request {self.request})" if self.request else "")
 
     @property

@@ -59,7 +59,6 @@ class Exchange:
     sent: bytes | None = None
     """The body that the client got, if it differs."""
     faults: Sequence[Injected] = ()
-    """The faults that were injected into the response."""
     began: float = 0.0
     """When the request came, in seconds since the epoch; 0 if unknown."""
     ended: float = 0.0
@@ -138,7 +137,6 @@ class Exchange:
 
     @property
     def body(self) -> bytes:
-        """All chunks, joined."""
         return b"".join(self.chunks)
 
     @property
@@ -166,11 +164,9 @@ class Cut:
     """A body in chunks, each copied only while it is read."""
 
     def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
-        """`sizes` are those of the chunks."""
         self._body, self._sizes = body, sizes
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each chunk."""
         at = 0
         for size in self._sizes:
             yield self._body[at : at + size]
@@ -187,7 +183,6 @@ class NewBody(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """All of it."""
         return b"".join(self.chunks)
 
 

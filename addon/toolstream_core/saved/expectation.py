@@ -69,7 +69,6 @@ class ExpectedFinding:
     call: int | None
 
     def __str__(self) -> str:
-        """For people."""
         call = "" if self.call is None else f" call {self.call}"
         return f"{self.code} {self.name} at event {self.event}{call}"
 
@@ -88,7 +87,6 @@ class ExpectedResponse:
     ended: bool = True
     """Whether a finish reason or the protocol's terminal event was seen."""
     broken: str | None = None
-    """How the connection broke, if it did."""
     error: str | None = None
     """The first error in the body."""
     calls: tuple[ExpectedCall, ...]

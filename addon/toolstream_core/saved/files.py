@@ -186,7 +186,6 @@ class Begun:
 
     @property
     def kind(self) -> Kind:
-        """The form of the file."""
         if _FLOW.match(self.head):
             return Kind.FLOWS
         if _CASSETTE.match(self.head):

@@ -159,7 +159,6 @@ class Parting(NamedTuple):
     asked: str
 
     def __str__(self) -> str:
-        """For people, on one line."""
         return f"{self.at}: recorded {self.recorded}, requested {self.asked}"
 
 
@@ -338,7 +337,6 @@ class _Talk(NamedTuple):
 
     @classmethod
     def of(cls, wanted: RequestKey) -> _Talk:
-        """The conversation of a request."""
         return cls(wanted.dialect, wanted.tools, wanted.opening)
 
 
@@ -385,7 +383,6 @@ class Matcher:
         return found
 
     def has(self, path: str, body: bytes, redact: Redact = _unchanged) -> bool:
-        """Whether such a request was recorded."""
         request = _Request.of(path, body, redact)
         return request is not None and self._recorded(request) is not None
 
@@ -541,7 +538,6 @@ class _Request(NamedTuple):
 
     @property
     def conversation(self) -> Conversation:
-        """What it holds of the conversation."""
         return _conversation(self.path, self.json)
 
     def parting(self, saved: LlmFlow) -> Parting | None:
@@ -557,7 +553,6 @@ class _Request(NamedTuple):
         return where
 
     def why_not(self, saved: LlmFlow) -> str:
-        """Why a saved flow does not match it."""
         if saved.request_key.dialect != self.wanted.dialect:
             return f"uses another protocol, {saved.request_key.dialect} ({', '.join(names_of(saved)[:1])})"
         if not can_respond(saved, self.wanted):

@@ -49,7 +49,6 @@ class ByteSource:
     """A pipe's bytes come when they are there; as much of them as was looked at is kept."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
-        """`head` was read from `rest` already."""
         self._seen = [head]
         self._rest: io.BufferedReader | IO[bytes] = rest
         self.live = not rest.seekable()
@@ -85,7 +84,6 @@ class ByteSource:
             self.live, self._seen, self._start = False, [], 0
 
     def close(self) -> None:
-        """Let go what was kept of a pipe."""
         if self._kept is not None:
             self._kept.close()
 
@@ -123,7 +121,6 @@ class Decoded(io.RawIOBase):
     """A file whose content is coded."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader, decode: Callable[[bytes], bytes]) -> None:
-        """`head` was read from `rest` already. `decode` gets the chunks, and an empty one at the end."""
         self._rest = rest
         self._decode = decode
         self._ready = decode(head)

@@ -36,13 +36,18 @@ def nodes(value: Json, path: Path = (), shape: Shape = ()) -> Iterator[tuple[Pat
     if len(path) >= _MAX_DEPTH:
         return
     if isinstance(value, dict):
-        kind = value.get("type")
-        here = (*shape, f"<{kind}>") if isinstance(kind, str) else shape
+        here = with_type(shape, value)
         for key, one in value.items():
             yield from nodes(one, (*path, key), (*here, key))
     elif isinstance(value, list):
         for at, one in enumerate(value):
             yield from nodes(one, (*path, at), (*shape, "*"))
+
+
+def with_type(shape: Shape, value: dict[str, Json]) -> Shape:
+    """The shape of an object's fields, without their keys."""
+    kind = value.get("type")
+    return (*shape, f"<{kind}>") if isinstance(kind, str) else shape
 
 
 def without(value: Json, path: Path) -> Json:
@@ -105,7 +110,6 @@ class TurnFrame:
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return len(self.frame.raw)
 
     @property
@@ -118,7 +122,6 @@ class Framing:
     """Joins the frames of one body."""
 
     def __init__(self, framer: Framer) -> None:
-        """`framer` cut the body."""
         self._array = isinstance(framer, ArrayFramer)
         self._writer = writer_for(framer)
 
@@ -137,7 +140,6 @@ class Framing:
         return TurnFrame(new, part.chunk_starts if new.raw == old.raw else part.chunk_starts[:1])
 
     def joined(self, parts: Sequence[TurnFrame]) -> list[Chunk]:
-        """The body in its chunks."""
         chunks: list[Chunk] = []
         for part in parts:
             raw = self._with_lead(part, first=not chunks)
@@ -207,7 +209,6 @@ class Turn:
 
     @cached_property
     def chunks(self) -> list[Chunk]:
-        """The decoded body."""
         return self.framing.joined(self.frames)
 
     @cached_property
@@ -221,15 +222,12 @@ class Turn:
 
     @property
     def events(self) -> int:
-        """Frames that carry data."""
         return sum(part.counts for part in self.frames)
 
     def with_frames(self, parts: Iterable[TurnFrame]) -> Turn:
-        """The same response with other frames."""
         return replace(self, frames=tuple(parts))
 
     def with_request(self, request: Json) -> Turn:
-        """The same response to another request."""
         return replace(self, exchange=replace(self.exchange, request=request))
 
     def _visible_parts(self) -> Iterator[bytes]:

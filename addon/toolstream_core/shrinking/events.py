@@ -68,7 +68,6 @@ class Numbering:
     """The numbers in the events of one response that count or index."""
 
     def __init__(self, turn: Turn) -> None:
-        """Find them in `turn`."""
         self._framing = turn.framing
         seen: dict[Path, list[int]] = defaultdict(list)
         for part in turn.frames:

@@ -132,13 +132,11 @@ class Search:
             proposals = reduction.proposals(best, taken.resume)
 
     def _is_allowed(self, reduction: Pass, proposal: Proposal, best: Candidate) -> bool:
-        """Whether a proposal is new to the search, and allowed."""
         if digest(proposal.candidate) in self._visited:
             return False
         return self._condition.allows(proposal.candidate, like=best if reduction.careful else None)
 
     def _first(self, proposals: Iterable[Proposal]) -> Proposal | None:
-        """The first proposal that shows the bug."""
         if self._jobs == 1:
             return next((one for one in proposals if self.shows(one.candidate)), None)
         waiting: deque[_Try] = deque()

@@ -13,7 +13,7 @@ from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, without
+from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, with_type, without
 from toolstream_core.shrinking.events import Numbering, Proposal, spans
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import parse
@@ -69,7 +69,6 @@ class Channel:
 
     @property
     def text(self) -> str:
-        """All of it."""
         return self.parts[-1].text if self.cumulative else "".join(part.text for part in self.parts)
 
 
@@ -268,12 +267,7 @@ def _objects(payload: Json, arguments: frozenset[bytes]) -> Iterator[tuple[Shape
         if arguments and encoded(value) in arguments:
             inside = (*inside, path)
         else:
-            yield _kind(shape, value), value
-
-
-def _kind(shape: Shape, value: dict[str, Json]) -> Shape:
-    kind = value.get("type")
-    return (*shape, f"<{kind}>") if isinstance(kind, str) else shape
+            yield with_type(shape, value), value
 
 
 def _fields_of(turn: Turn) -> list[tuple[Shape, list[_Place]]]:
@@ -299,7 +293,7 @@ def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
     value = place.value
     if isinstance(value, list) and value:
         return []
-    if isinstance(value, dict) and value and not needed.get(_kind(shape, value)):
+    if isinstance(value, dict) and value and not needed.get(with_type(shape, value)):
         return {}
     if isinstance(value, int | float) and not isinstance(value, bool) and value:
         return 0

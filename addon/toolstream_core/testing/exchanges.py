@@ -29,7 +29,6 @@ class Entry:
             raise KeyError(name) from None
 
     def keys(self) -> Iterator[str]:
-        """The fields' names."""
         return (one.name for one in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
 
 

@@ -141,12 +141,10 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
         return self._process.poll() is None
 
     def send(self, **order: object) -> None:
@@ -171,7 +169,6 @@ class WorkerProcess:
         return reply
 
     def end(self) -> None:
-        """End it, and remove its folder."""
         _end(self._process)
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -306,21 +303,17 @@ class ProxySession:
         self._order("view", idle=idle)
 
     def __enter__(self) -> Self:
-        """Start it."""
         return self.start()
 
     def __exit__(self, *raised: object) -> None:
-        """Stop it."""
         self.stop()
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
         return self._worker is not None and self._worker.running
 
     @property
     def setup(self) -> Setup:
-        """What it does now."""
         return self._setup
 
     def reset(self, setup: Setup) -> None:

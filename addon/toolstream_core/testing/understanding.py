@@ -244,7 +244,6 @@ class Passed:
     captured: Sequence[Path]
 
     def lines(self) -> Iterator[str]:
-        """Its report at the end of a run."""
         yield ", ".join(self._counts())
         yield from self._connections()
         if self.findings:

@@ -39,7 +39,6 @@ class SentResponse:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of the calls."""
         return frozenset(call.id for call in self.calls if call.id)
 
     @property
@@ -381,7 +380,6 @@ class Conversations[A: SentResponse]:
         self._size = 0
 
     def __len__(self) -> int:
-        """How many responses are kept."""
         return len(self._slots)
 
     def request(
@@ -433,7 +431,6 @@ class Conversations[A: SentResponse]:
                 yield _without(slot, slot.sent, Outcome.SILENT)
 
     def close(self) -> None:
-        """No more requests will come."""
         for slot in list(self._slots.values()):
             self._expire(slot)
 

@@ -49,7 +49,6 @@ class ViewBuilder:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no response so far."""
         return not self._responses
 
     def take(self, saved: Exchange) -> bool:
@@ -67,7 +66,6 @@ class ViewBuilder:
         return True
 
     def document(self, files: Sequence[str]) -> dict[str, Any]:
-        """Of everything so far."""
         verdicts = self._verdicts
         return self.assembled(
             [self.object_of(one, verdicts.get(one.saved.facts.source)) for one in self._responses], files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.clients.deviations import QUIRKS, fix, measured_in, projects
 from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fit import continues
-from toolstream_core.clients.model import STANDARD, Adding, EntryReader, Id, Key, NoIndex, ReceivedEvent, Source
+from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, ReceivedEvent, Source, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import intended, traces
 from toolstream_core.protocols.call_form import CallForm
@@ -135,9 +135,7 @@ class _Got:
         self.protocol = response.protocol
         self.form = self.protocol.call_form
         self._changed = frozenset[int]() if alignment is None else frozenset(alignment.changed)
-        reader = EntryReader()
-        events = [ReceivedEvent(one.number, one.content) for one in got.events.resolved_events]
-        entries = [entry for event in events for entry in reader.take(event)]
+        entries = entries_of(ReceivedEvent(one.number, one.content) for one in got.events.resolved_events)
         if alignment is not None:
             entries = [one._replace(event=alignment.numbers.get(one.event, one.event)) for one in entries]
         self.entries = [one for one in entries if choice in (None, one.fragment.choice)]
@@ -149,7 +147,6 @@ class _Got:
         self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
 
     def encoded(self, trace: Trace) -> dict[str, Any]:
-        """A trace as the document has it."""
         steps = Steps(self._fragments, self._changed)
         for entry, changes in zip(self.entries, trace.changes, strict=True):
             for change in changes:

@@ -53,7 +53,6 @@ class ReadResponse:
             self._session.feed(chunk)
 
     def end(self) -> None:
-        """The response is over."""
         self._session.end(broken=self.saved.broken)
         self.record = self._session.record(broken=self.saved.broken)
         if self.record is not None:
@@ -132,7 +131,6 @@ class ReadResponse:
         return [*(lane for lane in TEXTS if lane in used), *calls, *sorted(others, key=_number)]
 
     def _choices(self) -> int:
-        """How many choices it has."""
         contents = [one.content for one in self.events.resolved_events]
         named = {one.choice for content in contents for one in content.fragments}
         named |= {one.choice for content in contents for one in content.finishes}

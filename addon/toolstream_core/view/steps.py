@@ -35,11 +35,12 @@ class Steps:
         text = change.arguments
         named = None if change.event in self._changed else self._fragments.get((change.event, change.fragment))
         shown: Any = named if text == arguments and named is not None else text
+        given = {} if shown in (None, "") else {"arguments": shown}
         if change.what is What.OPENED:
-            self._step(change.event, place, {"open": True, **self._identity(change), **_given("arguments", shown)})
+            self._step(change.event, place, {"open": True, **self._identity(change), **given})
         elif change.what is What.REPLACED:
             self.arguments.pop(place, None) if text is not None else None
-            self._step(change.event, place, {**self._identity(change), **_given("arguments", shown)})
+            self._step(change.event, place, {**self._identity(change), **given})
         else:
             self._append(change, place, shown, named)
         if text:
@@ -103,7 +104,3 @@ def result(calls: Sequence[SteppedCall], arguments: Mapping[int, Sequence[str]])
 
 def _rest(one: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in one.items() if key not in ("place", "count")}
-
-
-def _given(key: str, value: Any) -> dict[str, Any]:
-    return {} if value in (None, "") else {key: value}

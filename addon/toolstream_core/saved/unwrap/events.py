@@ -192,7 +192,6 @@ class Scanner:
         """The texts before events so far: a line with no other text counts as blank."""
 
     def scan(self, lines: Iterable[str]) -> Iterator[Found]:
-        """The events, in order."""
         for line in lines:
             self._fences += bool(FENCE.match(line))
             for one in self.line(line):
@@ -201,7 +200,6 @@ class Scanner:
         yield from self._cut_off()
 
     def line(self, line: str) -> Iterable[Found]:
-        """The events that a line completes."""
         if self._open is None:
             return self._read(line)
         data = self._data_again(line)
@@ -282,7 +280,6 @@ class Scanner:
                 yield Found(Group("", _GAP), "", text.strip())
 
     def _take(self, line: _Line, start: re.Match[str]) -> list[Found]:
-        """Read what begins at `start`."""
         line.tries += 1
         before = line.text[: start.start()] if line.before is None else line.before
         value = None
@@ -394,7 +391,6 @@ class Scanner:
         return inner
 
     def _walk(self, value: Json, group: Group, before: str, request: Json, depth: int = 0) -> Iterator[Found]:
-        """The events inside a record."""
         if depth > _MAX_DEPTH:
             return
         text = text_of(value)

@@ -37,7 +37,6 @@ class Message:
     host: str = ""
     request: Json = ABSENT
     request_headers: dict[str, str] = field(default_factory=dict)
-    """The headers of the request."""
 
 
 def has_head(head: Sequence[str]) -> bool:

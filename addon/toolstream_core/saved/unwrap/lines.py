@@ -41,7 +41,6 @@ class Lines:
         return self._head
 
     def __iter__(self) -> Iterator[str]:
-        """All of them."""
         return chain(self._head or [], self._rest)
 
 

@@ -267,7 +267,6 @@ class OpenValue:
     """Counts brackets as lines come, each character once."""
 
     def __init__(self, notation: str, text: str) -> None:
-        """`text` is the value's part on its first line."""
         self.notation = notation
         self.lines: list[str] = []
         self._size = 0
@@ -282,7 +281,6 @@ class OpenValue:
 
     @property
     def text(self) -> str:
-        """All of it so far."""
         return "".join(self.lines)
 
     @property
@@ -297,7 +295,6 @@ class OpenValue:
 
     @property
     def open(self) -> bool:
-        """Whether more has to come."""
         return self._depth > 0
 
     def add(self, line: str) -> str | None:

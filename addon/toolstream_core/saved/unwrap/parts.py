@@ -54,7 +54,6 @@ class AfterEnd:
         return begins
 
     def begin(self) -> None:
-        """Another response begins."""
         self._dialect, self._id, self._first = None, ABSENT, None
         self.finished = self._over = False
 
