@@ -29,7 +29,7 @@ READING = [
 GUARDING = [
     "toolstream_core.engine.session:Session.feed_frames",
     "toolstream_core.proxy.live_response:LiveResponse.__init__",
-    "toolstream_core.proxy.live_response:Backlog.add",
+    "toolstream_core.proxy.backlog:Backlog.add",
     "toolstream_core.proxy.live_response:LiveResponse.hide",
 ]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.engine.session import Session, read_body
+from toolstream_core.engine.session import Session
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from toolstream_core.model import Json, Record, StreamFacts
 
@@ -64,14 +64,23 @@ class SentBytes:
         """The id by which later requests may name the response (`previous_response_id`), if it has one."""
         return self._id or response_id(self._pieces, self.exchange)
 
-    def record(self, *, broken: str | None) -> Record | None:
-        """The response that the client got, if it was kept or read; called once, when it is over."""
-        if not self._too_long:
-            return read_body([b"".join(self._pieces)], self.exchange, broken=broken)
-        if self._session is None:
-            return None
-        self._session.end(broken=broken)
-        return self._session.record(broken=broken)
+    def record(self, *, broken: str | None) -> Generator[None, None, Record | None]:
+        """Read the response that the client got, once it is over, chunk by chunk.
+
+        `None` if it is not an LLM's, or was neither kept nor read.
+        """
+        session = self._session
+        if session is None:
+            if self._too_long:
+                return None
+            session = Session(self.exchange)
+            for chunk in self._pieces:
+                session.feed(chunk)
+                if not session.reading:
+                    break
+                yield
+        session.end(broken=broken)
+        return session.record(broken=broken)
 
 
 def response_id(chunks: Sequence[bytes], exchange: StreamFacts) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.engine.session import Session
+from toolstream_core.proxy.backlog import Backlog
 from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import facts_of, secrets_of
@@ -33,67 +32,6 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.recording import Take
     from toolstream_core.proxy.flow_facts import Heading
     from toolstream_core.proxy.live.recording import Recorder
-
-
-_READ_AFTER: Final = 0.01
-"""Seconds that chunks may wait for others before they are read."""
-_MOST: Final = 256 * 1024
-"""Bytes that wait at most; of more, the first are read at once."""
-_TOGETHER: Final = 0.001
-"""Seconds within which chunks of one response are read together."""
-_TURN: Final = 0.001
-"""Seconds of reading after which mitmproxy's loop has a turn."""
-
-
-class Backlog:
-    """The forwarded chunks of all responses that were not read yet, in their order."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[tuple[LiveResponse, float, float, list[bytes]]] = deque()
-        """Chunks that came together, and when they came: in seconds since 1970, and on the clock of recordings."""
-        self._size = 0
-        self._due: asyncio.Handle | None = None
-
-    def add(self, live: LiveResponse, chunk: bytes) -> None:
-        """Take a forwarded chunk; without mitmproxy's loop it is read at once."""
-        came_at = time.monotonic()
-        last = self._waiting[-1] if self._waiting else None
-        if last is not None and last[0] is live and came_at - last[2] < _TOGETHER:
-            last[3].append(chunk)
-        else:
-            self._waiting.append((live, time.time(), came_at, [chunk]))
-        self._size += len(chunk)
-        while self._size > _MOST:
-            self._read_next()
-        if self._due is None:
-            try:
-                self._due = asyncio.get_running_loop().call_later(_READ_AFTER, self._read_some)
-            except RuntimeError:
-                self.read()
-
-    def read(self) -> None:
-        """Read all that waits."""
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
-        while self._waiting:
-            self._read_next()
-
-    def _read_some(self) -> None:
-        """Read what waits, for as long as other traffic may wait."""
-        self._due = None
-        until = time.monotonic() + _TURN
-        while self._waiting:
-            if time.monotonic() > until:
-                self._due = asyncio.get_running_loop().call_soon(self._read_some)
-                return
-            self._read_next()
-
-    def _read_next(self) -> None:
-        live, now, came_at, chunks = self._waiting.popleft()
-        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        self._size -= len(data)
-        live.read_all(data, chunks, now, came_at)
 
 
 class LiveResponse:
@@ -147,7 +85,8 @@ class LiveResponse:
         assert flow.response is not None
         self.flow = flow
         self._on_failure = failed
-        self._now = self._started = flow.request.timestamp_start
+        self._now = self._started = time.monotonic() - (time.time() - flow.request.timestamp_start)
+        """When what is read now came, and when the request began, on the clock of recordings."""
         self.backlog = Backlog()
         """The forwarded chunks that wait to be read, of this response and of those that share it."""
         self._last: list[bytes] = []
@@ -219,11 +158,11 @@ class LiveResponse:
 
     def read(self, chunk: bytes) -> None:
         """Read at once a chunk that came alone, of a stream that is not rewritten."""
-        self.read_all(chunk, [chunk], time.time(), time.monotonic())
+        self.read_all(chunk, [chunk], time.monotonic())
 
-    def read_all(self, data: bytes, chunks: Sequence[bytes], now: float, came_at: float) -> None:
+    def read_all(self, data: bytes, chunks: Sequence[bytes], came_at: float) -> None:
         """Read chunks that came together; `data` is all of them, joined."""
-        self._now = now
+        self._now = came_at
         if self._recorders:
             self._arrived(came_at, data, list(map(len, chunks)))
         if self.sent is not None and not self._is_delivered:
@@ -237,7 +176,7 @@ class LiveResponse:
             return
         self.over, self._broken = True, broken
         try:
-            self.backlog.read()
+            self.backlog.finish()
             self._last = self._session.end(broken=broken)
             if self._session.error is not None:
                 self.failed(self._session.error)
@@ -270,7 +209,7 @@ class LiveResponse:
 
     def close(self) -> None:
         """The flow is over for the client too."""
-        self.backlog.read()
+        self.backlog.finish()
         self.report_end()
         broken = self._broken if self.record is None else self.record.broken
         noted = self.record is not None and bool(self.record.notes)
@@ -339,9 +278,9 @@ class LiveResponse:
 
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         """The chunks that the client gets for `chunk`."""
-        self._now = time.time()
+        self._now = time.monotonic()
         if chunk and self._recorders:
-            self._arrived(time.monotonic(), chunk, (len(chunk),))
+            self._arrived(self._now, chunk, (len(chunk),))
         sent = self._feed_fast(chunk)
         if sent is not None:
             chunks = [sent] if sent else []

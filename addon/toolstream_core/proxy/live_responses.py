@@ -6,8 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
+from toolstream_core.proxy.backlog import Backlog
 from toolstream_core.proxy.flow_facts import noted_faults
-from toolstream_core.proxy.live_response import Backlog, LiveResponse
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import response_ids
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.protocols.requests import match_key
+from toolstream_core.proxy.backlog import Jobs
 from toolstream_core.proxy.flow_facts import ForwardedResponse, forwarded_response
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
@@ -73,12 +74,14 @@ class Verdicts:
         self.unexplained: dict[Future[Explained], LiveVerdict] = {}
         """The verdicts that wait for why."""
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
+        self._jobs = Jobs()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
         """Those of the request that is looked at."""
 
     def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
         """A request came, with this body; call this before anything of it is changed."""
+        self._jobs.finish()
         try:
             wanted = match_key.read(flow.request.path, request)
             if wanted is None:
@@ -94,22 +97,30 @@ class Verdicts:
 
     def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """A response is over for the client; nothing more of it is sent."""
+        self._jobs.add(self._responded(flow, live))
+        if not self._in_background:
+            self._jobs.finish()
+
+    def _responded(self, flow: http.HTTPFlow, live: LiveResponse) -> Iterator[None]:
+        """Take a response. Bytes that may differ from the intended calls are read again, which takes a while."""
         try:
             record, sent, heading = live.record, live.sent, live.heading
             if record is None or sent is None or heading is None:
                 self._conversations.no_response(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
+            left = broken is not None and not record.ended and _is_gone(flow, broken)
             captured = None if flow.live else sent_in(flow)
             if captured is not None:
                 sent = SentBytes(replace(sent.exchange, content_encoding=""))
                 sent.take(captured)
-            if (live.differs or captured is not None) and (got := sent.record(broken=broken)) is not None:
-                if _comparable(got) != _comparable(record):
-                    self._tell_delivered(live, got.calls)
-                record = got
+            if live.differs or captured is not None:
+                got = yield from sent.record(broken=broken)
+                if got is not None:
+                    if _comparable(got) != _comparable(record):
+                        self._tell_delivered(live, got.calls)
+                    record = got
             response = forwarded_response(flow, record, sent, heading, broken)
-            left = broken is not None and not record.ended and _is_gone(flow, broken)
             if response.calls and not left:
                 self._begin_waiting(flow.id)
             self._conversations.response(flow.id, response, left=left)
@@ -122,11 +133,13 @@ class Verdicts:
 
     def missing(self) -> Iterator[LiveVerdict]:
         """The verdicts on responses that no request has followed so far."""
+        self._jobs.finish()
         for judged in self._conversations.missing():
             yield _described(judged, partial(redacted, secrets=judged.response.secrets))
 
     def close(self) -> None:
         """No more requests will come."""
+        self._jobs.finish()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
