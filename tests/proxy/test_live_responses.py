@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event, Thread, current_thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from mitmproxy.addons.proxyserver import Proxyserver
@@ -43,3 +45,25 @@ def test_a_request_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
             addon.response(flow)
             assert parsed[1 if changed else 0 :] == [flow.request.raw_content]
         addon.done()
+
+
+def test_the_first_request_of_a_protocol_loads_its_stages_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, so that mitmproxy's loop need not wait for it when the response begins."""
+    loaded: list[Thread] = []
+    over = Event()
+
+    def load() -> None:
+        loaded.append(current_thread())
+        over.set()
+
+    protocol = SimpleNamespace(name="made-up", load_stages=load)
+    monkeypatch.setattr("toolstream_core.proxy.live_responses.claiming", lambda _path: protocol)
+    addon = ToolstreamAddon()
+    with taddons.context(Proxyserver(), addon):
+        addon.running()
+        for _ in range(3):
+            addon.request(llm_flow())
+        assert over.wait(60)
+        addon.done()
+    [thread] = loaded
+    assert thread is not current_thread()

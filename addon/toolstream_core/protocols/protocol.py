@@ -164,6 +164,10 @@ class WireProtocol:
         """The body of a 404 for a request that no saved response fits, as the clients of this API show it."""
         return self._responses("not_saved")(message)
 
+    def load_stages(self) -> None:
+        """Load the stages before a stream needs them."""
+        import_module(f"{self.package}.stages")
+
     def _stages(self, name: str) -> Any:
         """Stages that change a stream: repairs, faults, shapes."""
         return self._part("stages", name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
+from toolstream_core.protocols.registry import claiming
 from toolstream_core.proxy.backlog import Backlog
 from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live_response import LiveResponse
@@ -68,9 +70,18 @@ class LiveResponses:
         """The bodies of requests without a response yet, as bytes and as JSON."""
         self._begun = 0
         self._backlog = Backlog()
+        self._loaded: set[str] = set()
+        """The protocols whose stages are loaded, or are being loaded."""
 
     def on_request(self, flow: http.HTTPFlow) -> None:
-        """Take an unchanged request: it shows how its client interpreted an earlier response."""
+        """Take an unchanged request: it shows how its client interpreted an earlier response.
+
+        The first request of a protocol has its stages loaded in a thread: that takes longer than a stream may wait.
+        """
+        protocol = claiming(flow.request.path)
+        if protocol is not None and protocol.name not in self._loaded:
+            self._loaded.add(protocol.name)
+            Thread(target=protocol.load_stages, name="toolstream-loads", daemon=True).start()
         if self._reporters.on:
             self._verdicts.on_request(flow, self.request_of(flow))
 
