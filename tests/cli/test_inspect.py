@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
-from toolstream_core.cli.inspect import CLEAN, FOUND, UNREADABLE, Inspection, JsonPrinter, TextPrinter
+from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
+from toolstream_core.cli.inspect import Inspection, JsonPrinter, TextPrinter
 from toolstream_core.cli.main import main
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
@@ -194,13 +195,13 @@ def response(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
 @pytest.mark.parametrize(
     ("responses", "code"),
     [
-        ((response(GOOD),), CLEAN),
-        ((response(b"nothing"),), UNREADABLE),
-        ((), UNREADABLE),
-        ((response(CUT),), FOUND),
-        ((response(CUT), response(GOOD)), FOUND),
-        ((response(GOOD), UnreadableError("is corrupt")), UNREADABLE),
-        ((response(CUT), response(missing="its body is away")), UNREADABLE),
+        ((response(GOOD),), OK),
+        ((response(b"nothing"),), CANNOT),
+        ((), CANNOT),
+        ((response(CUT),), NOT_OK),
+        ((response(CUT), response(GOOD)), NOT_OK),
+        ((response(GOOD), UnreadableError("is corrupt")), CANNOT),
+        ((response(CUT), response(missing="its body is away")), CANNOT),
     ],
 )
 def test_the_worst_decides_the_exit_code(responses: tuple[Exchange | Exception, ...], code: int) -> None:
@@ -211,14 +212,14 @@ def test_the_worst_decides_the_exit_code(responses: tuple[Exchange | Exception, 
 
 def test_exit_zero_forgives_findings_only() -> None:
     """Input that cannot be read stays an error."""
-    assert inspected(response(CUT))[0].close(exit_zero=True) == CLEAN
-    assert inspected(UnreadableError("is corrupt"))[0].close(exit_zero=True) == UNREADABLE
+    assert inspected(response(CUT))[0].close(exit_zero=True) == OK
+    assert inspected(UnreadableError("is corrupt"))[0].close(exit_zero=True) == CANNOT
 
 
 def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
     """The rest of the stream is told as ever."""
     inspection, lines = inspected(response(CUT), codes=frozenset())
-    assert inspection.close(exit_zero=False) == CLEAN
+    assert inspection.close(exit_zero=False) == OK
     assert not any("TS" in line for line in lines)
     assert any("1 event" in line for line in lines)
 
@@ -252,7 +253,7 @@ def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys:
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
     inspection, _ = inspected(response(b"nothing"), path=str(tmp_path))
-    assert inspection.close(exit_zero=False) == CLEAN
+    assert inspection.close(exit_zero=False) == OK
     names = ", ".join(f"{number:02}" for number in range(10))
     told = f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more\n"
     assert capsys.readouterr().err == told
@@ -273,7 +274,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
     assert all("a bug in toolstream: KeyError at test_inspect.py:" in line for line in told)
     assert not any("planted" in line for line in told)
-    assert inspection.close(exit_zero=True) == UNREADABLE
+    assert inspection.close(exit_zero=True) == CANNOT
 
 
 def test_output_that_nobody_reads_ends_it() -> None:
@@ -312,7 +313,7 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
         raise AssertionError
 
     inspection, _ = inspected(Exchange(facts=StreamFacts(source="x"), chunks=endless()))
-    assert inspection.close(exit_zero=False) == UNREADABLE
+    assert inspection.close(exit_zero=False) == CANNOT
 
 
 def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) -> None:
@@ -323,8 +324,8 @@ def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) 
     for name in ("a.expect.json", "b.expect.json"):
         other = Inspection(TextPrinter(_ignore), holding(), ALL, PROTOCOLS)
         other.read(str(tmp_path / name))
-        assert other.close(exit_zero=False) == (CLEAN if name.startswith("a") else UNREADABLE)
-    assert inspection.close(exit_zero=False) == CLEAN
+        assert other.close(exit_zero=False) == (OK if name.startswith("a") else CANNOT)
+    assert inspection.close(exit_zero=False) == OK
 
 
 def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
@@ -348,7 +349,7 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
     finally:
         tracemalloc.stop()
     assert size < peak < 12 * size
-    assert inspection.close(exit_zero=True) == CLEAN
+    assert inspection.close(exit_zero=True) == OK
 
 
 def test_one_stream_is_told_chunk_by_chunk() -> None:

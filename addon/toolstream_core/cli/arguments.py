@@ -25,17 +25,18 @@ if TYPE_CHECKING:
     from toolstream_core.redaction import Redaction
 
 
+OK, NOT_OK, CANNOT, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES: Final = {
-    0: "success",
-    1: "findings of severity error or warning, failed cases, or nothing to do",
-    2: "usage error, or input that cannot be read",
-    130: "interrupted",
+    OK: "success",
+    NOT_OK: "findings of severity error or warning, failed cases, or nothing to do",
+    CANNOT: "usage error, or input that cannot be read",
+    INTERRUPTED: "interrupted",
 }
 RUN_EXIT_CODES: Final = {
-    2: "usage error, input that cannot be read, or the proxy cannot start",
+    CANNOT: "usage error, input that cannot be read, or the proxy cannot start",
     126: "CMD cannot be run",
     127: "CMD was not found",
-    130: EXIT_CODES[130],
+    INTERRUPTED: EXIT_CODES[INTERRUPTED],
 }
 
 

@@ -30,6 +30,7 @@ from toolstream_core.checking.report import (
     workflow_commands,
 )
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
+from toolstream_core.cli.arguments import CANNOT, INTERRUPTED, NOT_OK, OK
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupt_on_sigterm, say
 from toolstream_core.cli.serve import flows_and_calls
@@ -267,10 +268,6 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
     return read
 
 
-DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes."""
-
-
 def run(args: argparse.Namespace) -> int:
     """Check all clients, write the reports, and return the exit code."""
     plan, clients = requested_plan(args), requested_clients(args)
@@ -284,7 +281,8 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     interrupted = False
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, interrupt_on_sigterm())
-        state = stack.enter_context(_state(args, plan, clients))
+        with Output(args.resume, "--resume").writing():
+            state = stack.enter_context(CheckState(args.resume, about(args, plan, clients)))
         slots = stack.enter_context(ProxySlots(args.jobs))
         try:
             for client in clients:
@@ -311,19 +309,11 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         say(withheld_text(refused[0]))
         return CANNOT
     if _has_failed(report):
-        return FAILED
+        return NOT_OK
     if plan.names_cases and not any(check.ran_wanted for check in checks):
         say("no named case could run. See `toolstream explain NAME` for the protocols of a case")
         return CANNOT
-    return DONE
-
-
-def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
-    """The cases that were run before. Raises `ToolstreamError`."""
-    try:
-        return CheckState(args.resume, about(args, plan, clients))
-    except OSError as error:
-        raise ToolstreamError(f"--resume: {args.resume} cannot be written: {error.strerror}") from error
+    return OK
 
 
 def _has_failed(report: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.arguments import requested_redaction, selected_codes
+from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK, requested_redaction, selected_codes
 from toolstream_core.cli.output import Output, check_outputs, say
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Finding, Json
     from toolstream_core.redaction import Redaction
     from toolstream_core.saved.flow import LlmFlow
-
-
-DONE, NOTHING, FAILED = 0, 1, 2
-"""Exit codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,8 @@ class Extraction:
             stem = new_stem(group[0], names) if self.name is None else self.name
             count += self._write(group, f"{stem}-{number}" if self.name is not None and len(taken) > 1 else stem)
         if self._failed:
-            return FAILED
-        return DONE if count else NOTHING
+            return CANNOT
+        return OK if count else NOT_OK
 
     def _write(self, group: Sequence[LlmFlow], stem: str) -> bool:
         """Write one fixture; whether that was done."""

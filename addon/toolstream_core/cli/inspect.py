@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.arguments import selected_codes
+from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK, selected_codes
 from toolstream_core.cli.output import Reading, printed_to
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import ReceivedBytes
@@ -173,8 +173,6 @@ class JsonPrinter:
         self._write(json.dumps(jsonform.document(self._streams)))
 
 
-CLEAN, FOUND, UNREADABLE = 0, 1, 2
-"""Exit codes."""
 _AFTER = "read here is what the provider sent; what the client got"
 
 
@@ -204,8 +202,8 @@ class Inspection:
         """Print what is left and give the exit code."""
         self._printer.close()
         if self._reading.failed:
-            return UNREADABLE
-        return FOUND if self._found and not exit_zero else CLEAN
+            return CANNOT
+        return NOT_OK if self._found and not exit_zero else OK
 
     def _take(self, saved: Exchange) -> bool:
         record = self._record(saved)

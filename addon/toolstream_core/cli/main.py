@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli.arguments import EPILOG, RENAMED, with_new_names
+from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK, RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.packaged import addon_script
@@ -19,8 +19,6 @@ from toolstream_core.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-USAGE: Final = 2
-INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 """The exit code that a shell reports for a program that SIGPIPE ended."""
 COMPLETE: Final = "__complete"
@@ -37,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except SystemExit as end:  # argparse has printed help
-        return end.code if isinstance(end.code, int) else USAGE
+        return end.code if isinstance(end.code, int) else CANNOT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -47,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             _drop_output()
         print(f"toolstream: {error}", file=sys.stderr)
-        return USAGE
+        return CANNOT
     return code
 
 
@@ -99,11 +97,11 @@ def print_help(args: argparse.Namespace) -> int:
     """Print the help of a command, or the list of commands. Raises `ToolstreamError`."""
     if args.name is None:
         print(help_text())
-        return 0
+        return OK
     if args.name not in COMMANDS:
         raise ToolstreamError(unknown("command", args.name, COMMANDS, "`toolstream help`"))
     print(COMMANDS[args.name].parser().format_help(), end="")
-    return 0
+    return OK
 
 
 def help_text() -> str:
@@ -127,7 +125,7 @@ def help_text() -> str:
 def print_version(_args: argparse.Namespace) -> int:
     """Print the version."""
     print(f"toolstream {__version__}")
-    return 0
+    return OK
 
 
 def print_addon_path(_args: argparse.Namespace) -> int:
@@ -136,7 +134,7 @@ def print_addon_path(_args: argparse.Namespace) -> int:
     if not script.is_file():
         raise ToolstreamError(f"{script} is missing. Install toolstream again")
     print(script)
-    return 0
+    return OK
 
 
 if __name__ == "__main__":

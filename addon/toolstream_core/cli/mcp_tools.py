@@ -13,6 +13,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from toolstream_core.cli.arguments import CANNOT
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ _AROUND: Final = 10
 """Events that are shown on each side of the one that matters."""
 _PATIENCE: Final = 60.0
 """Seconds that a live view may take."""
-_CANNOT: Final = 2
-"""The exit code of a command that failed."""
 
 
 def server(files: Sequence[str], command: Sequence[str], view: tuple[str, str] | None) -> MCPServer:
@@ -170,6 +169,6 @@ async def _toolstream(*words: str) -> str:
         started.terminate()
         await started.wait()
         raise
-    if started.returncode == _CANNOT or not out:
+    if started.returncode == CANNOT or not out:
         raise ToolError(errors.decode(errors="replace").strip() or f"exit code {started.returncode}")
     return out.decode()

@@ -48,6 +48,14 @@ class Output(NamedTuple):
         """How a message on it begins."""
         return f"{self.option}: " if self.option else ""
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Raise `ToolstreamError` in place of `OSError`."""
+        try:
+            yield
+        except OSError as error:
+            raise ToolstreamError(f"{self.prefix}{self.path} cannot be written: {error.strerror}") from error
+
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
     """Raise `ToolstreamError` where the rule forbids one of the outputs, or where it cannot be written.
@@ -121,11 +129,8 @@ def _check_folder(output: Output, *, makes_folders: bool) -> None:
         if makes_folders:
             return
         raise ToolstreamError(f"{output.prefix}there is no folder {folder}")
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ToolstreamError(f"{output.prefix}{output.path} cannot be written: {error.strerror}") from error
+    with output.writing(), tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 _EVERY: Final = 0.1

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
-from toolstream_core.cli.output import printed_to, write_fixture
+from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
+from toolstream_core.cli.output import Output, printed_to, write_fixture
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
@@ -46,8 +47,6 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         say(f"kept {path}")
 
 
-CLEAN, FOUND, CANNOT = 0, 1, 2
-"""Exit codes."""
 _REDACTION = Redaction()
 
 
@@ -71,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
     if args.keep is not None:
         keep(result, args.keep, say)
     if result.found:
-        return FOUND
-    return CLEAN if result.compared and not result.failed else CANNOT
+        return NOT_OK
+    return OK if result.compared and not result.failed else CANNOT
 
 
 def _cases(prompt: Path | None, tool: Path | None) -> Sequence[Case]:
@@ -105,7 +104,5 @@ def _no_tool(path: Path) -> NoReturn:
 def _check_folder(folder: Path | None) -> None:
     """Raise `ToolstreamError` before any billable request is sent."""
     if folder is not None:
-        try:
+        with Output(folder, "--keep").writing():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise ToolstreamError(f"--keep: {folder} cannot be written: {error.strerror}") from error

@@ -124,10 +124,7 @@ def outputs_of(report: Path, *, force: bool) -> list[Output]:
 
 
 def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> list[str]:
-    """Write a bug report on the flows with problems, or on all; the lines to print about it.
-
-    Raises `OSError`.
-    """
+    """Write a bug report on the flows with problems, or on all; the lines to print about it. Raises `OSError`."""
     from toolstream_core.cli.report import reported
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.saved.exchange import UnreadableError

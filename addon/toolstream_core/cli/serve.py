@@ -14,7 +14,6 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from toolstream_core.cli.arguments import path
 from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.output import Output, check_outputs, interrupt_on_sigterm, say
-from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
 from toolstream_core.saved.files import READABLE, check_served
@@ -81,10 +80,8 @@ def log_of(args: argparse.Namespace) -> list[Output]:
 
 def appended(log: Path) -> IO[bytes]:
     """A log file, readable by its owner only. Raises `ToolstreamError`."""
-    try:
+    with Output(log, "--log").writing():
         return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
-    except OSError as error:
-        raise ToolstreamError(f"--log: {log} cannot be written: {error.strerror}") from error
 
 
 def _may_append(log: Path) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.inspect import CLEAN, UNREADABLE
+from toolstream_core.cli.arguments import CANNOT, OK
 from toolstream_core.cli.output import Output, Reading, check_outputs, shown_name
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         raise ToolstreamError("--open needs a page: -o FILE without --format json")
     nothing = f"{', '.join(args.paths)}: no LLM response found. Expected {READABLE}"
     code = write_view(args, args.paths, ViewBuilder(raw=args.raw), nothing, args.request)
-    if args.open and code == CLEAN:
+    if args.open and code == OK:
         webbrowser.open(args.output.resolve().as_uri())
     return code
 
@@ -55,11 +55,11 @@ def write_view(
     if builder.empty:
         if not reading.failed:
             raise ToolstreamError(nothing)
-        return UNREADABLE
+        return CANNOT
     document = builder.document([shown_name(path) for path in paths])
     text = f"{page(document) if as_page else document_text(document)}\n"
     if args.output is None:
         sys.stdout.write(text)
     else:
         write_atomic(args.output, text.encode("utf-8", "backslashreplace"), replace=args.force)
-    return UNREADABLE if reading.failed else CLEAN
+    return CANNOT if reading.failed else OK
