@@ -96,6 +96,12 @@ def test_old_names_of_verdicts_are_explained(old: str, new: str) -> None:
     assert Outcome(old) is Outcome(new)
 
 
+def test_a_name_of_a_verdict_and_a_grade_is_explained_as_both() -> None:
+    """`explain ok`."""
+    told = explained("ok") or ""
+    assert [line for line in told.splitlines() if line.startswith("#")] == ["# Verdict ok", "# Grade ok"]
+
+
 def test_the_docs_say_each_verdict_as_the_table_does() -> None:
     """`docs/cli.md` has them in a table of its own order."""
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")

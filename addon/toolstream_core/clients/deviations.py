@@ -500,12 +500,12 @@ class MeasuredClient(NamedTuple):
     version: str
     project: str
     """Its name in `PROJECTS`."""
-    protocol: str
     deviations: tuple[Deviation, ...]
     reproduced: int
     """Responses after which it returned exactly what its model gives."""
     measured: int
     """Responses after which it sent another request."""
+    protocol: str = CHAT
 
     @property
     def model(self) -> ClientModel:
@@ -513,58 +513,36 @@ class MeasuredClient(NamedTuple):
 
 
 MEASURED: Final = (
-    MeasuredClient("agno", "3.1.10 (openai 3.54.0)", "agno", CHAT, (Name.LAST, Id.LAST, Kept.PADDED), 43, 45),
+    MeasuredClient("agno", "3.1.10 (openai 3.54.0)", "agno", (Name.LAST, Id.LAST, Kept.PADDED), 43, 45),
     MeasuredClient(
         "AI SDK",
         "6.0.326 (@ai-sdk/openai-compatible 2.0.87)",
         "AI SDK",
-        CHAT,
         (Key.ONLY_OF_INDEX, Id.OPENING, Invalid.EMPTY, NoObject.INVALID),
         42,
         44,
     ),
     MeasuredClient(
-        "langchain-openai",
-        "1.7.3 (langchain-core 1.7.2)",
-        "langchain",
-        CHAT,
-        (Key.FIRST_OF_INDEX, Invalid.COMPLETED),
-        35,
-        35,
+        "langchain-openai", "1.7.3 (langchain-core 1.7.2)", "langchain", (Key.FIRST_OF_INDEX, Invalid.COMPLETED), 35, 35
     ),
-    MeasuredClient("litellm stream_chunk_builder", "1.106.2", "litellm", CHAT, (), 34, 34),
+    MeasuredClient("litellm stream_chunk_builder", "1.106.2", "litellm", (), 34, 34),
     MeasuredClient(
-        "openai-agents-js",
-        "0.20.0 (openai 7.57.0)",
-        "openai-agents-js",
-        CHAT,
-        (Objects.OWN_STRING, Kept.WITH_ID),
-        36,
-        36,
+        "openai-agents-js", "0.20.0 (openai 7.57.0)", "openai-agents-js", (Objects.OWN_STRING, Kept.WITH_ID), 36, 36
     ),
-    MeasuredClient(
-        "openai-node runTools", "6.49.0", "openai-node", CHAT, (Name.LAST, Id.LAST, Objects.OWN_STRING), 36, 36
-    ),
-    MeasuredClient("openai-python, loop of its docs", "3.54.0", "openai-python", CHAT, (Id.OPENING,), 32, 32),
-    MeasuredClient("openai-python stream helper", "3.54.0", "openai-python", CHAT, (Id.JOINED,), 25, 25),
-    MeasuredClient("pi-ai", "0.51.1", "pi-ai", CHAT, (Key.CHANGED_ID,), 36, 36),
+    MeasuredClient("openai-node runTools", "6.49.0", "openai-node", (Name.LAST, Id.LAST, Objects.OWN_STRING), 36, 36),
+    MeasuredClient("openai-python, loop of its docs", "3.54.0", "openai-python", (Id.OPENING,), 32, 32),
+    MeasuredClient("openai-python stream helper", "3.54.0", "openai-python", (Id.JOINED,), 25, 25),
+    MeasuredClient("pi-ai", "0.51.1", "pi-ai", (Key.CHANGED_ID,), 36, 36),
     MeasuredClient(
         "pydantic-ai",
         "2.68.0 (openai 3.54.0)",
         "pydantic-ai",
-        CHAT,
         (NoIndex.ID, Name.JOINED, Id.LAST, Invalid.WRAPPED, NoObject.INVALID),
         44,
         45,
     ),
     MeasuredClient(
-        "strands-agents",
-        "1.62.0 (openai 2.54.0)",
-        "strands",
-        CHAT,
-        (Adding.FINISH, Invalid.EMPTY, Kept.WITH_ID),
-        42,
-        43,
+        "strands-agents", "1.62.0 (openai 2.54.0)", "strands", (Adding.FINISH, Invalid.EMPTY, Kept.WITH_ID), 42, 43
     ),
 )
 

@@ -149,14 +149,10 @@ def _transit(name: str) -> str:
 
 
 def _preset(name: str) -> str:
-    return next(
-        (
-            f"# {name}\n\nA preset: {one.meaning}. Consists of {', '.join(one.parts)}.\n\n* {one.source}\n"
-            for one in PRESETS
-            if one.name == name
-        ),
-        "",
-    )
+    for one in PRESETS:
+        if one.name == name:
+            return f"# {name}\n\nA preset: {one.meaning}. Consists of {', '.join(one.parts)}.\n\n* {one.source}\n"
+    return ""
 
 
 def _client(name: str) -> str:
@@ -171,18 +167,17 @@ def _client(name: str) -> str:
 def _verdict(name: str) -> str:
     if name in RENAMED:
         return f"# Verdict {name}\n\nThis verdict is now called `{RENAMED[name]}`.\n\n{_verdict(RENAMED[name])}"
-    meaning = next((one.meaning for one in Outcome if one == name), "")
-    return f"# Verdict {name}\n\nWhat a client did with a response: {meaning}.\n" if meaning else ""
+    if name in Outcome:
+        return f"# Verdict {name}\n\nWhat a client did with a response: {Outcome(name).meaning}.\n"
+    return ""
 
 
 def _grade(name: str) -> str:
-    meaning = next((one.meaning for one in Grade if one == name), "")
-    return f"# Grade {name}\n\nWhat `toolstream check` says of a case: {meaning}.\n" if meaning else ""
-
-
-def _reason(name: str) -> str:
-    meaning = next((one.meaning for one in Reason if one == name), "")
-    return f"# Failed: {name}\n\nWhy a case of `toolstream check` failed: {meaning}.\n" if meaning else ""
+    if name in Grade:
+        return f"# Grade {name}\n\nWhat `toolstream check` says of a case: {Grade(name).meaning}.\n"
+    if name in Reason:
+        return f"# Failed: {name}\n\nWhy a case of `toolstream check` failed: {Reason(name).meaning}.\n"
+    return ""
 
 
 def _deviation(name: str) -> str:
@@ -198,7 +193,7 @@ def _deviation(name: str) -> str:
     return ""
 
 
-_KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verdict, _grade, _reason, _deviation)
+_KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verdict, _grade, _deviation)
 
 
 def explainable() -> set[str]:

@@ -13,11 +13,11 @@ from toolstream_core.clients.model import STANDARD, Key
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults import parse_fault
-from toolstream_core.packaged import packaged
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
+from toolstream_core.report.catalogue import page
 from toolstream_core.report.columns import code, escaped, fenced
 from toolstream_core.shrinking.candidate import nodes
 from toolstream_core.transit.definitions import keys_of
@@ -141,8 +141,7 @@ _HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
 @cache
 def sections(defect: Defect) -> dict[str, str]:
     """The page of a defect by its headings (`Why it hurts`, `Repair`, `Seen with`)."""
-    page = (packaged("docs/defects") / f"{defect.name}.md").read_text(encoding="utf-8")
-    _, *parts = _HEADING.split(page)
+    _, *parts = _HEADING.split(page(defect))
     return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
@@ -451,9 +450,9 @@ def _clients(responses: Sequence[ReportedResponse]) -> Iterator[str]:
         return
     yield "## Affected clients\n"
     for defect in rows:
-        page = sections(defect)
-        seen = [line for line in page["Seen with"].splitlines() if line.startswith("* ")]
-        yield f"**{defect.name}**: {page['Why it hurts']}\n"
+        parts = sections(defect)
+        seen = [line for line in parts["Seen with"].splitlines() if line.startswith("* ")]
+        yield f"**{defect.name}**: {parts['Why it hurts']}\n"
         yield from (f"- {line[2:]}" for line in seen[:_MOST_LINKS])
         if len(seen) > _MOST_LINKS:
             yield f"- … and {len(seen) - _MOST_LINKS} more: `toolstream explain {defect.name}`"

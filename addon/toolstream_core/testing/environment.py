@@ -133,19 +133,13 @@ class Setup:
             f"toolstream_seed={self.seed}",
             *([f"toolstream_provider_strict={str(self.strict).lower()}"] if self.strict else []),
             *([f"toolstream_provider_repeats={self.provider_repeats}"] if self.provider_repeats != REPEATS else []),
-            *_each("toolstream_provider", self._provider()),
+            *_each("toolstream_provider", [*map(_absolute, self.flows), *self._made()]),
             *self.changes(),
             *(spec for name, value in self.options.items() for spec in _each(name, _listed(value))),
         ]
 
-    def _provider(self) -> list[str]:
-        return [
-            *(str(path if is_demo(path) else path.absolute()) for path in self.flows),
-            *([] if self.calls is None else self._made()),
-        ]
-
     def _made(self) -> list[str]:
-        return [f"calls:{call}" for call in self.calls or ("",)]
+        return [] if self.calls is None else [f"calls:{call}" for call in self.calls or ("",)]
 
     def changes(self) -> list[str]:
         """The options that change responses."""
@@ -157,7 +151,7 @@ class Setup:
 
     def arguments(self) -> list[str]:
         """The same for `toolstream serve` and `toolstream run`, the flows first, as they were given."""
-        words = [str(path) for path in self.flows] + ([] if self.calls is None else self._made())
+        words = [*map(str, self.flows), *self._made()]
         for name, values in (("repair", self.repair), ("shape", self.shape), ("fault", self.fault)):
             words += [word for value in values for word in (f"--{name}", value)]
         if self.seed:
@@ -165,6 +159,10 @@ class Setup:
         if self.provider_repeats != REPEATS:
             words += ["--provider-repeats", str(self.provider_repeats)]
         return [*words, *(["--strict"] if self.strict else []), "--speed", f"{self.speed:g}"]
+
+
+def _absolute(path: Path) -> str:
+    return str(path if is_demo(path) else path.absolute())
 
 
 def _each(name: str, values: Iterable[str]) -> Iterator[str]:
