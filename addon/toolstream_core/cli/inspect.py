@@ -230,7 +230,7 @@ class Inspection:
         if record is not None:
             self._printer.add(record, hide)
             if record.calls and clock.body and any(one.severity.counts for one in record.findings):
-                options = tried_repairs(ReceivedBytes(saved.facts, bytes(clock.body), saved.broken))
+                options = tried_repairs(ReceivedBytes(saved.facts, bytes(clock.body), saved.broken), saved.lost)
                 if options:
                     self._printer.advised(saved.facts.source, options)
         return record

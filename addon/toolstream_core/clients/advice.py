@@ -13,7 +13,7 @@ from toolstream_core.model.record import runs_on_client
 from toolstream_core.settings import FOR, Words, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.protocol import WireProtocol
@@ -68,15 +68,17 @@ class _Trial(NamedTuple):
     """Whether all calls are incomplete: a disconnect helps, and hiding the calls does not."""
 
 
-def tried_repairs(response: ReceivedBytes) -> str:
+def tried_repairs(response: ReceivedBytes, lost: Container[str] = ()) -> str:
     """Safe repairs of errors and warnings, as options: those that change `response` so that it is read as intended.
 
-    For responses without a verdict: no client is known, so the protocol's reading is tried.
+    For responses without a verdict: no client is known, so the protocol's reading is tried. `lost` are the codes of
+    findings that are not the provider's.
     """
     usual = Received(response)
     if len(response.body) > MAX_BODY or usual.record is None:
         return ""
-    loud = [one for one in usual.record.findings if one.severity is not Severity.NOTE and one.repair == "safe"]
+    found = [one for one in usual.record.findings if one.code not in lost]
+    loud = [one for one in found if one.severity is not Severity.NOTE and one.repair == "safe"]
     names = list(dict.fromkeys(one.name for one in loud))
     if not names:
         return ""

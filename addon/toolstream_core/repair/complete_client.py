@@ -31,6 +31,7 @@ _DIFFERENCES: Final[Mapping[str, tuple[Defect, str]]] = {
     "arguments": (DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON text where an object belongs"),
 }
 """Defect and message by the field that differs from the intended call."""
+_IN_PARTS: Final = "the arguments are JSON text in several parts, where an object belongs"
 _LATER: Final = (PLACEHOLDER_ARGUMENTS, "a part names the call without arguments, and a nameless one brings them")
 """The same for arguments that come in another entry than the name."""
 
@@ -72,6 +73,8 @@ class CompleteCallClient:
         event that came.
         """
         call, fields = entry.call, entry.fields
+        if entry.is_text_part and call.arguments.is_complete:
+            return self._of_text(entry, latest)
         if not call.name:
             self._report(MISSING_NAME, number, "the call has no name", call)
         identity = nonblank(entry.fragment.id)
@@ -85,6 +88,16 @@ class CompleteCallClient:
             return None if self._has(entry, number) else fields
         self._has_arguments[id(call)] = bool(fields.get("arguments"))
         return self._with_own_id(entry, identity, fields, latest) if identity else fields
+
+    def _of_text(self, entry: Entry, number: int) -> Fields | None:
+        """The fields of an entry with a part of JSON text: all arguments as an object in that with the name."""
+        call = entry.call
+        if not self._report(DOUBLE_ENCODED_ARGUMENTS, number, _IN_PARTS, call):
+            return entry.fields
+        if id(call) in self._joined:
+            return None
+        self._joined.add(id(call))
+        return {**entry.fields, "arguments": numbers.loads(call.intended_arguments()[0])}
 
     def _intended(self, entry: Entry) -> Fields:
         """The fields in which the intended call differs from an entry, as far as it is known now."""

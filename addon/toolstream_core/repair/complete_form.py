@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
-from toolstream_core.calls.json_text import has_nothing
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.causes.rule import Part
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
@@ -50,6 +50,12 @@ class Entry(NamedTuple):
     def lacks_arguments(self) -> bool:
         """Whether the entry names a call without arguments."""
         return bool(self.name) and not self.is_partial and has_nothing(self.fragment.arguments)
+
+    @property
+    def is_text_part(self) -> bool:
+        """Whether the arguments are a part of JSON text, where an object belongs."""
+        value = self.fields.get("arguments")
+        return isinstance(value, str) and not self.is_partial and not is_object(value)
 
 
 class CompleteCallForm(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.calls.json_text import has_nothing
-from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
@@ -47,6 +47,7 @@ class CompleteCallStage(Repairer):
         super().__init__(context)
         self._form, self._policy = form, policy
         self._waits_for_arguments = self.on(PLACEHOLDER_ARGUMENTS) and PLACEHOLDER_ARGUMENTS.name in form.defects
+        self._waits_for_text = self.on(DOUBLE_ENCODED_ARGUMENTS)
         self._end_has_calls = CALLS_IN_DONE.name in form.defects
         self._client = CompleteCallClient(form, context, self.reporter)
         self._queue: list[Waiting] = []
@@ -102,6 +103,8 @@ class CompleteCallStage(Repairer):
             return True
         if self._policy.leaves_out and any(self._may_go_on(one) for one in entries):
             return True
+        if self._waits_for_text and any(self._lacks_text(one) for one in entries):
+            return True
         if not (self._waits_for_arguments and entries) or event.content.finishes:
             return False
         if rest and (len(rest) > MAX_COMMENTS or any(one.event.frame.data is not None for one in rest)):
@@ -113,8 +116,14 @@ class CompleteCallStage(Repairer):
 
     def _may_go_on(self, entry: Entry) -> bool:
         """Whether an entry names a streamed call of which the rest is yet to come."""
-        if not (entry.is_partial and entry.name) or entry.call.over:
-            return False
+        return entry.is_partial and bool(entry.name) and not entry.call.over and self._is_open(entry)
+
+    def _lacks_text(self, entry: Entry) -> bool:
+        """Whether an entry has a part of JSON text of which the rest is yet to come."""
+        return entry.is_text_part and not entry.call.arguments.is_complete and self._is_open(entry)
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether more of the choice's calls may come."""
         return not self._failed and entry.fragment.choice not in self._ended
 
     def _ended_line(self, frame: Frame, frames: list[Frame]) -> list[Frame]:
@@ -141,7 +150,7 @@ class CompleteCallStage(Repairer):
         if self._context.judging:
             return [event.frame]
         frame = form.rewritten(event, changes, writer)
-        joined = self._policy.leaves_out and any(self._client.is_joined(one) for one in entries)
+        joined = any(self._client.is_joined(one) for one in entries if self._policy.leaves_out or one.is_text_part)
         if joined and number and changes and form.is_empty(frame.json):
             return []
         return self._alone([frame]) if self._policy.alone else [frame]

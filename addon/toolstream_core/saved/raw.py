@@ -10,8 +10,9 @@ from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.defects.finish import MISSING_DONE
+from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCATED_STREAM
 from toolstream_core.defects.framing import JOINED_EVENTS
+from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE
 from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
@@ -144,6 +145,10 @@ class Decoded(io.RawIOBase):
 
 _OF_OBJECTS: Final = frozenset({MISSING_DONE.code})
 """Objects without their framing have no [DONE]."""
+_OF_ENDLESS: Final = frozenset({MISSING_FINISH.code, TRUNCATED_STREAM.code})
+"""Deltas and their entries have no finish reason."""
+_OF_HEADLESS: Final = frozenset({MISSING_NAME.code, MISSING_ID.code, MISSING_TYPE.code})
+"""Continuations of a call have no name."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _OPENING: Final = (b"{", b"[")
 # Only what the name says for sure: a `.txt` may be anything, and the first bytes tell.
@@ -180,24 +185,32 @@ def responses(
         return
     if is_bare(look):
         # An error alone can be read once the user names the protocol.
-        if not has_events(look.head) and (why := refusal(lead, look.head)) not in {None, FAILED}:
-            raise RefusedError(why)
-        yield from bare
-        return
-    if why := unreadable_part(look.head):
+        if has_events(look.head) or refusal(lead, look.head) in {None, FAILED}:
+            yield from bare
+            return
+    elif why := unreadable_part(look.head):
         raise RefusedError(why)
     source_bytes.keep()
-    lines = Lines(decoded(source_bytes))
     number = 0
-    for number, one in enumerate(unwrapped(lines), 1):
+    for number, one in enumerate(_inside(source_bytes), 1):
         if one.bare:
             yield from bare
             return
         yield _saved(one, _numbered(source, number), request, removed)
     if not number:
-        if why := refusal(lead, lines.head):
+        if why := refusal(lead, Lines(decoded(source_bytes)).head):
             raise RefusedError(why)
         yield from bare
+
+
+def _inside(source_bytes: ByteSource) -> Iterator[Unwrapped]:
+    """The streams inside a text, else those of which only parts stand there."""
+    for parts in (False, True):
+        found = None
+        for found in unwrapped(Lines(decoded(source_bytes)), parts=parts):
+            yield found
+        if found is not None:
+            return
 
 
 def _appended(chunks: Iterable[bytes], source: str, request: Json) -> Iterator[Exchange]:
@@ -224,9 +237,16 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
         chunks=unwrapped_.chunks,
         secrets=request_secrets(message.request_headers.items(), message.path),
         unwrapped=unwrapped_.removed,
-        lost=_OF_OBJECTS if unwrapped_.objects else _NOTHING,
+        lost=_lost(unwrapped_),
         findings=() if unwrapped_.joined is None else (JOINED_EVENTS.found(unwrapped_.joined, why),),
     )
+
+
+def _lost(unwrapped_: Unwrapped) -> frozenset[str]:
+    """The codes of the findings on what did not stand there."""
+    lost = _OF_OBJECTS if unwrapped_.objects else _NOTHING
+    lost |= _OF_ENDLESS if unwrapped_.endless else _NOTHING
+    return lost | _OF_HEADLESS if unwrapped_.headless else lost
 
 
 def _numbered(source: str, number: int) -> str:

@@ -222,7 +222,6 @@ REFUSED = {
     "delta-repr": ("ChoiceDelta(content=None, tool_calls=[ChoiceDeltaToolCall(index=0, id='c')])", PARTS),
     "call-repr": ("ChoiceDeltaToolCall(index=0, id='c', function=None, type='function')", PARTS),
     "choices": ('{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c"}]},"finish_reason":null}', PARTS),
-    "call": ('{"index": 0, "id": "c", "function": {"arguments": "", "name": "f"}}', PARTS),
     "google-genai": ("candidates=[Candidate(\n  content=Content(\n    parts=[]\n  )\n)] model_version='m'", "by_alias"),
     "pydantic-ai": ("PartStartEvent(index=0, part=ToolCallPart(tool_name='f', args=''))", "framework"),
     "spew": ('(openai.Chunk) {\n Object: (string) (len=21) "chat.completion.chunk",\n}', PRINTED),

@@ -334,6 +334,14 @@ def cut_records(body: bytes) -> bytes:
     ).encode()
 
 
+def logged_pieces(body: bytes) -> bytes:
+    """What the network brought, each piece after a heading on a line of its own."""
+    return b"".join(
+        f"{clock(n)} - DEBUG - Stream chunk for request 71:\n".encode() + one + b"\n"
+        for n, one in enumerate(pieces(body, 120))
+    )
+
+
 def docker(body: bytes) -> bytes:
     """Docker's json-file log."""
     said = body.decode().split("\n")
@@ -567,6 +575,14 @@ BOTH: dict[str, Wrap] = {
     ).encode(),
     "claude-trace": claude_trace,
     "cut-records": cut_records,
+    "log-headings": logged_pieces,
+    "log-headings-rules": lambda body: logged_pieces(body).replace(b"\n2026-", b"\n---\n2026-"),
+    "log-pieces": lambda body: b"".join(b"chunk: %b\n" % one for one in pieces(body, 120)),
+    "log-pieces-numbered": lambda body: b"".join(
+        b"[%d] received: %b\n" % (n, one) for n, one in enumerate(pieces(body, 120))
+    ),
+    "log-headings-chunked": then(chunked, logged_pieces),
+    "log-headings-chunked-lf": then(chunked, logged_pieces, lambda body: body.replace(b"\r\n", b"\n")),
     "bytes-repr": lambda body: "".join(f"{one!r}\n" for one in pieces(body)).encode(),
     "bytes-repr-logged": lambda body: "".join(f"chunk: {one!r}\n" for one in pieces(body, 120)).encode(),
     "bytes-list": python_list,

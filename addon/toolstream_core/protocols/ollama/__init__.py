@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from toolstream_core.calls.resolver import CompleteCalls
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.ollama.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.ollama.request import OllamaRequests
+from toolstream_core.protocols.ollama.resolver import OllamaCalls
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.wire.frame import Form
 
@@ -16,7 +16,7 @@ OLLAMA: Final = WireProtocol(
     name="ollama",
     package=__name__,
     paths=re.compile(r"/api/chat/?$"),
-    calls=CompleteCalls,
+    calls=OllamaCalls,
     recognise=recognise,
     read=read,
     read_response=read_response,

@@ -52,6 +52,18 @@ def apart(payload: Json) -> list[Json]:
     return [_with_calls(payload, [first]), *(line(payload, {"content": "", "tool_calls": [one]}) for one in others)]
 
 
+def emptied(payload: Json) -> Json:
+    """A line without an empty list of calls."""
+    return payload if json_access.items_at(payload, *_CALLS) else _with_calls(payload, [])
+
+
+def is_empty(payload: Json) -> bool:
+    """Whether a line has no text and no call, and is not the last."""
+    message = json_access.get(payload, "message")
+    has = isinstance(message, dict) and any(message.get(key) for key in (*_TEXTS, "tool_calls"))
+    return not has and json_access.get(payload, "done") is False
+
+
 FORM: Final = CompleteCallForm(
     calls=calls,
     fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
@@ -59,6 +71,8 @@ FORM: Final = CompleteCallForm(
     defects=frozenset(defect.name for defect in DEFECTS if OLLAMA in defect.dialects),
     split_end=split_end,
     failure={"error": "error parsing tool call"},
+    emptied=emptied,
+    is_empty=is_empty,
     apart=apart,
     is_lines=True,
 )

@@ -8,11 +8,13 @@ import contextlib
 import csv
 import quopri
 import re
+from collections import Counter
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.saved.unwrap.codings import is_coded, text_of, texts_of
+from toolstream_core.saved.unwrap.events import Scanner
 from toolstream_core.saved.unwrap.layer import FEW, MOST, Layer, gains
 from toolstream_core.saved.unwrap.lines import decoded, split
 from toolstream_core.saved.unwrap.literals import string
@@ -347,6 +349,63 @@ def container_log(head: Sequence[str]) -> Layer | None:
         return split(row[2] + ("\n" if row[1] == "F" else "") for row in rows if row)
 
     return Layer("container-log", "the marks of a container's log", apply)
+
+
+_HEADING: Final = re.compile(r"[^\"'{}]*[^\W\d_][^\"'{}]*:\s*")
+"""A line with which a log announces what a program received."""
+_RULE: Final = re.compile(r"[-=*#~]{3,}")
+_PREFIXED: Final = re.compile(r"""([^"'{}]*?[^"'{}\s])[ \t]*(?:data:|event:|\{")""")
+
+
+def logged_pieces(head: Sequence[str]) -> Layer | None:
+    """A log with a heading on a line of its own before each piece, wherever the network cut the stream."""
+    shapes = Counter(_shape(line) for line in head if _HEADING.fullmatch(line))
+    headings = {shape for shape, count in shapes.items() if count >= FEW}
+    lines = [line for line in head if _shape(line) in headings]
+    if not lines or not any(line in one.data for one in Scanner().scan(head) for line in lines):
+        return None
+
+    def after(line: str) -> str | None:
+        return "" if _shape(line) in headings else None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        return split(_pieces((line for line in lines if not _RULE.fullmatch(line)), after, begins=False))
+
+    return Layer("log-headings", f"headings of a log, such as “{lines[0].strip()}”", apply)
+
+
+def _shape(line: str) -> str:
+    """A line without what differs between the headings of one log."""
+    return re.sub(r"\d+", "0", line)
+
+
+def prefixed_pieces(head: Sequence[str]) -> Layer | None:
+    """A log with the same text before each piece, wherever the network cut the stream."""
+    first = next((found for line in head if (found := _PREFIXED.match(line))), None)
+    if first is None:
+        return None
+    form = re.compile(r"\d+".join(map(re.escape, re.split(r"\d+", first[1]))) + " ?")
+
+    def after(line: str) -> str | None:
+        found = form.match(line)
+        return line[found.end() :] if found else None
+
+    if sum(after(line) is not None for line in head) < FEW or not gains(head, _pieces(head, after)):
+        return None
+    message = f"the text before each chunk of the network, such as “{first[1].strip()}”"
+    return Layer("log-pieces", message, lambda lines: split(_pieces(lines, after)))
+
+
+def _pieces(lines: Iterable[str], after: Callable[[str], str | None], *, begins: bool = True) -> Iterator[str]:
+    """Pieces joined: only the logger ended the last line of each.
+
+    `after` is what follows a mark on its line, `begins` whether the piece begins there.
+    """
+    begun = False
+    for line in lines:
+        rest = after(line)
+        yield f"\n{line}" if begun and rest is None else line if rest is None else rest
+        begun = rest is None or begins
 
 
 # -- Codings ----------------------------------------------------------------------------------------------------------

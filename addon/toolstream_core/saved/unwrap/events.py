@@ -6,13 +6,14 @@ An event is what a protocol recognises. So no log format has to be known, and pr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, EventContent
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.unwrap.chunk_parts import chunk_of
 from toolstream_core.saved.unwrap.codings import text_of
 from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, literal, string, verbatim
 from toolstream_core.wire import numbers
@@ -93,6 +94,8 @@ class Found:
     request: Json = ABSENT
     before: str = ""
     """The text before it on its line."""
+    is_part: bool = False
+    """Whether only a part of it stood there."""
 
     @property
     def ends(self) -> bool:
@@ -170,8 +173,8 @@ class _Line:
 class Scanner:
     """Reads lines one after the other."""
 
-    def __init__(self, nesting: int = 0) -> None:
-        """`nesting` counts the strings in which the lines stand."""
+    def __init__(self, nesting: int = 0, *, parts: bool = False) -> None:
+        """`nesting` counts the strings in which the lines stand; with `parts`, parts of chunks count as events."""
         self.others = 0
         """Lines that were not blank and gave nothing."""
         self.elided = False
@@ -179,6 +182,7 @@ class Scanner:
         self.streams = 0
         self._fences = 0
         self._nesting = nesting
+        self._parts = parts
         self._open: OpenValue | None = None
         self._begun = False
         """Whether there was an event."""
@@ -222,7 +226,7 @@ class Scanner:
             return ()
         if self._open is not None and self._open.is_json and _MEMBER.fullmatch(line):
             return ()
-        fresh = Scanner(self._nesting)
+        fresh = Scanner(self._nesting, parts=self._parts)
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
 
     def _begins_alike(self, line: str) -> bool:
@@ -363,7 +367,7 @@ class Scanner:
 
     def _inside(self, text: str, group: Group, before: str, request: Json = ABSENT) -> list[Found]:
         """The events in a string; with an end of their own they are a stream of their own."""
-        inner = Scanner(self._nesting + 1)
+        inner = Scanner(self._nesting + 1, parts=self._parts)
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
         if not any(one.dialect or one.data == _DONE for one in found):
@@ -421,7 +425,11 @@ class Scanner:
         yield from self._walk(value, group, before, request, depth + 1)
 
     def _event(self, prefix: str, notation: str, data: str, payload: Json, before: str = "") -> Found:
-        return recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
+        found = recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
+        if self._parts and found.dialect is None and (chunk := chunk_of(payload)):
+            text = encoded(chunk).decode("utf-8", "replace")
+            return recognised(replace(found, data=text, payload=chunk, is_part=True))
+        return found
 
 
 def _lead(text: str) -> str:

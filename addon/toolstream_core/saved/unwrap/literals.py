@@ -180,7 +180,7 @@ class _Reader:
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition(":")[2]).lower()
 
     def _called(self, word: str) -> Json:
-        """`Name(key=value, …)` is an object without what is `None`; `Some(value)` is the value.
+        """`Name(key=value, …)` is an object without what is `None` or blank; `Some(value)` is the value.
 
         `array(key => value, …)` is an object, or a list if its keys are numbers.
         """
@@ -191,7 +191,7 @@ class _Reader:
             name = _NAME.match(self.text, self.at)
             if name and self.text.startswith("=", name.end()):
                 self.at = name.end() + 1
-                value = self.value()
+                value = None if self.text.startswith((",", ")"), self.at) else self.value()
                 if value is not None:
                     fields[name[0]] = value
                 continue

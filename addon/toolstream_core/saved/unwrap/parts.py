@@ -79,6 +79,8 @@ class Parts:
         self._seen = 0
         """Events that name no other response since the id changed."""
         self._block = 0
+        self._opened: set[Json] = set()
+        """The indexes of the calls that parts of chunks opened."""
 
     def __call__(self, found: Found) -> int:
         """The number of the response that an event belongs to."""
@@ -96,6 +98,8 @@ class Parts:
         A provider may give each event an id of its own, and that of the usage often differs.
         """
         name = found.response
+        if found.is_part:
+            return self._opens_again(found)
         if name in (ABSENT, self._id):
             self._seen += 1
             return False
@@ -106,6 +110,15 @@ class Parts:
         )
         self._id, self._seen, self._block = name, 1, found.block
         return other
+
+    def _opens_again(self, found: Found) -> bool:
+        """Whether a part of a chunk, in a fence of its own, opens a call at an index that has one: only that shows."""
+        fragments = found.content.fragments if found.content is not None else ()
+        opened = {one.index for one in fragments if one.name}
+        again = found.block != self._block and not opened.isdisjoint(self._opened)
+        self._block = found.block
+        self._opened = opened if again else self._opened | opened
+        return again
 
 
 def check_order(events: Sequence[Found]) -> None:

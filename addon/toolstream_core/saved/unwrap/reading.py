@@ -12,6 +12,7 @@ from toolstream_core.model import ABSENT, Note
 from toolstream_core.printable import counted
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import cut_text, http, marked_lines
+from toolstream_core.saved.unwrap.chunk_parts import has_finish, shows_streaming
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
@@ -41,6 +42,8 @@ _LAYERS: Final[tuple[FindLayer, ...]] = (
     cut_text.in_base64,
     cut_text.wire_log,
     cut_text.container_log,
+    cut_text.logged_pieces,
+    cut_text.prefixed_pieces,
     marked_lines.unified_diff,
     marked_lines.grep_context,
     marked_lines.common_prefix,
@@ -76,6 +79,10 @@ class Unwrapped:
     """Whether it is all that the text holds, one JSON value: the text is the unchanged body."""
     objects: bool = False
     """Whether the events stood there as objects, which have no [DONE] and no end of the stream."""
+    endless: bool = False
+    """Whether the parts of the events that stood there never have a finish reason."""
+    headless: bool = False
+    """Whether they never have the name of a call."""
     joined: int | None = None
     """The first event that shares its block with another one, where that is all that is odd."""
 
@@ -145,8 +152,11 @@ def joined_event(head: Iterable[str]) -> int | None:
     return None
 
 
-def unwrapped(lines: Lines) -> Iterator[Unwrapped]:
-    """The streams in a text. Raises `UnreadableError` where they can be read in two ways."""
+def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
+    """The streams in a text. Raises `UnreadableError` where they can be read in two ways.
+
+    With `parts`, those of which only parts of the events stand there.
+    """
     head = lines.head
     only = _only_fields(head, [line for line in head if line.strip()])
     removed: list[Note] = []
@@ -154,17 +164,26 @@ def unwrapped(lines: Lines) -> Iterator[Unwrapped]:
         removed.append(Note(layer.name, layer.message))
         lines = Lines(layer.apply(lines))
     if not http.has_head(lines.head):
-        yield from _Streams(lines, removed, http.Message(), only_fields=only)
+        yield from _Streams(lines, removed, http.Message(), only_fields=only, parts=parts)
         return
     for message, body in http.messages(lines):
-        yield from _Streams(body, [*removed, Note("http-head", "HTTP heads")], message)
+        yield from _Streams(body, [*removed, Note("http-head", "HTTP heads")], message, parts=parts)
 
 
 class _Streams:
     """The streams whose events stand in lines."""
 
-    def __init__(self, lines: Lines, removed: list[Note], message: Message, *, only_fields: bool = False) -> None:
-        self._scanner = Scanner()
+    def __init__(
+        self,
+        lines: Lines,
+        removed: list[Note],
+        message: Message,
+        *,
+        only_fields: bool = False,
+        parts: bool = False,
+    ) -> None:
+        self._scanner = Scanner(parts=parts)
+        self._parts = parts
         self._lines = lines
         self._removed = removed
         self._message = message
@@ -194,7 +213,7 @@ class _Streams:
                     " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
                 )
             return
-        if self._is_quoted(window):
+        if self._is_quoted(window) or (self._parts and not _shows_streaming(window)):
             return
         complete = all(one.is_complete or one.may_be_complete for one in window if one.dialect)
         if complete and (why := transcript(self._lines.head)):
@@ -220,7 +239,9 @@ class _Streams:
                 self._message,
                 next((one.request for one in first if one.request is not ABSENT), self._message.request),
                 bare,
-                lead.group.notation in {"json", "repr"} and form is Form.EVENTS,
+                lead.is_part or (lead.group.notation in {"json", "repr"} and form is Form.EVENTS),
+                lead.is_part and not any(_has_finish(one) for one in window),
+                lead.is_part and not any(_has_name(one) for one in window),
                 joined,
             )
 
@@ -241,6 +262,8 @@ class _Streams:
 
     def _is_quoted(self, window: Sequence[Found]) -> bool:
         """Whether a text only quotes events: one or two of them, or inside source code."""
+        if self._parts and sum(1 for line in self._lines.head if CODE.match(line)) > 1:
+            return not any(map(FENCE.match, self._lines.head))
         known = [one for one in window if one.dialect]
         quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
         few = len(known) <= _QUOTED and self._scanner.others > _FEW
@@ -249,7 +272,7 @@ class _Streams:
     def _keeps(self, found: Found) -> bool:
         self._ended = found.ends or (self._ended and not found.has_content)
         if found.is_gap:
-            return not self._ended
+            return not (self._ended or self._parts)
         if found.is_unread:
             kept = _begins(found) in self._leads
             self._scanner.others += not kept
@@ -335,6 +358,20 @@ class _Reading:
         return self.text.startswith(other.text) or other.text.startswith(self.text)
 
 
+def _shows_streaming(window: Sequence[Found]) -> bool:
+    """Whether there are several parts of chunks, and one of them has a call and shows that it was streamed."""
+    parts = [one for one in window if one.is_part]
+    return len(parts) > 1 and any(isinstance(one.payload, dict) and shows_streaming(one.payload) for one in parts)
+
+
+def _has_finish(found: Found) -> bool:
+    return isinstance(found.payload, dict) and has_finish(found.payload)
+
+
+def _has_name(found: Found) -> bool:
+    return found.content is not None and any(one.name for one in found.content.fragments)
+
+
 def _begins(found: Found) -> tuple[str, str]:
     return found.group.prefix, found.lead
 
@@ -370,6 +407,8 @@ def _says(first: Sequence[Found]) -> list[Note]:
     before = next((text for one in first if (text := one.before.strip(" \t\"',[({")) and one.dialect), "")
     if before:
         notes.append(Note("line-prefix", f"the text before each event, such as “{before[-_SHOWN:]}”"))
+    if lead.is_part:
+        notes.append(Note("chunk-parts", "parts of chunks instead of an event stream"))
     if lead.group.path:
         notes.append(Note("records", f"records that hold the events in `{lead.group.path}`"))
     notation = lead.group.notation
@@ -377,7 +416,9 @@ def _says(first: Sequence[Found]) -> list[Note]:
         notes.append(Note("strings", "strings that hold the events"))
     elif notation == "repr":
         notes.append(Note("printed-objects", "the notation of printed objects"))
-    elif notation == "json" and not lead.is_complete and not lead.group.path and _form(lead) is Form.EVENTS:
+    elif (
+        notation == "json" and _form(lead) is Form.EVENTS and not (lead.is_complete or lead.is_part or lead.group.path)
+    ):
         notes.append(Note("json-values", "JSON values instead of an event stream"))
     return notes
 

@@ -149,11 +149,16 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (
         re.compile(
-            r"tool_call_chunks=|\b(?:AIMessage|AIMessageChunk|HumanMessage|ToolCallPart|ToolCallPartDelta|PartStartEvent"
+            r"tool_call_chunks=|'type': 'tool_call_chunk'"
+            r"|\b(?:AIMessage|AIMessageChunk|HumanMessage|ToolCallPart|ToolCallPartDelta|PartStartEvent"
             r"|StreamingChatMessageContent|FunctionCallContent|ChatMessageStreamDelta)\(|ChatMessage\(role="
             r"|type='ToolCall\w+Event'|ChatResponse \[metadata="
         ),
         f"holds the objects of a framework, not the stream of the provider. {_RECORD}",
+    ),
+    (
+        re.compile(r"\(streaming delta\): output: '"),
+        f"is vLLM's log of the generated text, not the stream of the server. {_RECORD}",
     ),
     (
         re.compile(r"GenerateContentResponse\(|candidates=\[\s*Candidate\(|<dict len=\d+>"),
@@ -165,6 +170,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
             r"|ChatCompletionChunk[{(]id=[^'\"]|candidates \{\s*content \{"
             r"|(?<!event)(?:=>?|:)\s*(?:content_block_delta|response\.output_item\.added)\b(?!['\"`])"
             r'|(?:\) "|:\w+ "|= "|>|\(")(?:content_block_delta|response\.output_item\.added|chat\.completion\.chunk)\b'
+            r"|\bContentBlock(?:Start|Delta|Stop)Event\("
             r'|functionCall(?:"?\]\s*=>|:map\[|=|:\n| = \{|>|"\))|:functionCall [{(]'
         ),
         "holds events in a notation that cannot be read, or with parts left out. Print them as JSON, one on each line",

@@ -1,0 +1,64 @@
+"""Parts of Chat Completions chunks, as programs print them: a choice, a delta, an entry of a delta's calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.model import ABSENT
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Json
+
+_OF_DELTA: Final = frozenset(
+    {"audio", "content", "function_call", "reasoning", "reasoning_content", "refusal", "role", "tool_calls"}
+)
+_ROLES: Final = (None, "", "assistant")
+
+
+def chunk_of(value: Json) -> dict[str, Json] | None:
+    """The chunk of which a value is a part, with what the part shows; `None` if it is none.
+
+    An entry needs its index, which the calls of a complete message do not have.
+    """
+    if not isinstance(value, dict):
+        return None
+    if isinstance(delta := value.get("delta"), dict):
+        is_choice = _is_delta(delta) or (not delta and "finish_reason" in value)
+        return {"choices": [{"index": 0, **value}]} if is_choice else None
+    if _is_delta(value):
+        return {"choices": [{"index": 0, "delta": value}]}
+    return {"choices": [{"index": 0, "delta": {"tool_calls": [value]}}]} if _is_entry(value) else None
+
+
+def shows_streaming(chunk: Mapping[str, Json]) -> bool:
+    """Whether a chunk that `chunk_of` made has a call, and can be no complete message.
+
+    It has its choice with the finish reason, or only a part of the arguments.
+    """
+    entries = json_access.items_at(json_access.get(chunk, "choices", 0), "delta", "tool_calls")
+    parts = (json_access.get(entry, "function", "arguments") for entry in entries)
+    return bool(entries) and (has_finish(chunk) or not all(isinstance(part, str) and is_object(part) for part in parts))
+
+
+def has_finish(chunk: Mapping[str, Json]) -> bool:
+    """Whether the part was printed with its finish reason, which may be null."""
+    return json_access.get(chunk, "choices", 0, "finish_reason") is not ABSENT
+
+
+def _is_delta(value: Mapping[str, Json]) -> bool:
+    if not value or not _OF_DELTA.issuperset(value) or value.get("role") not in _ROLES:
+        return False
+    entries = json_access.items(value.get("tool_calls"))
+    return all(map(_is_entry, entries)) and ("tool_calls" in value or isinstance(value.get("content"), str))
+
+
+def _is_entry(value: Json) -> bool:
+    if not isinstance(value, dict) or "index" not in value:
+        return False
+    function = value.get("function")
+    texts = (json_access.get(function, key) for key in ("name", "arguments"))
+    return isinstance(function, dict) and any(isinstance(text, str) for text in texts)
