@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import zlib
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,17 @@ def test_arguments_that_were_not_cut_are_not_called_so() -> None:
     assert (finding.name, finding.message) == ("invalid-arguments", "the arguments of f are not valid JSON")
     [finding] = read(CALL, FINISH).findings
     assert finding.message == "the arguments of f are incomplete"
+
+
+@pytest.mark.parametrize("begin", ["{", '{"'])
+def test_a_lost_beginning_of_arguments_is_named(begin: str) -> None:
+    """Parsers lose it with the event of the name (vllm-project/vllm#35716, vllm-project/vllm#34887)."""
+    text = '{"x": {"y": 1}}'.removeprefix(begin)
+    entry = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": text}}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}
+    [finding] = read(f"data: {json.dumps(chunk)}\n\n".encode(), FINISH, DONE).findings
+    assert finding.name == "invalid-arguments"
+    assert finding.message == f"the arguments of f are not valid JSON: {begin} is missing at their beginning"
 
 
 def test_what_could_not_be_read_is_told_and_nothing_is_concluded_from_it() -> None:

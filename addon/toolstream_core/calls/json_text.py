@@ -84,6 +84,13 @@ def is_object(text: str) -> bool:
     return text.lstrip(WHITE).startswith("{") and is_json(text)
 
 
+def lost_beginning(text: str) -> str:
+    """The beginning with which a text is a JSON object, `""` if it lacks none."""
+    if not text.rstrip(WHITE).endswith("}") or text.lstrip(WHITE).startswith(("{", "[")):
+        return ""
+    return next((begin for begin in ("{", '{"') if is_object(begin + text)), "")
+
+
 def unwrapped(text: str) -> str:
     """The inner text if a JSON string holds an object: the intended arguments if they were encoded twice."""
     if not text.lstrip(WHITE).startswith('"'):

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import lost_beginning
 from toolstream_core.defects.arguments import (
     ENVELOPED_ARGUMENTS,
     INVALID_ARGUMENTS,
@@ -171,6 +172,8 @@ def _too_long(calls: Sequence[Call]) -> list[Finding]:
 
 def _lack(call: Call) -> tuple[Defect, str]:
     """Arguments whose brackets are all closed were not truncated: they are invalid."""
+    if begin := lost_beginning(call.arguments):
+        return INVALID_ARGUMENTS, f"not valid JSON: {begin} is missing at their beginning"
     text = ArgumentText()
     text.add(call.arguments)
     return (INVALID_ARGUMENTS, "not valid JSON") if text.ended else (CUT_OFF_CALL, _INCOMPLETE)

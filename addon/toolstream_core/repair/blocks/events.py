@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import has_nothing, meaning
+from toolstream_core.calls.json_text import has_nothing, lost_beginning, meaning
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -289,7 +289,9 @@ class BlockEvents:
         nothing = call.arguments.empty and call.start_input is None
         arguments = block.meaning.without_placeholder
         if arguments.ended and not (arguments.is_complete or arguments.scanner.is_complete):
-            self._stream.report(INVALID_ARGUMENTS, "the arguments are finished and no JSON", call)
+            begin = lost_beginning(arguments.text())
+            lack = f": {begin} is missing at their beginning" if begin else ""
+            self._stream.report(INVALID_ARGUMENTS, f"the arguments are finished and no JSON{lack}", call)
         if nothing and call.name and not self.context.may_be_empty(call.name):
             why = f"{call.name} has required parameters and got no arguments"
             self._stream.report(LOST_ARGUMENTS, why, call)
