@@ -96,6 +96,18 @@ def options(model: Any, given: ReceivedBytes) -> list[str]:
     return [one.options for one in advise(model, given) or ()]
 
 
+@pytest.mark.parametrize("ids", [("call_b", "call_c"), ("", "call_c"), ("call_c", None)])
+def test_an_id_of_an_item_explains_nothing_where_there_are_no_items(ids: tuple[str | None, ...]) -> None:
+    """A client that keeps the last id is told the repair, and no model without a meaning here stands against it."""
+    sent = response(HEADER, *(more(text, id=one) for text, one in zip(('{"x":', "1}"), ids, strict=True)))
+    explained = Explaining()(sent, [EchoedCall("call_c", "f", '{"x":1}')])
+    assert explained.explanation is not None
+    assert Id.LAST in explained.explanation.model.deviations
+    assert explained.advice
+    models = [explained.explanation.model, *explained.explanation.others, *explained.explanation.common]
+    assert not any(Id.ITEM in one.deviations for one in models)
+
+
 def test_nothing_is_advised_where_nothing_is_wrong() -> None:
     """Nor where no option helps, which is known only after trying."""
     assert advise(STANDARD, LAWFUL) is None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.calls.json_text import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
+from toolstream_core.report.judging import NO_HELP
 from toolstream_core.testing.exchanges import until_complete
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
@@ -437,7 +438,8 @@ def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name}: "
     if exchange.verdict is None:
         return f"{which}{problem.message}"
-    explanation, fix = exchange.verdict.explanation, exchange.verdict.fix
+    # Which options help is tried with the client itself, after it failed.
+    explanation, fix = exchange.verdict.explanation, exchange.verdict.fix.removeprefix(NO_HELP)
     why = f", because {explanation}" if explanation else ""
     return f"{which}{problem.message}{why}{f'; {fix}' if fix else ''}"
 

@@ -7,6 +7,7 @@ from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.fields import arguments_of, fits, id_of, kept, kept_arguments, name_of
 from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import (
@@ -72,7 +73,7 @@ def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
     """The deviations that can show in a stream, of all axes."""
     others = (values[1:] for axis, values in AXES.items() if axis in ("name", "invalid", "no_object"))
     arguments = () if form is CallForm.WHOLE else tuple(Arguments)[1:]
-    named = any(one.fragment.item_id for one in entries)
+    named = any(nonblank(one.fragment.item_id) for one in entries)
     ids = (one for one in tuple(Id)[1:] if named or one is not Id.ITEM)
     left_out = [one for one in tuple(Kept)[1:] if form is CallForm.DELTAS or one not in (Kept.PADDED, Kept.WITH_ID)]
     grouping = chain.from_iterable(_axes(form, entries).values())
@@ -85,7 +86,7 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
     continued = (Adding.CONTINUED,) if continues(form, entries) else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
-    named = any(one.fragment.item_id for one in entries)
+    named = any(nonblank(one.fragment.item_id) for one in entries)
     return {
         "key": tuple(one for one in KEYS[form] if named or one is not Key.ITEM),
         "no_index": tuple(NoIndex)[1:] if without else (),
@@ -266,7 +267,8 @@ class _Search:
         """The cheapest ways to read the fields of `calls` so that each is the one of `echoed` in its place."""
         pairs = list(zip(calls, echoed, strict=True))
         names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
-        ids = [rule for rule in Id if _ids_fit(rule, pairs)] if names else []
+        rules = Id if any(one.item_id for one in calls) else [rule for rule in Id if rule is not Id.ITEM]
+        ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
         if not ids:
             return
         outcomes = self._outcomes(texts, [two.arguments for two in echoed])

@@ -62,6 +62,8 @@ _PROJECTS: Final = 3
 
 _REMEMBERED: Final = 8
 """Responses whose advice is remembered: a client in a loop gets equal ones."""
+NO_HELP: Final = "no repair or shape of toolstream helps: "
+"""Before the fix of a client that no option helps: all were tried on its models."""
 _UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this effect")
 _DOUBTFUL: Final = Explained(
     fix="the calls have `function` and also `custom`, so the client may treat them as calls of custom tools; "
@@ -86,7 +88,7 @@ class Explaining:
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = self._advise(found, response)
-        no_help = "no repair or shape of toolstream helps: " if advised == [] else ""
+        no_help = NO_HELP if advised == [] else ""
         fix = f"{no_help}{found.fix}" if found.names or no_help else ""
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), fix, found)
 
