@@ -75,13 +75,16 @@ def exchanges(*advised: tuple[str, ...]) -> Any:
     return [SimpleNamespace(verdict=one) for one in verdicts]
 
 
+ALL_SAFE = "--set toolstream_repair=safe"
+
+
 @pytest.mark.parametrize(
     ("failed", "options"),
     [
-        (case("fault", "late-id"), ["--set toolstream_repair=late-id"]),
-        (case("preset", "openclaw"), ["--set toolstream_repair=empty-id,empty-name"]),
-        (case("fault", "missing-calls"), []),
-        (case("fault", "lost-arguments"), []),
+        (case("fault", "late-id"), ["--set toolstream_repair=late-id", ALL_SAFE]),
+        (case("preset", "openclaw"), ["--set toolstream_repair=empty-id,empty-name", ALL_SAFE]),
+        (case("fault", "missing-calls"), [ALL_SAFE]),
+        (case("fault", "lost-arguments"), [ALL_SAFE]),
         (case("shape", "whole-calls"), []),
         (case("transit", "stall"), []),
     ],
@@ -95,8 +98,8 @@ def test_the_advice_of_a_verdict_is_tried_first() -> None:
     """Of several, the first."""
     shape, repair = "--set toolstream_shape=a", "--set toolstream_repair=late-id"
     found = exchanges((), (shape, "--set toolstream_shape=b"), ("--set toolstream_shape=c",))
-    assert candidates(case("fault", "late-id"), found) == [shape, repair]
-    assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair]
+    assert candidates(case("fault", "late-id"), found) == [shape, repair, ALL_SAFE]
+    assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair, ALL_SAFE]
 
 
 def test_nothing_is_tried_with_the_clients_own_provider() -> None:

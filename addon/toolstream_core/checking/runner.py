@@ -68,8 +68,9 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of the injected defects.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs.
 
+    First the safe repairs of the injected defects, then all safe repairs: a defect may bring others with it.
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
     client's own provider (`upstream`) nothing is tried: each run sends billable requests.
     """
@@ -77,8 +78,9 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
         return []
     verdicts = [one.verdict for one in exchanges if one.verdict is not None]
     advised = next((one.advice[0] for one in verdicts if one.advice), "")
-    repairs = Advice(repair=",".join(name for name in injected(case.kind, case.name) if name in SAFE)).options
-    return list(dict.fromkeys(filter(None, [advised, repairs])))
+    names = injected(case.kind, case.name)
+    repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
+    return list(dict.fromkeys(filter(None, [advised, *(Advice(repair=one).options for one in repairs)])))
 
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
