@@ -301,7 +301,8 @@ class ProxySlot:
             proxy=self._session.proxy_url,
             upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
         )
-        environment = {**launched.environment, **self._filled(client, client.environment)}
+        own = {name: self._text(client, value) for name, value in client.environment.items()}
+        environment = {**launched.environment, **own}
         words = list(launched.command)
         if folder is not None:
             environment["PWD"] = str(folder)
@@ -344,9 +345,6 @@ class ProxySlot:
                 start_new_session=True,
             )
             return self._process
-
-    def _filled(self, client: Client, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: self._text(client, value) for name, value in values.items()}
 
     def _text(self, client: Client, text: str) -> str:
         """A word of the command, or a value of its environment, filled in."""

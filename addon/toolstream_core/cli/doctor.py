@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"{file} was not changed: --fix rewrites only complete HTTP flow files")
     with printed_to(args.output, args.paths, force=args.force):
         _print(problems, fixed, len(paths), as_json=args.format == "json")
-    return int(any(problem.counts for problem in problems))
+    return int(bool(problems))
 
 
 def _print(problems: Sequence[Problem], fixed: Sequence[str], count: int, *, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def _print(problems: Sequence[Problem], fixed: Sequence[str], count: int, *, as_
             "version": VERSION,
             "files": count,
             "fixed": list(fixed),
-            "problems": [asdict(problem) for problem in problems],
+            "problems": [{**asdict(problem), "counts": True} for problem in problems],
         }
         print(json.dumps(document, indent=2))
         return

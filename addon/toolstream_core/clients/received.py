@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.calls.json_text import same
-from toolstream_core.clients.model import Id, ReceivedEvent, entries_of
+from toolstream_core.clients.fields import MADE_UP
+from toolstream_core.clients.model import ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -107,8 +108,8 @@ class Received:
 
     def _ids_matter(self, model: ClientModel) -> bool:
         """Whether each call needs an id from the stream: complete entries may lack one, some clients generate ids."""
-        makes_up = model.id in (Id.OWN, Id.UNIQUE)
-        return self.protocol is not None and self.protocol.call_form is not CallForm.WHOLE and not makes_up
+        whole = self.protocol is None or self.protocol.call_form is CallForm.WHOLE
+        return not whole and model.id not in MADE_UP
 
 
 def _is_read(call: Call, read: SteppedCall) -> bool:

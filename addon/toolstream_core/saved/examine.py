@@ -44,8 +44,6 @@ class Problem:
     """The header, parameter, field or event."""
     message: str
     advice: str
-    counts: bool = True
-    """Whether it fails the check; else it is only a note."""
 
 
 def examine(path: Path, redaction: Redaction) -> list[Problem]:
@@ -61,9 +59,8 @@ def examine(path: Path, redaction: Redaction) -> list[Problem]:
     else:
         found = list(_text_file(path, data, redaction))
     if path.stat().st_mode & _OTHERS and any(problem.kind == "secret" for problem in found):
-        found.append(
-            _problem(path, "readable-by-others", "readable by other users, and contains secrets", f"chmod 600 {path}")
-        )
+        message = "readable by other users, and contains secrets"
+        found.append(_problem(path, "readable-by-others", message, f"chmod 600 {path}"))
     return found
 
 
@@ -98,8 +95,8 @@ def _removal(path: Path) -> str:
     return "remove it by hand or delete the file, and revoke the secret if it is real"
 
 
-def _problem(path: Path, kind: str, message: str, advice: str) -> Problem:
-    return Problem(file=str(path), kind=kind, message=message, advice=advice)
+def _problem(path: Path, kind: str, message: str, advice: str, *, flow: int | None = None, where: str = "") -> Problem:
+    return Problem(file=str(path), flow=flow, kind=kind, where=where, message=message, advice=advice)
 
 
 def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
@@ -119,20 +116,16 @@ def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
 def _flow(path: Path, number: int, flow: http.HTTPFlow, redaction: Redaction, removal: str) -> Iterator[Problem]:
     clean = redact(flow, redaction)
     for where, secret in _secrets(flow, clean):
-        yield Problem(file=str(path), flow=number, kind="secret", where=where, message=secret.message(), advice=removal)
+        yield _problem(path, "secret", secret.message(), removal, flow=number, where=where)
     aside = ["backup"] if flow.get_state()["backup"] else []
     aside += ["websocket"] if flow.websocket is not None and clean.websocket is None else []
     aside += [name for name in flow.metadata if name != "toolstream"]
     if aside:
-        yield Problem(
-            file=str(path), flow=number, kind="secret", where=", ".join(aside),
-            message="has data of mitmproxy that is not redacted", advice=removal,
-        )  # fmt: skip
+        message = "has data of mitmproxy that is not redacted"
+        yield _problem(path, "secret", message, removal, flow=number, where=", ".join(aside))
     if flow.response is not None and flow.error is None and flow.response.raw_content is None:
-        yield Problem(
-            file=str(path), flow=number, kind="no-body", where="response", message="the response body was not saved",
-            advice="record it with --set toolstream_capture=DIR, or with --set store_streamed_bodies=true",
-        )  # fmt: skip
+        advice = "record it with --set toolstream_capture=DIR, or with --set store_streamed_bodies=true"
+        yield _problem(path, "no-body", "the response body was not saved", advice, flow=number, where="response")
 
 
 def _secrets(flow: http.HTTPFlow, clean: http.HTTPFlow) -> Iterator[tuple[str, Overwritten]]:
@@ -185,7 +178,7 @@ def _text_file(path: Path, data: bytes, redaction: Redaction) -> Iterator[Proble
     removal = _removal(path) if secrets else ""
     for found in secrets:
         line = data.count(b"\n", 0, found.at) + 1
-        yield Problem(file=str(path), kind="secret", where=f"line {line}", message=found.message(), advice=removal)
+        yield _problem(path, "secret", found.message(), removal, where=f"line {line}")
 
 
 def _expectation(path: Path) -> Iterator[Problem]:
@@ -196,7 +189,5 @@ def _expectation(path: Path) -> Iterator[Problem]:
     except ToolstreamError as error:
         stale = [str(error)]
     for line in stale:
-        yield Problem(
-            file=str(expect_path(path)), kind="stale-expectation", message=line,
-            advice="check the difference, then update the file with pytest --toolstream-update=fix",
-        )  # fmt: skip
+        advice = "check the difference, then update the file with pytest --toolstream-update=fix"
+        yield _problem(expect_path(path), "stale-expectation", line, advice)
