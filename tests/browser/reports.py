@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.browser.sessions import SESSIONS
 from toolstream_core.checking.client import Sessions
-from toolstream_core.saved.read import flow_bytes
+from toolstream_core.saved.flow import packed
+from toolstream_core.saved.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,7 +185,7 @@ def recorded() -> tuple[dict[str, Any], None, list[dict[str, Any]]]:
     """A run of two clients whose sessions were recorded, one of them without this case."""
     failed = case("empty-id", "failed", "returned without arguments", turns=[TURN])
     sessions = Sessions()
-    sessions.add(failed["id"], [flow_bytes([flow]) for flow in SESSIONS["loop"]()])
+    sessions.add(failed["id"], [packed([redact(flow)]) for flow in SESSIONS["loop"]()])
     return report(client(failed, name="one"), client(failed, name="two")), None, [sessions.object, Sessions().object]
 
 

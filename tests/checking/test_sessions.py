@@ -12,7 +12,8 @@ from tests.browser.sessions import SESSIONS
 from tests.conftest import ROOT
 from toolstream_core.checking import client
 from toolstream_core.checking.client import Client, ProxySlot, Sessions, flow_files
-from toolstream_core.saved.read import flow_bytes
+from toolstream_core.saved.flow import packed
+from toolstream_core.saved.redact import redact
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def loop() -> list[bytes]:
     """A flow file for each response of a client that misreads."""
-    return [flow_bytes([flow]) for flow in SESSIONS["loop"]()]
+    return [packed([redact(flow)]) for flow in SESSIONS["loop"]()]
 
 
 def test_a_case_has_its_document_and_all_share_the_models() -> None:

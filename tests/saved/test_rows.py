@@ -16,7 +16,9 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.saved.expectation import differences, dumps, expectation_of, loads
-from toolstream_core.saved.read import flow_bytes, load
+from toolstream_core.saved.flow import packed
+from toolstream_core.saved.read import load
+from toolstream_core.saved.redact import redact
 from toolstream_core.settings import Words, injectable_names, settings
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def flow_of(sample: Sample) -> http.HTTPFlow:
 def test_a_saved_flow_shows_each_defect(name: str, tmp_path: Path) -> None:
     """As the sample says; what is written as its expectation holds when it is read."""
     sample, path = samples()[name], tmp_path / f"{name}.flow"
-    path.write_bytes(flow_bytes([flow_of(sample)]))
+    path.write_bytes(packed([redact(flow_of(sample))]))
     (fixture,) = load(path)
     told = {(finding.name, finding.event) for finding in fixture.record.findings}
     assert name in {one for one, _ in told}

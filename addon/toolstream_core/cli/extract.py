@@ -97,7 +97,7 @@ class Extraction:
         """Write one fixture; whether that was done."""
         clean = [redact(one.flow, self.redaction) for one in group]
         if self.format == "flow":
-            files = flow_files(stem, clean)
+            files = flow_files(f"{stem}.flow", clean)
         else:
             exchanges = [
                 exchange_of(flow, one.source, broke=one.broken is not None)

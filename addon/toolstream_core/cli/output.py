@@ -97,16 +97,6 @@ def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -
     write_atomic(path, text.getvalue().encode("utf-8", "backslashreplace"), replace=force)
 
 
-def write_fixture(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write a flow file, with its expectation beside it. Raises `OSError`."""
-    from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
-    from toolstream_core.saved.read import llm_flows_in
-
-    expectation = dumps(expectation_of(llm_flows_in(data, str(path))))
-    write_atomic(path, data, replace=replace)
-    write_atomic(expect_path(path), expectation.encode(), replace=replace)
-
-
 def _files(path: Path) -> Iterator[Path]:
     """An input, and all files below it where it is a folder."""
     yield path

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
-from toolstream_core.cli.output import Output, printed_to, write_fixture
+from toolstream_core.cli.output import Output, printed_to
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     """Write a flow file with its expectation for each case: the streaming responses, then the others."""
     from toolstream_core.saved.expectation import expect_path
-    from toolstream_core.saved.extract import stem_of
+    from toolstream_core.saved.extract import flow_files, stem_of, write_all
     from toolstream_core.saved.flow import flow_of
-    from toolstream_core.saved.read import flow_bytes
+    from toolstream_core.saved.redact import redact
 
     for number, one in enumerate(probe.verdicts, 1):
         responses = [probed.response for probed in (*one.streamed, *one.unstreamed) if probed.response.facts.status]
@@ -43,7 +43,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         stems = (stem_of(probe.target.protocol, probe.target.model, responses[0].began, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        write_fixture(path, flow_bytes(map(flow_of, responses)))
+        write_all(folder, flow_files(path.name, [redact(flow_of(one)) for one in responses]), replace=False)
         say(f"kept {path}")
 
 

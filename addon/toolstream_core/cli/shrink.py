@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.checking.client import Client, ProxySlots
-from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say, write_fixture
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
 from toolstream_core.saved.expectation import expect_path
+from toolstream_core.saved.extract import flow_files, write_all
 from toolstream_core.saved.files import STDIN
-from toolstream_core.saved.read import as_client_got, flow_bytes, read_responses, turn_of, with_response
+from toolstream_core.saved.flow import packed
+from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.condition import Condition, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
@@ -44,12 +46,9 @@ class Reproduction:
 
     def __init__(self, responses: Sequence[LlmFlow], note: str = "") -> None:
         """`note`: whether these are the provider's or the client's, where faults changed them; else empty."""
-        self._flows = [one.flow for one in responses]
+        self.flows = [one.flow for one in responses]
         self.original: Candidate = tuple(turn_of(number, one) for number, one in enumerate(responses))
         self.note = note
-
-    def flow_bytes(self, candidate: Candidate) -> bytes:
-        return flow_bytes(with_response(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
 
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
@@ -108,7 +107,7 @@ class CommandBug:
         """The verdicts on misread responses in the first of the runs; `None` where one of them does not fail."""
         runs: list[Run] = []
         with tempfile.NamedTemporaryFile(suffix=".flow", dir=self._folder) as file:
-            file.write(self._saved.flow_bytes(candidate))
+            file.write(packed(flows_of(candidate, self._saved.flows)))
             file.flush()
             setup = Setup(
                 flows=(Path(file.name),),
@@ -163,10 +162,11 @@ def run(args: argparse.Namespace) -> int:
             say(f"stopped after {search.tries} tries; {how_to_continue(args)}")
             raise
         show.end()
+    made = flows_of(best, saved.flows)
     if output is None:
-        sys.stdout.buffer.write(saved.flow_bytes(best))
+        sys.stdout.buffer.write(packed(made))
     else:
-        write_fixture(output, saved.flow_bytes(best), replace=args.force)
+        write_all(output.parent, flow_files(output.name, made), replace=args.force)
     gained = (
         f"{_described(saved.original)} → {_described(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
     )

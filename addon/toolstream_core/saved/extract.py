@@ -138,9 +138,8 @@ def _response_ids(saved: LlmFlow) -> Iterator[str]:
             yield name
 
 
-def flow_files(stem: str, flows: Sequence[http.HTTPFlow]) -> dict[str, bytes]:
-    """A flow file, and beside it what it has to be read as."""
-    name = f"{stem}.flow"
+def flow_files(name: str, flows: Sequence[http.HTTPFlow]) -> dict[str, bytes]:
+    """A flow file of that name, and beside it what it has to be read as."""
     read_back = (read_flow(flow, f"{name}#{at}") for at, flow in enumerate(flows))
     expectation = expectation_of(one for one in read_back if one is not None)
     return {name: packed(flows), expect_path(Path(name)).name: dumps(expectation).encode()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ from toolstream_core.saved.flow import (
     facts_of,
     flow_of,
     flows_in,
-    packed,
     read_flow,
     sent_in,
     set_decoded,
@@ -35,11 +33,11 @@ from toolstream_core.shrinking.candidate import Chunk, turn
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from toolstream_core.model import Json, Record
-    from toolstream_core.shrinking.candidate import Turn
+    from toolstream_core.shrinking.candidate import Candidate, Turn
 
 
 def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:
@@ -194,16 +192,9 @@ def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -
     return new
 
 
-def flow_bytes(flows: Iterable[http.HTTPFlow]) -> bytes:
-    """A flow file of these flows, redacted."""
-    return packed(map(redact, flows))
-
-
-def llm_flows_in(data: bytes, source: str) -> list[LlmFlow]:
-    """The LLM responses in a flow file that `flow_bytes` made."""
-    flows = enumerate(flows_in(io.BytesIO(data)))
-    found = [read_flow(flow, f"{source}#{at}") for at, flow in flows if isinstance(flow, http.HTTPFlow)]
-    return [saved for saved in found if saved is not None]
+def flows_of(candidate: Candidate, flows: Sequence[http.HTTPFlow]) -> list[http.HTTPFlow]:
+    """The flows of a candidate, redacted; `flows` are the original ones, by the numbers of its responses."""
+    return [redact(with_response(flows[one.number], one.exchange.request, one.chunks)) for one in candidate]
 
 
 def turn_of(number: int, saved: LlmFlow) -> Turn:

@@ -108,7 +108,7 @@ def fixtures_of(found: Sequence[LlmFlow]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     stems: set[str] = set()
     for group in conversations(found):
-        files |= flow_files(new_stem(group[0], stems), [one.flow for one in group])
+        files |= flow_files(f"{new_stem(group[0], stems)}.flow", [one.flow for one in group])
     return files
 
 
