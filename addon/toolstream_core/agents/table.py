@@ -81,8 +81,11 @@ def override(**settings: str | bool) -> tuple[str, ...]:
     Without a base URL it is asked where the user's login leads to. Over HTTP each request holds the whole
     conversation, over a WebSocket only what is new.
     """
-    all_settings = {name: _toml(value) for name, value in {**settings, "wire_api": "responses"}.items()}
-    shown = ",".join(f"{name}={value}" for name, value in {**all_settings, "supports_websockets": "{SOCKETS}"}.items())
+    toml = [
+        f'{name}="{value}"' if isinstance(value, str) else f"{name}={str(value).lower()}"
+        for name, value in {**settings, "wire_api": "responses"}.items()
+    ]
+    shown = ",".join([*toml, "supports_websockets={SOCKETS}"])
     return ("-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={{{shown}}}")
 
 
@@ -98,10 +101,6 @@ def has_provider(environment: Mapping[str, str], arguments: Sequence[str]) -> bo
     profiles = configured.get("profiles")
     tables = [configured, *(profiles.values() if isinstance(profiles, dict) else ())]
     return any(isinstance(one, dict) and one.get("model_provider", "openai") != "openai" for one in tables)
-
-
-def _toml(value: str | bool) -> str:  # noqa: FBT001 - TOML's own types
-    return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
 _SAME_HTTP: Final = "HTTPS_PROXY and NODE_EXTRA_CA_CERTS"

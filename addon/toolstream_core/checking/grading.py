@@ -321,7 +321,8 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
     found = effects(exchanges, known_results(exchanges) if case.kind is Kind.HEALTHY else known)
-    result = _ran(found) or _judged(case, run, exchanges)
+    ran = _worst((REASONS[one.outcome], one.text) for one in found if one.sign is Sign.ACCEPTED)
+    result = ran or _judged(case, run, exchanges)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
         shown = [one for one in found if not (case.must_go_on and one.sign is Sign.REJECTED)]
         result = _not_shown(shown) or result
@@ -348,11 +349,6 @@ def _rejected_misread(case: Case, exchanges: Sequence[ProxiedExchange], known: S
         and any(rejected(one, call, exchanges[at + 1 :], known))
         for at, one, call in misread
     )
-
-
-def _ran(found: Sequence[Effect]) -> Result | None:
-    """The worst of the calls that ran and must not have."""
-    return _worst((REASONS[one.outcome], one.text) for one in found if one.sign is Sign.ACCEPTED)
 
 
 def _worst(found: Iterable[tuple[Reason | None, str]]) -> Result | None:

@@ -44,7 +44,8 @@ class Target:
 
     def url(self, *, streamed: bool) -> str:
         query = parse_qsl(self.query, keep_blank_values=True)
-        return _with_query(*named(self.protocol).api.url(self.base, query, streamed=streamed))
+        base, query = named(self.protocol).api.url(self.base, query, streamed=streamed)
+        return f"{base}?{urlencode(query)}" if query else base
 
 
 def target(url: str, protocol: str | None, model: str | None) -> Target:
@@ -86,10 +87,6 @@ def _protocol(path: str, host: str, port: int | None) -> str | None:
         if host in one.api.hosts or (one.api.port is not None and port == one.api.port and not path):
             return one.name
     return OVER_HTTP[0].name if path.endswith("/v1") else None
-
-
-def _with_query(base: str, query: list[tuple[str, str]]) -> str:
-    return f"{base}?{urlencode(query)}" if query else base
 
 
 def _is_local(url: str) -> bool:

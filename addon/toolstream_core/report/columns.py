@@ -115,12 +115,12 @@ def foreign(text: str) -> str:
 
 
 def middle(text: str, width: int, *, count: bool = False) -> str:
-    """`text` in at most `room` columns; with `count`, it has the number of characters left out in the middle."""
+    """`text` in at most `width` columns; with `count`, it has the number of characters left out in the middle."""
     return _shortened(text, text, width, str, count=count)
 
 
 def shortened(text: str, width: int, *, count: bool = False) -> str:
-    """As `middle`, as a JSON string that has nothing in it that steers a terminal; `room` is 16 at least."""
+    """As `middle`, as a JSON string that has nothing in it that steers a terminal; `width` is 16 at least."""
     width = max(width, LEAST)
     full = quoted_text(text) if len(text) <= width else text
     if len(full) <= width:

@@ -119,13 +119,9 @@ def _response_of(saved: LlmFlow) -> ExpectedResponse:
     found: dict[str, Any] = {"status": saved.status, "finish": tuple(record.finish)}
     for name, noun in _LISTS.items():
         names = [one.name for one in fields(noun)]
-        found[name] = tuple(noun(**{key: _plain(getattr(one, key)) for key in names}) for one in getattr(record, name))
+        found[name] = tuple(noun(**{key: getattr(one, key) for key in names}) for one in getattr(record, name))
     others = {one.name: getattr(record, one.name) for one in fields(ExpectedResponse) if one.name not in found}
     return ExpectedResponse(**others, **found)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Kind) else value
 
 
 def read_expectation(path: Path) -> Expectation:

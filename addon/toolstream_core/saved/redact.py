@@ -114,7 +114,7 @@ def redacted_state(
     }
     request = work.body(http.Request, state["request"], _plain(state["request"]))
     path = redacted_path(_native(request["path"]), redaction, work.known)
-    clean["request"] = work.fields({**request, "path": _raw(path)})
+    clean["request"] = work.fields({**request, "path": path.encode("utf-8", "surrogateescape")})
     if state["response"] is not None:
         response = work.body(http.Response, state["response"], b"".join(chunk.data for chunk in chunks))
         if noted is not None and response is not state["response"]:
@@ -136,10 +136,6 @@ def _carried(state: Mapping[str, Any]) -> Iterator[str]:
 def _native(data: bytes) -> str:
     """Text as mitmproxy decodes it."""
     return data.decode("utf-8", "surrogateescape")
-
-
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _plain(request: Mapping[str, Any]) -> bytes:

@@ -211,7 +211,8 @@ def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) 
     entries = {_entry(path) for path in paths}
     if () in entries:
         return None
-    for entry in sorted(entries, key=_places_in, reverse=True):
+    last_first = sorted(entries, key=lambda path: [step for step in path if isinstance(step, int)], reverse=True)
+    for entry in last_first:
         payload = without(payload, entry)
         if not keep_empty and not json_access.get(payload, *entry[:-1]):
             return None
@@ -224,7 +225,3 @@ def _entry(path: Path) -> Path:
         if isinstance(path[end - 1], int):
             return path[:end]
     return ()
-
-
-def _places_in(path: Path) -> tuple[int, ...]:
-    return tuple(step for step in path if isinstance(step, int))

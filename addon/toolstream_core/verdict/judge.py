@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.calls.json_text import INVALID, same, value_of
@@ -162,27 +163,17 @@ def _text_signs(text: str) -> Iterator[Evidence]:
     if tag := _ERROR_TAG.match(text):
         yield Evidence(Sign.REJECTED, f"the result is an error (<{tag[1]}>)")
     lines = [line.strip() for line in text.strip().splitlines()]
-    for line in [*_header(lines), *lines[-1:], *_footer(lines)]:
+    header, footer = takewhile(_is_field, lines), takewhile(_FIELD.fullmatch, reversed(lines))
+    for line in [*header, *lines[-1:], *footer]:
         if code := _EXIT.fullmatch(line):
             rejected = int(code[1]) != 0
             sign = Sign.REJECTED if rejected else Sign.ACCEPTED
             yield Evidence(sign, f"the command ended with exit code {code[1]}")
 
 
-def _header(lines: list[str]) -> Iterator[str]:
-    """The fields before a command's output."""
-    for line in lines:
-        if line.lower() in {"output:", "output"} or not (_FIELD.fullmatch(line) or _EXIT.fullmatch(line)):
-            return
-        yield line
-
-
-def _footer(lines: list[str]) -> Iterator[str]:
-    """The fields after a command's output."""
-    for line in reversed(lines):
-        if not _FIELD.fullmatch(line):
-            return
-        yield line
+def _is_field(line: str) -> bool:
+    """Whether a line stands before a command's output."""
+    return line.lower() not in {"output:", "output"} and bool(_FIELD.fullmatch(line) or _EXIT.fullmatch(line))
 
 
 def _compared(text: str, known: KnownResult) -> bool | None:
@@ -372,16 +363,13 @@ def _judge(intended: Sequence[IntendedCall], new: Conversation, *, ids_kept: boo
     if not new.calls and not new.results:
         return _without_calls(intended, new, dropped)
     if not new.calls and new.continues:
-        kept = [(at, call) for at, call in enumerate(intended) if at not in dropped or _has_result(call, new)]
+        ids = {one.id for one in new.results}
+        kept = [(at, call) for at, call in enumerate(intended) if at not in dropped or call.id in ids]
         return _verdict(judge_results(intended, kept, new.results), Outcome.RESULTS_ONLY)
     pairs = paired(intended, new.calls)
     changed = changed_ids(intended, pairs) if ids_kept else ()
     problems = [*_judge_calls(intended, new, pairs, dropped), *judge_ids(intended, pairs, new), *changed]
     return _verdict(_graded(intended, pairs, problems))
-
-
-def _has_result(call: IntendedCall, new: Conversation) -> bool:
-    return any(one.id == call.id for one in new.results)
 
 
 def _without_calls(intended: Sequence[IntendedCall], new: Conversation, dropped: Collection[int]) -> Verdict:

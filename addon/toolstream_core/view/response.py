@@ -127,8 +127,8 @@ class ReadResponse:
         """The lanes of its fragments: reasoning, text, then the calls."""
         used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())}
         calls = [] if self.record is None else [call_lane(place) for place in range(len(self.record.calls))]
-        others = used - {*TEXTS, *calls, STREAM}
-        return [*(lane for lane in TEXTS if lane in used), *calls, *sorted(others, key=_number)]
+        others = sorted(used - {*TEXTS, *calls, STREAM}, key=lambda lane: int(lane.rpartition("-")[2]))
+        return [*(lane for lane in TEXTS if lane in used), *calls, *others]
 
     def _choices(self) -> int:
         contents = [one.content for one in self.events.resolved_events]
@@ -171,10 +171,6 @@ def read(saved: Exchange) -> ReadResponse:
 
 def _call(call: Call) -> dict[str, Any]:
     return {key: value for key, value in call_object(call, str).items() if key != "events"}
-
-
-def _number(lane: str) -> int:
-    return int(lane.rpartition("-")[2])
 
 
 def _request(path: str, request: Json) -> dict[str, Any]:

@@ -153,7 +153,7 @@ class _Reader:
             raise ValueError("nested too deeply")
         self.at += 1
         closing = _CLOSING[opening]
-        value: Json = self._pairs(closing) if opening == "{" else self._items(closing)
+        value: Json = self._pairs(closing) if opening == "{" else [self.value() for _ in self._until(closing)]
         self._depth -= 1
         if opening == "(" and isinstance(value, list) and len(value) == 1:
             return value[0]
@@ -221,9 +221,6 @@ class _Reader:
             self._expect(":", "=>")
             fields[string(found[0]) if found[0][-1] in "\"'" else found[0].removeprefix(":")] = self.value()
         return fields
-
-    def _items(self, closing: str) -> list[Json]:
-        return [self.value() for _ in self._until(closing)]
 
     def _until(self, closing: str) -> Iterator[None]:
         """Stand at each item up to the closing bracket, and after the bracket in the end."""
