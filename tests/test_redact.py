@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from toolstream_core.redact import HIDDEN, redacted, request_secrets
+from toolstream_core.redact import HIDDEN, redacted
+from toolstream_core.redaction import known_secrets
 
 # Put together here, so that nothing that looks like a key stands in any file.
 KEYS = [
@@ -77,7 +78,7 @@ def test_other_text_is_left_alone(text: str) -> None:
 
 def test_what_the_request_carried_is_hidden_wherever_it_shows() -> None:
     """Headers and parameters by their names, whole and without their scheme; cookies one by one."""
-    secrets = request_secrets(
+    secrets = known_secrets(
         [
             ("Authorization", "Bearer header-value"),
             ("x-api-key", "api-key-value"),
@@ -96,16 +97,16 @@ def test_what_the_request_carried_is_hidden_wherever_it_shows() -> None:
 
 def test_a_secret_within_another_leaves_nothing_of_it() -> None:
     """The longest first."""
-    secrets = request_secrets([("x-token", "inner-token"), ("x-secret", "inner-token-and-more")], "/")
+    secrets = known_secrets([("x-token", "inner-token"), ("x-secret", "inner-token-and-more")], "/")
     assert redacted("inner-token-and-more", secrets) == HIDDEN
 
 
 @pytest.mark.parametrize("value", ["", "short", "abc"])
 def test_what_is_too_short_to_be_a_secret_is_none(value: str) -> None:
     """Hiding it would hide half of all text."""
-    assert request_secrets([("authorization", value)], f"/?key={value[-5:]}") == ()
+    assert known_secrets([("authorization", value)], f"/?key={value[-5:]}") == ()
 
 
 def test_a_path_that_is_none_carries_nothing() -> None:
     """And does not raise."""
-    assert request_secrets([], "http://[") == ()
+    assert known_secrets([], "http://[") == ()

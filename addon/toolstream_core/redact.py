@@ -5,9 +5,9 @@ from __future__ import annotations
 import traceback
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.redaction import Redaction, known_secrets
+from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Fields
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.headers import header_sensitivity
@@ -15,9 +15,6 @@ from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.overwritten import spans
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import edited, leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HIDDEN: Final = "[redacted]"
 MIN_SECRET: Final = 6
@@ -35,7 +32,7 @@ def is_secret_header(name: str) -> bool:
 def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` with each secret replaced by `[redacted]`, found as captures find it.
 
-    `secrets` are the values that the request carried (`request_secrets`).
+    `secrets` are the values that the request carried (`known_secrets`).
     """
     if len(text) < MIN_SECRET:
         return text
@@ -65,11 +62,6 @@ def _redacted(text: str, secrets: tuple[str, ...]) -> str:
 
 
 _redacted_fragment: Final = lru_cache(maxsize=4096)(_redacted)
-
-
-def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
-    """The values that a request carries as secrets, longest first."""
-    return known_secrets(headers, path)
 
 
 def raised_at(error: BaseException) -> str:

@@ -15,8 +15,8 @@ from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
 from toolstream_core.proxy.flow_facts import note_chunks, note_match
-from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.saved.flow import LlmFlow, content_of
+from toolstream_core.redaction import Redaction, TextMode, redacted_body
+from toolstream_core.saved.flow import LlmFlow, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Matcher, Outcome, form_of, names_of
 from toolstream_core.saved.read import load
@@ -153,7 +153,7 @@ class Provider:
 
 def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
     """The redaction of a request's body when it is saved."""
-    known = known_secrets(request.headers.items(multi=True), request.path)
+    known = secrets_of(request)
 
     def redact(body: bytes, text: str) -> bytes:
         return redacted_body(body, Redaction(text=TextMode(text)), known)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm
-from toolstream_core.redact import request_secrets
+from toolstream_core.redaction import known_secrets
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -125,7 +125,7 @@ class Exchange:
             response_headers=response_headers,
             chunks=[*Cut(body, [size for _, size in table])] if fits else [body],
             times=[when for when, _ in table] if fits else [],
-            secrets=request_secrets(request_headers, path),
+            secrets=known_secrets(request_headers, path),
             missing=missing if not body and was_llm(facts, method.upper()) else None,
             **more,
         )

@@ -18,8 +18,8 @@ from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Record, StreamFa
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import may_be_llm
-from toolstream_core.redact import redacted, request_secrets
-from toolstream_core.redaction import TextMode
+from toolstream_core.redact import redacted
+from toolstream_core.redaction import TextMode, known_secrets
 from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
@@ -139,7 +139,7 @@ def request_json(request: http.Request) -> Json:
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """The values in a request that are secrets by the name of their header or parameter."""
-    return request_secrets(request.headers.items(multi=True), request.path)
+    return known_secrets(request.headers.items(multi=True), request.path)
 
 
 def unlabel(response: http.Response) -> None:

@@ -14,7 +14,7 @@ from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCAT
 from toolstream_core.defects.framing import JOINED_EVENTS
 from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE
 from toolstream_core.model import ABSENT, Note, StreamFacts
-from toolstream_core.redact import request_secrets
+from toolstream_core.redaction import known_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.unwrap.appended import bodies
 from toolstream_core.saved.unwrap.lines import Lines, decoded
@@ -235,7 +235,7 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
     return Exchange(
         facts=facts,
         chunks=unwrapped_.chunks,
-        secrets=request_secrets(message.request_headers.items(), message.path),
+        secrets=known_secrets(message.request_headers.items(), message.path),
         unwrapped=unwrapped_.removed,
         lost=_lost(unwrapped_),
         findings=() if unwrapped_.joined is None else (JOINED_EVENTS.found(unwrapped_.joined, why),),

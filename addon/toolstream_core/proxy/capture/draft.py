@@ -17,9 +17,9 @@ from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.spool import Snapshot
-from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
+from toolstream_core.redaction import redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
-from toolstream_core.saved.flow import LINE_ENDS, content_of
+from toolstream_core.saved.flow import LINE_ENDS, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
@@ -74,7 +74,7 @@ class Draft:
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
         self._store = store
         self._id = flow_id
-        self._known = known_secrets(request.headers.items(multi=True), request.path)
+        self._known = secrets_of(request)
         self._upstream: KeptBody | None = None
         self._client: KeptBody | None = None
         self._snapshot = Snapshot(store.folder.path)
