@@ -262,6 +262,15 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
     assert count["ambiguous"] <= 0.25 * count["explained"]
 
 
+def test_a_closing_event_without_arguments_is_where_a_client_may_have_looked() -> None:
+    """Many clients read no other event; none is known to read only the opening one."""
+    pieces = piece(0, '{"x":'), piece(0, "1}")
+    events = responses(item(0, "added", "a", "f"), *pieces, item(0, "done", "a", "f"))
+    found = explain(RESPONSES.call_form, events, echoed(("a", "f", "")))
+    assert found is not None
+    assert found.names == ["item-done-only"]
+
+
 @needs_shared
 def test_explanations_of_recorded_conversations_stay_the_same(shared: Path) -> None:
     """Models, event, value and other models of each; `explained.txt` lists all but clients that follow the protocol."""

@@ -109,8 +109,9 @@ def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:
     if form is not CallForm.ANNOUNCED:
         return
     phases = {one.fragment.phase for one in entries if one.fragment.arguments}
+    with_text = {one.fragment.phase for one in entries if isinstance(one.fragment.arguments, str)}
     said_again = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
-    yield from (source for source, phase in said_again.items() if phase in phases)
+    yield from (source for source, phase in said_again.items() if phase in with_text)
     if phases.intersection(said_again.values()):
         yield Source.DELTAS
     yield Source.START
