@@ -12,13 +12,14 @@ from tests.invariants.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import Chain
+from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session
 from toolstream_core.model import NOTHING, Event, EventContent, Fragment, SkippedRun, StreamFacts
-from toolstream_core.protocols.chat.resolver import ChatCalls
+from toolstream_core.protocols.chat import CHAT
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Reporter
-from toolstream_core.stages.stage import OwnCalls, Stage
+from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -120,9 +121,8 @@ def silent(frame: Frame) -> EventContent:
 
 
 def chained(*stages: Stage) -> Chain:
-    """Stages of which each resolves the calls of what it sees."""
-    context = Context(StreamFacts(), {})
-    return Chain(stages, silent, OwnCalls(context, Passes(context), ChatCalls()))
+    """Stages of a stream without calls."""
+    return Chain(stages, silent, RecordBuilder(CHAT, StreamFacts()))
 
 
 def through(*stages: Stage) -> tuple[list[bytes], Chain]:

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
-from toolstream_core.calls.started_calls import MAX_UNSURE
 from toolstream_core.defects.causes.markup import MARKUP
 from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.session import Session
@@ -419,29 +418,6 @@ def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
     body.end()
     assert body.record() is not None
     return log
-
-
-@pytest.mark.parametrize("path", sorted(STREAMS))
-def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    """Where the fault does the same to each fragment; every change is counted all the same."""
-    injector = {"/v1/chat/completions": "empty-id", "/v1/responses": "missing-index", "/v1/messages": "unknown-block"}[
-        path
-    ]
-    read: list[int] = []
-    ordinary = FastPath.read
-
-    def counted(self: FastPath, frame: Frame) -> EventContent:
-        read.append(frame.number)
-        return ordinary(self, frame)
-
-    monkeypatch.setattr(FastPath, "read", counted)
-    chunks = list(STREAMS[path]([], ['{"a":"', *["b"] * 3000, '"}'], "no number"))
-    _, record = run(path, chunks, Settings(faults=((Fault(name=injector), Budget(None)),)))
-    assert record is not None
-    assert record.faults[0].changes >= 3002
-    # Deltas of a block that nobody started wait until it is known whose they are.
-    held = MAX_UNSURE if injector == "unknown-block" else 0
-    assert len(read) < held + 24
 
 
 @pytest.mark.parametrize("path", sorted(STREAMS))

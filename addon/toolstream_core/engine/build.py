@@ -68,7 +68,7 @@ class ChainFactory:
         read = self.dialect.read
         return StageSet(
             self.reader,
-            Chain(faults, read, faults[0]) if faults else None,
+            Chain(faults, read, self.reader) if faults else None,
             Chain(judges, read, self.reader) if judges else None,
             Chain(stages, read, self.reader, self._at_end()) if stages else None,
             None if adds_calls else self.reader,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolstream_core.model import Event
 from toolstream_core.stages.stage import defines
@@ -11,20 +11,11 @@ from toolstream_core.stages.stage import defines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.calls import OpenCall
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.model import Change, EventContent, SkippedRun
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
-
-
-class Resolver(Protocol):
-    """Assigns the fragments of events to calls."""
-
-    resolved: Sequence[ResolvedFragment]
-    """The fragments of the last event, with their calls."""
-    ended: bool
-    """Whether the stream has announced its end, or a finish reason."""
 
 
 class Chain:
@@ -34,10 +25,10 @@ class Chain:
         self,
         stages: Sequence[Stage],
         read: Callable[[Frame], EventContent],
-        reader: Resolver,
+        reader: RecordBuilder,
         at_end: Stage | None = None,
     ) -> None:
-        """`reader` resolves the calls of the stream that the stages get.
+        """`reader` resolves the calls of the stream; stages that get another stream resolve theirs.
 
         `at_end` joins them as the last one after the first finish reason: until then it costs nothing.
         """
@@ -196,13 +187,11 @@ class StageSet:
     """Reports defects if the stages do not; its output is dropped."""
     stages: Chain | None = None
     """Judges, repairs and shapes the stream for the client."""
-    resolver: Resolver | None = None
+    resolver: RecordBuilder | None = None
     """Resolves the calls, if all stages use those of the provider's stream: only then may events pass without the
     stages."""
     may_leak: Callable[[bytes], bool] = never
     """Whether the text of a frame without calls may contain one, and has to be read."""
-    brackets: bool = True
-    """Whether brackets inside a string of the arguments may pass like other text."""
     watched: bool = False
     """Whether a sink wants single events."""
     changes: Callable[[], Sequence[Change]] = tuple

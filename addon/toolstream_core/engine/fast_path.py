@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.engine.chain import StageSet, never
 from toolstream_core.model import Change, Event, EventContent, Phase, SkippedRun
 from toolstream_core.wire.frame import Frame, TextCutter
 from toolstream_core.wire.json_value import scanstring
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.engine.chain import StageSet
     from toolstream_core.wire.frame import Framer
 
 # The events of a long call, or of a long text, are the same bytes but for one string, the number of the event
@@ -272,14 +272,11 @@ class FastPath:
             self._learn_arguments(raw, content)
         return content
 
-    def forward_frame(self, chunk: bytes, number: int | None = None) -> bytes | None:
-        """The bytes that are forwarded for a chunk that is one frame; `None` if it has to be cut.
-
-        `number`: that of the frame, if it was counted already.
-        """
-        if self._cutter is None or (number is None and self._cutter.holding):
+    def forward_frame(self, chunk: bytes) -> bytes | None:
+        """The bytes that are forwarded for a chunk that is one frame; `None` if it has to be cut."""
+        if self._cutter is None or self._cutter.holding:
             return None
-        found = self._pass(chunk, 0, number, stop=len(chunk))
+        found = self._pass(chunk, 0, None, stop=len(chunk))
         return None if found is None else found[1] if found[1] is not None else chunk
 
     def along(self, chunk: bytes, at: int, send: Send) -> int:
@@ -374,7 +371,7 @@ class FastPath:
     ) -> tuple[int, bytes | None] | None:
         """Let the frame at `at` pass: its end and its replacement. `None` if it has to be parsed.
 
-        `stop`: where it has to end; `number`: as in `forward_frame`.
+        `stop`: where it has to end; `number`: that of the frame, if it was counted already.
         """
         way = self._way
         if way is not None:
@@ -437,7 +434,7 @@ class FastPath:
     def _look(self, way: Way) -> None:
         """Find out whether a string of the arguments is open, now that the call has all its fragments."""
         text = way.call.arguments
-        allowed = self._stages.brackets and not way.odd and not text.quoted
+        allowed = not way.odd and not text.quoted
         self._inside = (
             allowed and text.scanner.in_string and text.scanner.depth > 0 and text.viable and not text.in_escape
         )
@@ -523,14 +520,6 @@ class FastPath:
         places = [token.span() for token in tokens if _value(token.group()[1:]) == text]
         if len(places) == 1:
             self._like = Likeness(raw, *places[0], content)
-
-
-def past_faults(framer: Framer, read: Callable[[Frame], EventContent], stages: StageSet) -> FastPath | None:
-    """Decides which frames need not be shown to the faults."""
-    faults = stages.faults
-    if faults is None or stages.resolver is None or stages.watched or stages.wants_each:
-        return None
-    return FastPath(framer, read, never, StageSet(stages=faults, resolver=faults.reader, brackets=False))
 
 
 def _content(like: Likeness, text: str) -> EventContent:

@@ -10,7 +10,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, WRONG_CONTENT_TYPE
 from toolstream_core.engine.build import ChainFactory
 from toolstream_core.engine.chain import StageSet, never
-from toolstream_core.engine.fast_path import FastPath, past_faults
+from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.output import Output
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.engine.record_builder import RecordBuilder
@@ -20,7 +20,7 @@ from toolstream_core.protocols.requests import match_key
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.frame import CONTENT_TYPES, Cutter, DamagedFrame, Form, Frame, TextCutter
+from toolstream_core.wire.frame import CONTENT_TYPES, DamagedFrame, Form, Frame, TextCutter
 from toolstream_core.wire.json_framings import DocumentFramer
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
@@ -112,8 +112,6 @@ class Session:
         self._stages = StageSet()
         self._fast: FastPath | None = None
         """Decides what passes unparsed, while the stream is read."""
-        self._past_faults: FastPath | None = None
-        """Decides what passes unparsed through the faults."""
         self._read: Callable[[Frame], EventContent]
         self._read_healthy: Callable[[Frame], EventContent]
         """Reads the events that faults get, which are another stream than the reported one."""
@@ -138,14 +136,11 @@ class Session:
 
     def feed_fast(self, chunk: bytes) -> bytes | None:
         """The bytes that are forwarded for a chunk that is one event like earlier ones; `None` for any other."""
-        if self._fast is None or self._fast.is_idle or self._output.taken or self._coded:
+        fast = self._fast
+        if fast is None or fast.is_idle or self._output.taken or self._coded or self._stages.faults is not None:
             return None
         try:
-            return (
-                self._fast.forward_frame(chunk)
-                if self._stages.faults is None
-                else self._through_faults(chunk, self._fast)
-            )
+            return fast.forward_frame(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self.fail(error)
             return None
@@ -243,9 +238,8 @@ class Session:
 
     def _finish(self, *, clean: bool) -> None:
         """The body is over."""
-        for fast in (self._past_faults, self._fast):
-            if fast is not None:
-                fast.hand_on()
+        if self._fast is not None:
+            self._fast.hand_on()
         if self._framing.framer is None and self._framing.head:
             self._cut(self._opened(b"", ended=True))
         if self._framing.framer is not None and self.reading:
@@ -303,22 +297,12 @@ class Session:
 
     def _break(self, faults: Chain, frame: Frame) -> None:
         """Let faults change a frame, unless it is quiet, and everything else see the result."""
-        past, framer = self._past_faults, self._framing.framer
         if self._fast is not None and self._fast.quiet(frame):
             self._output.send([frame])
             return
-        known = past.alike(frame) if past is not None else None
-        if known is not None:
-            if not self._pass_alike(known, quiet=False):
-                self._report(framer.reread(known) if isinstance(framer, Cutter) else known)
-            return
-        event = Event(frame, self._read_healthy)
-        broken = faults.take(event)
-        for one in broken:
+        for one in faults.take(Event(frame, self._read_healthy)):
             if not self._pass_alike(one, quiet=False):
                 self._report(one)
-        if past is not None:
-            past.learn(event, broken)
 
     def _pass_alike(self, frame: Frame, *, quiet: bool = True) -> bool:
         """Forward a frame that is like earlier ones, or quiet; whether it is one."""
@@ -331,20 +315,6 @@ class Session:
         if sent is not None:
             self._output.send([sent])
         return sent is not None
-
-    def _through_faults(self, chunk: bytes, fast: FastPath) -> bytes | None:
-        """As `feed_fast`, if faults change the stream first."""
-        framer = self._framing.framer
-        raw = None if self._past_faults is None else self._past_faults.forward_frame(chunk)
-        if raw is None or not isinstance(framer, Cutter):
-            return None
-        number = framer.number - 1
-        sent = fast.forward_frame(raw, number)
-        if sent is None:
-            fast.hand_on()
-            self._report(framer.reread(Frame(raw, number, None)))
-            sent = self._output.joined()
-        return sent
 
     def _end_stages(self, *, clean: bool) -> None:
         """The body is over: forward the held frames."""
@@ -366,7 +336,7 @@ class Session:
         """Read no more."""
         self.state, self.reading = State.PASSING, False
         self.failure = self.failure or failure
-        self._fast = self._past_faults = None
+        self._fast = None
         self._recogniser.pending.clear()
 
     def _recognise(self, frame: Frame) -> None:
@@ -388,9 +358,7 @@ class Session:
             self._read = lambda frame: dialect.read_response(frame.json)
         else:
             self._fast = FastPath(framer, dialect.read, dialect.quiet, self._stages, fast=self.fast)
-            self._past_faults = past_faults(framer, dialect.read, self._stages) if self.fast else None
-            self._read = self._fast.read
-            self._read_healthy = dialect.read if self._past_faults is None else self._past_faults.read
+            self._read, self._read_healthy = self._fast.read, dialect.read
         self.state = State.READING
         self._replay(last)
         # The first frames are never quiet: what only they say is read.

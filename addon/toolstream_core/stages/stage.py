@@ -80,7 +80,7 @@ def defines(stage: Stage, ability: str) -> bool:
 
 
 class Wrapper(Stage):
-    """Holds and skips what the inner stage does; each wrapper defines `take`."""
+    """Holds what the inner stage does; each wrapper defines `take`."""
 
     def __init__(self, context: Context, inner: Stage) -> None:
         """Wraps `inner`, for one stream."""
@@ -110,44 +110,20 @@ class Wrapper(Stage):
     def on_quiet(self, raw: bytes, end: int) -> None:
         self._inner.on_quiet(raw, end)
 
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        return self._inner.needs_every_event(call)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        self._inner.on_skipped(call, passed)
-
 
 class OwnCalls(Wrapper):
     """A stage that sees another stream than the one that is reported: the calls of its events are resolved here."""
-
-    ended = False
 
     def __init__(self, context: Context, inner: Stage, calls: Calls) -> None:
         """`calls` is new."""
         super().__init__(context, inner)
         self._calls = calls
-        self.resolved: Sequence[ResolvedFragment] = ()
-        """The fragments of the last event, with their calls."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         content, frame = event.content, event.frame
         nothing = frame.data is None or content is NOTHING
-        self.resolved = () if nothing else self._calls.resolve(content, frame.number)
-        return self._inner.take(event, self.resolved)
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        return len(self.resolved) != 1 or self._inner.needs_every_event(self.resolved[0].call)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        own = self.resolved[0].call
-        own.runs.extend(passed.first, passed.events)
-        own.arguments.add_skipped(passed)
-        self._inner.on_skipped(own, passed)
+        return self._inner.take(event, () if nothing else self._calls.resolve(content, frame.number))
 
 
 class Audited(Wrapper):
@@ -175,10 +151,6 @@ class Audited(Wrapper):
             if frames_left or not self.holding:
                 self._record_change(event.frame.number, frames_left)
         return frames
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        return bool(self._held) or self._inner.needs_every_event(call)
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:

@@ -193,20 +193,10 @@ class Cutter(ABC):
         """Whether a frame is incomplete."""
         return bool(self._held or self._over)
 
-    @property
-    def number(self) -> int:
-        """The number of the next frame."""
-        return self._number
-
     def skip(self, frames: int) -> int:
         """Count frames that were not cut; the number of the first."""
         self._number += frames
         return self._number - frames
-
-    def reread(self, frame: Frame) -> Frame:
-        """A frame whose bytes were changed, with its data and name."""
-        read = type(self)().feed(frame.raw)[0]
-        return Frame(frame.raw, frame.number, read.data, read.name, frame.last_id)
 
     @abstractmethod
     def _seek(self, chunk: bytes, at: int) -> int:

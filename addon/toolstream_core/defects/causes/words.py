@@ -42,10 +42,6 @@ def later_call(at: At) -> bool:
     return at.call is not at.first
 
 
-OF_WHOLE_CALLS: Final[frozenset[Test]] = frozenset({first_call, later_call})
-"""Tests with the same result for all deltas of a call."""
-
-
 def several_calls(at: At) -> bool:
     """More than one call has begun."""
     return len(at.calls) > 1

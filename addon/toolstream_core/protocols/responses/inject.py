@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.defects.causes.rule import At, Value
-    from toolstream_core.model import Event, Json, SkippedRun
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.inject.codec import Path, Payload, Replaced
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
@@ -96,10 +96,6 @@ class ResponsesCodec(EventCodec):
     @override
     def renumbers(self) -> bool:  # type: ignore[override]
         return self._shift > 0
-
-    @override
-    def skipped(self, passed: SkippedRun) -> None:
-        self._last = self._last if passed.counter is None else passed.counter
 
     @override
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:

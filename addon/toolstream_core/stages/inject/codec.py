@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.defects.causes.rule import Part
     from toolstream_core.defects.causes.what import What
-    from toolstream_core.model import Event, Json, SkippedRun
+    from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -30,10 +30,6 @@ class EventCodec(ABC):
     """Whether later events have to be rewritten too."""
     ends_bare = False
     """Whether blocks without data are still sent after the end."""
-
-    def skipped(self, passed: SkippedRun) -> None:
-        """Events passed without being shown."""
-        del passed
 
     @abstractmethod
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
