@@ -13,8 +13,7 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.suggest import unknown
-from toolstream_core.transit import TRANSIT, TransitFault, transit_of
-from toolstream_core.transit.definitions import keys_of
+from toolstream_core.transit.definitions import TRANSIT, TransitFault, keys_of, transit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

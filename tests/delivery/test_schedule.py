@@ -16,7 +16,8 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import Words, settings
-from toolstream_core.transit import TRANSIT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit.definitions import TRANSIT
 from toolstream_core.transit.faults import point
 
 if TYPE_CHECKING:

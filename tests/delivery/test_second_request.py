@@ -18,7 +18,7 @@ from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.settings import Settings
 from toolstream_core.stages.response_ids import ResponseIds
-from toolstream_core.transit import Ask, Send
+from toolstream_core.transit.actions import Ask, Send
 from toolstream_core.wire.frame import joined
 
 CHAT = "openai-chat"

@@ -13,7 +13,7 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.settings import Words, settings
-from toolstream_core.transit import Action, BreakKind, Cut, Finish, Hold, Send
+from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send
 from toolstream_core.transit.definitions import Moment
 
 if TYPE_CHECKING:

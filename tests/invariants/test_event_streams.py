@@ -16,7 +16,7 @@ from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings, Words, settings
-from toolstream_core.transit import Ask, Finish, Hold
+from toolstream_core.transit.actions import Ask, Finish, Hold
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.sse import SseFramer
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.model import Record, StreamFacts
-    from toolstream_core.transit import Action
+    from toolstream_core.transit.actions import Action
 
 HEALTHY = next(one for one in streams() if str(one) == "anthropic, fragments of two")
 BINARY = replace(

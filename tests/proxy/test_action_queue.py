@@ -14,7 +14,7 @@ from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.model import Event, EventContent
 from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.settings import Words, settings
-from toolstream_core.transit import Action, Ask, BreakKind, Cut, Hold, Send, Wait
+from toolstream_core.transit.actions import Action, Ask, BreakKind, Cut, Hold, Send, Wait
 from toolstream_core.transit.faults import Drip, Recut, Stage
 from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.frame import Frame

@@ -11,7 +11,7 @@ from toolstream_core.proxy import delivery as module
 from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.transit import Wait
+from toolstream_core.transit.actions import Wait
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.live_response import LiveResponse

@@ -23,7 +23,7 @@ from toolstream_core.saved.exchange import NewBody, UnreadableError
 from toolstream_core.saved.files import STDIN, pairs, rewritten, write_atomic
 from toolstream_core.settings import Words, settings
 from toolstream_core.stages.response_ids import ResponseIds
-from toolstream_core.transit import repair_cut
+from toolstream_core.transit.actions import repair_cut
 from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.write import encoded
 

@@ -9,7 +9,7 @@ from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
+from toolstream_core.transit.actions import Ask, Cut, EventPlace, Finish, Hold, Send
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.transit.faults import FaultContext
 from toolstream_core.wire import json_access
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.settings import Settings
-    from toolstream_core.transit import Action, TransitFault
+    from toolstream_core.transit.actions import Action
+    from toolstream_core.transit.definitions import TransitFault
     from toolstream_core.transit.faults import Stage
     from toolstream_core.wire.frame import Frame
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.response_ids import ResponseIds
-    from toolstream_core.transit import Ask
+    from toolstream_core.transit.actions import Ask
     from toolstream_core.wire.frame import Frame
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.sockets.relay import SocketRelay
     from toolstream_core.settings import Settings
-    from toolstream_core.transit import Ask
+    from toolstream_core.transit.actions import Ask
 
 
 RESENT = "toolstream_again"

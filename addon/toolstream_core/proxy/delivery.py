@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.saved import close_code
-from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
+from toolstream_core.transit.actions import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
 from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.shrinking.candidate import Chunk
-    from toolstream_core.transit import Action
+    from toolstream_core.transit.actions import Action
 
 
 NOWHERE = EventPlace(0, 0, has_data=False)

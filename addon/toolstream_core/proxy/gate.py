@@ -17,7 +17,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
-from toolstream_core.transit import BreakKind, Cut, Wait
+from toolstream_core.transit.actions import BreakKind, Cut, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

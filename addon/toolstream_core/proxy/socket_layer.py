@@ -15,7 +15,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from wsproto.frame_protocol import Opcode
 
 from toolstream_core.proxy.gate import read_upstream, reset_soon
-from toolstream_core.transit import BreakKind
+from toolstream_core.transit.actions import BreakKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.gate import Gate
     from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
-    from toolstream_core.transit import Cut
+    from toolstream_core.transit.actions import Cut
 
     type Commands = Generator[commands.Command, Any, None]
 

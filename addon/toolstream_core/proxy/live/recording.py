@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import facts_of, secrets_of
@@ -15,32 +15,9 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json, Record
-    from toolstream_core.proxy.capture.recording import Take
+    from toolstream_core.proxy.capture.recording import Recording, Take
 
-
-class Recorder(Protocol):
-    """Takes what upstream sent and what the client got, chunk by chunk: `capture.Recording` documents it."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that upstream sent so far."""
-        ...
-
-    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Take what upstream sent."""
-        ...
-
-    def take_client(self) -> Take:
-        """The function that takes the client's bytes."""
-        ...
-
-    def response_started(self, response: http.Response, request: http.Request) -> None:
-        """Take the response that this one is made from."""
-        ...
-
-    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
-        """The flow is over."""
-        ...
+    type Recorder = LiveRecording | Recording
 
 
 class LiveRecording:
@@ -68,7 +45,7 @@ class LiveRecording:
         self._lost = False
 
     def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """See `Recorder`."""
+        """As `Recording` does."""
         del sizes
         self._first = when if self._first is None else self._first
         ms = int((when - self._first) * 1000)
@@ -76,7 +53,7 @@ class LiveRecording:
             self.chunks.append((ms, data))
 
     def take_client(self) -> Take:
-        """See `Recorder`."""
+        """As `Recording` does."""
         self.sent = sent = []
 
         def take(when: float, data: bytes, sizes: Sequence[int]) -> None:
@@ -87,7 +64,7 @@ class LiveRecording:
         return take
 
     def response_started(self, response: http.Response, request: http.Request) -> None:
-        """See `Recorder`."""
+        """As `Recording` does."""
         del request
         headers = response.headers
         kind, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
@@ -95,7 +72,7 @@ class LiveRecording:
         self.take_upstream(time.monotonic(), response.raw_content or b"", ())
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
-        """See `Recorder`."""
+        """As `Recording` does."""
         del flow, differs
         self.broken = broken if record is None else record.broken
         self.over = True

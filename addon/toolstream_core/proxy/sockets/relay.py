@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.saved import SavedMessage, is_short, keep
@@ -18,24 +18,22 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
     from toolstream_core.proxy.sockets.response import SocketResponse
-    from toolstream_core.transit import Cut
+    from toolstream_core.transit.actions import Cut
 
 
 _NORMAL = 1000
 """https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1"""
 
 
-class Outgoing:
+class Outgoing(NamedTuple):
     """A message in the place of one that came."""
 
-    __slots__ = ("binary", "data", "injected", "to_client")
-
-    def __init__(self, data: bytes, *, to_client: bool, binary: bool, injected: bool = True) -> None:
-        """`binary`: as a binary message, not as text; `injected`: in the place of one that another sent."""
-        self.data = data
-        self.to_client = to_client
-        self.injected = injected
-        self.binary = binary
+    data: bytes
+    to_client: bool
+    binary: bool
+    """Whether it is a binary message, not text."""
+    injected: bool = True
+    """Whether it stands in the place of one that another sent."""
 
 
 class SocketRelay:

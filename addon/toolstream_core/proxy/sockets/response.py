@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
-from toolstream_core.transit import Cut, Finish, Wait
+from toolstream_core.transit.actions import Cut, Finish, Wait
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

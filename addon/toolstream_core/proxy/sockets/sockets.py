@@ -25,7 +25,7 @@ from toolstream_core.saved.flow import LINE_ENDS
 from toolstream_core.saved.flowfile import SOCKET, note_of, response_flow
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
-from toolstream_core.transit import BreakKind, Cut
+from toolstream_core.transit.actions import BreakKind, Cut
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
