@@ -101,7 +101,7 @@ def test_wrong_commands(shown: Shown, text: str, right: str) -> None:
 def test_names_are_explained(shown: Shown) -> None:
     """As `toolstream explain` prints them."""
     for name in names(shown, "explain"):
-        assert "\n".join(run(shown, f"toolstream.explain {name}")) == (explained(name) or "").rstrip("\n")
+        assert "\n".join(run(shown, f"toolstream.explain '{name}'")) == (explained(name) or "").rstrip("\n")
 
 
 def test_the_page_of_flows(shown: Shown, tmp_path: Path) -> None:
