@@ -11,7 +11,7 @@ import pytest
 from tests.browser.sessions import SESSIONS
 from tests.conftest import ROOT
 from toolstream_core.checking import client
-from toolstream_core.checking.client import Client, ProxySlot, Sessions, flow_files
+from toolstream_core.checking.client import Client, ProxySlot, Sessions, captured_files
 from toolstream_core.saved.flow import packed
 from toolstream_core.saved.redact import redact
 from toolstream_core.testing import Setup
@@ -60,9 +60,9 @@ def test_flow_files_that_are_too_long_are_not_read(tmp_path: Path, monkeypatch: 
     for name in ("b", "a"):
         (tmp_path / f"{name}.flow").write_bytes(name.encode())
     (tmp_path / "other").write_bytes(b"x")
-    assert flow_files(tmp_path) == (b"a", b"b")
+    assert captured_files(tmp_path) == (b"a", b"b")
     monkeypatch.setattr(client, "_MOST_CAPTURED", 1)
-    assert flow_files(tmp_path) == ()
+    assert captured_files(tmp_path) == ()
 
 
 @pytest.mark.e2e

@@ -48,7 +48,7 @@ _MOST: Final = 32 * 1024 * 1024
 """Characters of all documents."""
 
 
-def flow_files(folder: Path) -> tuple[bytes, ...]:
+def captured_files(folder: Path) -> tuple[bytes, ...]:
     """The flow files in a folder, the oldest first; none where they are too long."""
     paths = sorted(folder.rglob("*.flow"))
     if sum(path.stat().st_size for path in paths) > _MOST_CAPTURED:
@@ -266,7 +266,7 @@ class ProxySlot:
             run = self._run_in(client, captured)
             try:
                 self._session.reset(setup)  # writes what is not written yet
-                return replace(run, captured=flow_files(Path(folder)))
+                return replace(run, captured=captured_files(Path(folder)))
             except (ProxySessionError, OSError):
                 return run
 

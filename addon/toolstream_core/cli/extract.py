@@ -13,7 +13,7 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import BAD_STATUS, Severity
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.cassette import cassette
-from toolstream_core.saved.extract import bare_files, conversations, flow_files, new_stem, write_all
+from toolstream_core.saved.fixtures import bare_files, conversations, flow_files, new_stem, write_all
 from toolstream_core.saved.flow import exchange_of
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact

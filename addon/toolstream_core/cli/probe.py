@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     """Write a flow file with its expectation for each case: the streaming responses, then the others."""
     from toolstream_core.saved.expectation import expect_path
-    from toolstream_core.saved.extract import flow_files, stem_of, write_all
+    from toolstream_core.saved.fixtures import flow_files, stem_of, write_all
     from toolstream_core.saved.flow import flow_of
     from toolstream_core.saved.redact import redact
 

@@ -17,8 +17,8 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
 from toolstream_core.saved.expectation import expect_path
-from toolstream_core.saved.extract import flow_files, write_all
 from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.fixtures import flow_files, write_all
 from toolstream_core.saved.flow import packed
 from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
 from toolstream_core.shrinking.candidate import digest, events, size

@@ -18,8 +18,8 @@ from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import as_saved
 from toolstream_core.redact import raised_at
 from toolstream_core.report.catalogue import explainable, explained
-from toolstream_core.saved.extract import write_all
 from toolstream_core.saved.files import write_atomic
+from toolstream_core.saved.fixtures import write_all
 from toolstream_core.settings import fault_names, known_shapes
 
 if TYPE_CHECKING:

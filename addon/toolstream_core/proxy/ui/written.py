@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.report.markdown import ReportedResponse, bug_report
-from toolstream_core.saved.extract import conversations, flow_files, new_stem
+from toolstream_core.saved.fixtures import conversations, flow_files, new_stem
 from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
 from toolstream_core.saved.read import as_client_got, turn_of

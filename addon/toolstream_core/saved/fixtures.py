@@ -1,4 +1,4 @@
-"""What `extract` writes: which flows make a conversation, and the names and contents of its files."""
+"""Fixtures of saved responses: which flows make a conversation, and the names and contents of their files."""
 
 from __future__ import annotations
 

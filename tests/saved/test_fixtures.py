@@ -12,7 +12,7 @@ from tests.invariants.healthy import streams
 from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
-from toolstream_core.saved.extract import conversations, stem_of
+from toolstream_core.saved.fixtures import conversations, stem_of
 from toolstream_core.saved.flow import LlmFlow, exchange_of, flow_of, read_flow
 from toolstream_core.saved.read import LeftOut, gathered, load
 
