@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
+from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
@@ -34,6 +35,7 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from toolstream_core.model import Json, Record
@@ -118,8 +120,20 @@ def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    one = _found_in(exchange_with(body, record, saved.source, saved.facts.request))
+                    whole = body + _end(body, record, saved.lost)
+                    one = _found_in(exchange_with(whole, record, saved.source, saved.facts.request))
                     yield one if isinstance(one, LeftOut) else replace(one, is_bare=True)
+
+
+def _end(body: bytes, record: Record, lost: AbstractSet[str]) -> bytes:
+    """The end of an event stream that a pasted text leaves out; without it, the flow would have defects.
+
+    `lost` are the codes of findings that are not the provider's.
+    """
+    missing = {one.code for one in record.findings} & lost
+    finish = encoded({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    ends = [(MISSING_FINISH, finish), (MISSING_DONE, b"[DONE]")] if body.startswith(b"data:") else []
+    return b"".join(b"data: %b\n\n" % data for defect, data in ends if defect.code in missing)
 
 
 def _found_in(exchange: Exchange) -> LlmFlow | LeftOut:

@@ -12,6 +12,7 @@ from tests.saved.unwrap.test_pasted_files import command
 from tests.saved.unwrap.test_reading import bare
 from toolstream_core.saved.exchange import RefusedError
 from toolstream_core.saved.files import responses
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -170,3 +171,22 @@ def test_complete_messages_text_and_code_are_no_parts(form: str, tmp_path: Path)
             found()
     else:
         assert found() == []
+
+
+@pytest.mark.parametrize("form", ["deltas-repr", "entries", "choices-pretty"])
+def test_a_fixture_of_a_pasted_text_has_the_end_that_the_text_leaves_out(form: str, tmp_path: Path) -> None:
+    """Else its client, and a report on it, would get defects that no provider sent."""
+    path = tmp_path / "pasted"
+    path.write_text(PASTED[form])
+    (flow,) = load(path)
+    assert [(one.name, json.loads(one.arguments)) for one in flow.record.calls] == CALLS
+    assert flow.record.findings == []
+    assert flow.body.endswith(b"data: [DONE]\n\n")
+
+
+def test_a_fixture_of_a_call_that_is_cut_off_ends_there(tmp_path: Path) -> None:
+    """Nothing shows that it was complete."""
+    path = tmp_path / "pasted"
+    path.write_text(printed(ENTRIES[:-1], wrappers.compact))
+    (flow,) = load(path)
+    assert [one.name for one in flow.record.findings] == ["truncated-stream", "cut-off-call"]

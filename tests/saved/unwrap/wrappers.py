@@ -406,6 +406,16 @@ def node(value: Any, indent: int = 0) -> str:
     )
 
 
+def inline(value: Any) -> str:
+    """An object as Node prints it on one line."""
+    return " ".join(node(value).split())
+
+
+def fields_inline(value: Any, mark: str = ": ") -> str:
+    """An object of which each field is on a line of its own."""
+    return "{\n" + ",\n".join(f"  {key}{mark}{inline(item)}" for key, item in value.items()) + "\n}"
+
+
 def rust(value: Any) -> str:
     """A `serde_json::Value` as Rust's `{:?}` prints it."""
     if isinstance(value, dict):
@@ -641,6 +651,8 @@ OBJECTS: dict[str, Wrap] = {
     "sdk-str": objects(lambda _n, one: fields(one)),
     "rich": lambda body: rich(payloads(body)).encode(),
     "node": objects(lambda _n, one: node(one)),
+    "node-fields": objects(lambda _n, one: fields_inline(one)),
+    "node-fields-logged": objects(lambda n, one: f"chunk {n} {fields_inline(one)}"),
     "rust": objects(lambda _n, one: rust(one)),
     "fence-json": then(objects(lambda _n, one: json.dumps(one, indent=2)), around("```json\n", "```\n")),
     "claude-stream-json": lambda body: "".join(

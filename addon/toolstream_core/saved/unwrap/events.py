@@ -39,6 +39,8 @@ _START: Final = re.compile(
 _STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _MEMBER: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*"\s*,?\s*')
 """A line of a JSON document with a string."""
+_FIELD: Final = re.compile(r"([ \t]+)[A-Za-z_$][\w$]*[:=][ \t]*\S")
+"""A line of a printed object with a field."""
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
 _MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
 FENCE: Final = re.compile(r"[\s>]*(?:```|~~~)")
@@ -224,10 +226,15 @@ class Scanner:
         """Events that a line has by itself, where a value is open: they are of another one, unless it is a document."""
         if "{" not in line or not line.rstrip().endswith(("}", "]", ")", "'", '"', ",")):
             return ()
-        if self._open is not None and self._open.is_json and _MEMBER.fullmatch(line):
+        if self._open is not None and (_MEMBER.fullmatch(line) if self._open.is_json else self._is_field(line)):
             return ()
         fresh = Scanner(self._nesting, parts=self._parts)
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
+
+    def _is_field(self, line: str) -> bool:
+        """Whether a line is a field of the printed object that is open: indented deeper, and named."""
+        field = _FIELD.match(line)
+        return field is not None and len(field[1]) > len(self._prefix) - len(self._prefix.lstrip())
 
     def _begins_alike(self, line: str) -> bool:
         """Whether a line begins an event as the value that is open does, which was cut off then."""
