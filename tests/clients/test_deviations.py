@@ -286,7 +286,8 @@ def test_every_deviation_has_a_fix_in_the_words_of_the_protocol(protocol: WirePr
         assert len(by_key) == len(Key) - 1
         assert all(f"`{protocol.call_keys[-1]}`" in text for text in by_key)
     else:
-        assert by_key == {"treat each entry as a complete call"}
+        assert fixes[Key.ENTRY] == "add an entry without a name to the call before it"
+        assert by_key == {"treat each entry as a complete call", fixes[Key.ENTRY]}
 
 
 def test_a_fix_names_every_deviation_that_it_is_for() -> None:

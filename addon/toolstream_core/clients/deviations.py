@@ -480,7 +480,8 @@ def fix(deviations: tuple[Deviation, ...], protocol: WireProtocol | None = None)
 def _fix(deviation: Deviation, protocol: WireProtocol | None) -> str:
     keys = _CHAT_KEYS if protocol is None else protocol.call_keys
     if isinstance(deviation, Key) and not keys:
-        return "treat each entry as a complete call"
+        joins = deviation is Key.ENTRY
+        return "add an entry without a name to the call before it" if joins else "treat each entry as a complete call"
     fields = [f"`{one}`" for one in keys or _CHAT_KEYS]
     id_key = "id" if protocol is None else protocol.id_key
     return QUIRKS[deviation].fix.format(key=" or ".join(fields), index=fields[-1], item=fields[0], id=f"`{id_key}`")

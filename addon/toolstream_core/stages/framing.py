@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 # A keep-alive sent as data is not valid JSON, so clients that parse the data of every event stop at it. As a comment it
 # keeps the connection alive just the same, and readers ignore it. An event with empty data and a meaningful name
-# (`event: error`) is not a keep-alive. Google's own Gemini client stops at every line that does not begin with
-# `data: `, comments included, but skips blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
+# (`event: error`) is not a keep-alive. Google's own Gemini clients stop at every line that does not begin with `data: `
+# (Python: google-genai 3.4.0, `HttpResponse._iter_response_stream`), that for Go also at a blank line before an event
+# (google.golang.org/genai 1.77.0, `iterateResponseStream`). So they are sent nothing.
 
 
 _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
@@ -63,7 +64,7 @@ class SseRepairer(Repairer):
             self._last, self._spoils = frame, any(map(_spoils, resolved))
             return before
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
-            return [*self.release(), self._commented(frame)]
+            return [*self.release(), *self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
 
     @override
@@ -87,19 +88,19 @@ class SseRepairer(Repairer):
         last, self._last = self._last, None
         return [] if last is None else [last]
 
-    def _commented(self, frame: Frame) -> Frame:
-        """The block as a comment, for Gemini as a blank line; `id` and `retry` lines stay: reconnecting needs them."""
+    def _commented(self, frame: Frame) -> list[Frame]:
+        """The block as a comment, with its `id` and `retry` lines, which reconnecting needs; for Gemini nothing."""
         if (frame.data or b"").strip():
             repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         else:
             repair = self.report(EMPTY_DATA, frame.number, "the event's data is empty")
         if not repair:
-            return frame
+            return [frame]
         newline = _newline(self._latest)
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         comment = newline.join(lines) + newline + newline
-        out = Frame(newline if not self._context.reads_comments else comment, frame.number, None)
-        self.audit(frame.number, [frame], [out])
+        out = [Frame(comment, frame.number, None)] if self._context.reads_comments else []
+        self.audit(frame.number, [frame], out)
         return out
 
 
