@@ -408,10 +408,7 @@ _EXAMPLE: Final = '[clients.agent] with command = ["python", "agent.py"]'
 
 
 def clients_of(path: Path, usual: Client) -> list[Client]:
-    """The clients in a file, in their order; `usual` has protocol, prompt and timeout of those that name none.
-
-    Raises `ToolstreamError`.
-    """
+    """The clients in a file, in their order; `usual` has what they do not name. Raises `ToolstreamError`."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -166,10 +166,7 @@ class Reading:
         """Whether something could not be read."""
 
     def read(self, path: str) -> None:
-        """Read a file, or all files of a folder.
-
-        A named file without an LLM response is an error; in a folder such files are only listed.
-        """
+        """Read a file; or all files of a folder, of which those without an LLM response are only listed."""
         named = path == STDIN or not Path(path).is_dir()
         without = [file for file in files(path) if not self._file(file, named=named)]
         if named:

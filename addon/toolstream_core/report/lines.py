@@ -129,10 +129,7 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
 
 
 def help_without_verdict(record: Record, repaired: Container[str] = ()) -> Iterator[str]:
-    """The repairs of errors and warnings in a response without calls, on which there is never a verdict.
-
-    `repaired` are the codes of the repairs that are on.
-    """
+    """Repairs for a response without calls, on which there is never a verdict; those of codes in `repaired` are on."""
     if not record.calls:
         found = [one for one in record.findings if one.severity is not Severity.NOTE and one.code not in repaired]
         yield from filter(None, dict.fromkeys(map(help_with, found)))

@@ -166,10 +166,7 @@ _MESSAGES = ("messages", "input", "contents")
 
 
 def fault_here(spec: str) -> str:
-    """A fault as it acts again on the one response that is served: without its targets among others, and chance.
-
-    Raises `ToolstreamError`.
-    """
+    """A fault as it acts on a response that is served alone: without targets and chance. Raises `ToolstreamError`."""
     fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
     return replace(fault, host=None, path=None, model=None, turn=None, p=1.0, times=None).spec
 

@@ -354,10 +354,7 @@ class LlmFlow:
 
 
 def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
-    """Read a flow; `None` if it has no LLM response, or its body was not saved.
-
-    HTTP errors and truncated responses are read too.
-    """
+    """Read a flow, also an HTTP error or a truncated response; `None` if it has no LLM response with its body."""
     if flow.response is None:
         return None
     body = content_of(flow.request)

@@ -166,10 +166,7 @@ def _found(flow: http.HTTPFlow, source: str) -> LlmFlow | LeftOut:
 
 
 def read_responses(path: Path) -> list[LlmFlow]:
-    """The responses of LLMs in a file of any form that `toolstream extract` reads, redacted.
-
-    Raises `ToolstreamError`.
-    """
+    """The LLM responses in a saved file of any form, or in a folder, redacted. Raises `ToolstreamError`."""
     responses: list[LlmFlow] = []
     left_out: list[LeftOut] = []
     for one in gathered(str(path)):
