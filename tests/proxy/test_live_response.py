@@ -49,7 +49,7 @@ def watch(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
     failures: list[Exception] = []
     flow = llm_flow()
     made = LiveResponse(
-        flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _watch, error: failures.append(error)
+        flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _flow, error: failures.append(error)
     )
     return made, failures
 
@@ -223,6 +223,6 @@ def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
     asyncio.run(run())
 
 
-def fail(_watch: LiveResponse, error: Exception) -> None:
+def fail(_flow: http.HTTPFlow, error: Exception) -> None:
     """Nothing of ours goes wrong here."""
     raise error

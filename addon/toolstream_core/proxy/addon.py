@@ -314,7 +314,7 @@ class ToolstreamAddon:
 
     def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
         """After an internal error in a hook: report it, and let the flow alone."""
-        self._reporters.broke(flow, error)
+        self._reporters.failed(flow, error)
         self._responses.take(flow.id)
         self._deliveries.forget(flow)
 

@@ -50,7 +50,8 @@ def opens_socket(request: http.Request) -> bool:
     return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
 
 
-_KEY = "toolstream"
+NOTED: Final = "toolstream"
+"""The key of `flow.metadata` under which a saved response is described."""
 
 
 class Provided(NamedTuple):
@@ -68,12 +69,12 @@ def note_chunks(
 ) -> None:
     """Note in a flow the chunks of its response, as in a captured flow."""
     ends = {LINE_ENDS: line_ends.places} if line_ends else {}
-    flow.metadata[_KEY] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
+    flow.metadata[NOTED] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:
     """The chunks of a response that toolstream's provider made; `None` of any other."""
-    noted = flow.metadata.get(_KEY)
+    noted = flow.metadata.get(NOTED)
     if flow.response is None or flow.response.raw_content is None or noted is None:
         return None
     chunks: list[Chunk] = []

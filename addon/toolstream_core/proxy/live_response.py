@@ -72,7 +72,7 @@ class LiveResponse:
         flow: http.HTTPFlow,
         request: Json,
         sinks: Callable[[LiveResponse, WireProtocol], Sequence[Sink]],
-        failed: Callable[[LiveResponse, Exception], None],
+        failed: Callable[[http.HTTPFlow, Exception], None],
         settings: Settings = NOTHING,
         ids: ResponseIds | None = None,
         number: int = 0,
@@ -258,7 +258,7 @@ class LiveResponse:
         """Report an internal error, once, and read no more."""
         if not self._failed:
             self._failed = True
-            self._on_failure(self, error)
+            self._on_failure(self.flow, error)
 
     def _note_end(self, record: Record, broken: str | None) -> None:
         """Note that the client's response ends in another way than upstream's."""

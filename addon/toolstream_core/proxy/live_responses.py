@@ -149,7 +149,7 @@ class LiveResponses:
             self._verdicts.unanswered(flow)
         else:
             live.close()
-            self._reporters.closed(flow, live)
+            self._reporters.interface.closed(flow, live)
             self._verdicts.responded(flow, live)
 
     def stop(self) -> None:

@@ -187,6 +187,11 @@ class Reporters:
         wanted = self._jsonl is not None or self._listeners is not None or self.view is not None
         return wanted or self.interface.on or ctx.options.toolstream_log != "off"
 
+    @property
+    def _logs(self) -> bool:
+        """Whether responses are logged."""
+        return self._terminal is not None and ctx.options.toolstream_log != "off"
+
     def run(self) -> None:
         """Choose the outlet, once mitmproxy's own addons are loaded."""
         event_log = ctx.master.addons.get("eventstore") is not None
@@ -209,9 +214,8 @@ class Reporters:
         heading = live.heading = Heading(self._streams, live.exchange.host, protocol.name, model)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(live)]
         elapsed = live.elapsed if live.flow.live else None
-        level = ctx.options.toolstream_log
-        if level != "off" and self._terminal is not None:
-            make = Lines if level == "chunks" else EndLines
+        if self._logs:
+            make = Lines if ctx.options.toolstream_log == "chunks" else EndLines
             request = f"{_method(live.flow)} {place_of(live.flow)}{live.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", live.hide(request), live.flow.id, live.exchange.status)
             sinks.append(
@@ -237,7 +241,7 @@ class Reporters:
             self._judged(verdict)
         if self.view is not None:
             self.view.judged(verdict)
-        if self._terminal is not None and ctx.options.toolstream_log != "off":
+        if self._logs:
             label = Label(f"#{verdict.response.heading.number}")
             advice = advice_text(verdict.reported.explained, self._syntax)
             self._log.block(verdict.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
@@ -245,14 +249,10 @@ class Reporters:
             line = {"type": "verdict", **_head(verdict.reported.source, verdict.response.heading)}
             self._jsonl.line(json.dumps({**line, "verdict": verdict.reported.object}, separators=(",", ":")))
 
-    def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Nothing more of a response is sent to the client."""
-        self.interface.closed(flow, live)
-
     def delivered(self, live: LiveResponse, calls: Sequence[Call]) -> None:
         """Report the calls that the client got, if they differ from the intended calls."""
         assert live.heading is not None
-        if self._terminal is not None and ctx.options.toolstream_log != "off":
+        if self._logs:
             begin = Label(f"#{live.heading.number}").begin()
             for line in delivered_lines(calls, self._paint, live.hide, WIDTH - len(begin)):
                 self._log.line(begin + line)
@@ -263,13 +263,13 @@ class Reporters:
 
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Report which saved flow responded, if one did."""
-        line = self._log.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
+        line = self._log.line if self._logs else None
         report_match(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """Report a socket's error that belongs to no response."""
         error = redacted(error, secrets_of(flow.request))
-        if self._terminal is not None and ctx.options.toolstream_log != "off":
+        if self._logs:
             label = Label("error", f"WS {place_of(flow)}{flow.request.path.partition('?')[0]}", flow.id)
             self._log.line(label.head(None, dialect))
             begin = f"{'':{MARGIN}}"
@@ -285,12 +285,8 @@ class Reporters:
             }
             self._jsonl.line(json.dumps(fields, separators=(",", ":")))
 
-    def failed(self, live: LiveResponse, error: Exception) -> None:
+    def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
         """Log an internal error; the bytes were forwarded."""
-        self.broke(live.flow, error)
-
-    def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
-        """As `failed`, of a flow."""
         logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, raised_at(error))
 
     def unjudged(self, flow: str, error: Exception) -> None:

@@ -16,6 +16,7 @@ from wsproto.frame_protocol import Opcode
 
 from toolstream_core.proxy.gate import read_upstream, reset_soon
 from toolstream_core.transit.actions import BreakKind
+from toolstream_core.transit.faults import NO_CLOSE_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     type Commands = Generator[commands.Command, Any, None]
 
-_BROKEN_OFF = 1006
-"""The code without a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 _GOING_AWAY = 1001
 MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes of messages that wait for a fault, from which on upstream is not read.
@@ -143,7 +142,7 @@ class RelayedSocket(WebsocketLayer):
     def _break(self, step: Cut) -> Commands:
         """Break the client's connection as a fault demands, and close upstream's."""
         assert self.flow.websocket is not None
-        code = step.code or _BROKEN_OFF
+        code = step.code or NO_CLOSE_FRAME
         self.flow.websocket.closed_by_client = False
         self.flow.websocket.close_code, self.flow.websocket.close_reason = code, step.why
         if step.how is BreakKind.RESET:

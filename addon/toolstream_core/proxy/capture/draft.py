@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow as flows
 from mitmproxy import http
 
-from toolstream_core.model import Runs, Severity
+from toolstream_core.model import BAD_STATUS, Runs, Severity
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.folder import stem
@@ -238,10 +238,6 @@ def _requested(ending: Ending) -> RequestKey | None:
     return match_key.read(request.path, parse(content_of(request)))
 
 
-_FAILED = 400
-"""From this status code on, a response is an error."""
-
-
 class When(enum.StrEnum):
     """Which flows of LLMs are kept."""
 
@@ -269,7 +265,7 @@ def _asks_llm(ending: Ending) -> bool:
 
 def _failed(ending: Ending) -> bool:
     response, record = ending.state["response"], ending.record
-    if ending.broken is not None or (response is not None and response["status_code"] >= _FAILED):
+    if ending.broken is not None or (response is not None and response["status_code"] >= BAD_STATUS):
         return True
     return record is not None and (record.error is not None or Severity.ERROR in _found(ending))
 

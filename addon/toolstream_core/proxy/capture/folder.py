@@ -43,7 +43,8 @@ def remove_unlocked(path: Path) -> None:
 SUFFIX = ".flow"
 PART = ".part"
 """Suffix of what is being written."""
-_HIDDEN = ".toolstream-"
+HIDDEN = ".toolstream-"
+"""Prefix of what is not a complete capture."""
 
 
 class QuotaError(Exception):
@@ -65,7 +66,7 @@ class Folder:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass  # it can be written to
-        for part in path.glob(f"{_HIDDEN}*{PART}"):
+        for part in path.glob(f"{HIDDEN}*{PART}"):
             remove_unlocked(part)
         self._used = self._measured()
         self._written = 0
@@ -81,7 +82,7 @@ class Folder:
     def write(self, stem: str, size: int, chunks: Iterable[bytes]) -> Path:
         """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing. Raises `OSError` and `QuotaError`."""
         self.make_room(size)
-        descriptor, name = tempfile.mkstemp(PART, _HIDDEN, self.path)
+        descriptor, name = tempfile.mkstemp(PART, HIDDEN, self.path)
         part = Path(name)
         with os.fdopen(descriptor, "wb") as file:
             try:

@@ -13,9 +13,9 @@ from mitmproxy.io import tnetstring
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.draft import KILLED, Ending, When, is_kept
-from toolstream_core.proxy.capture.folder import YOUNG, QuotaError, lock
+from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
-from toolstream_core.proxy.capture.spool import HIDDEN, PIECE, SPOOL
+from toolstream_core.proxy.capture.spool import PIECE, SPOOL
 from toolstream_core.saved.flow import facts_of, request_json
 
 if TYPE_CHECKING:

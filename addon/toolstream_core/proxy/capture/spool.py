@@ -12,15 +12,14 @@ import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from toolstream_core.proxy.capture.folder import lock
+from toolstream_core.proxy.capture.folder import HIDDEN, PART, lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-HIDDEN = ".toolstream-"
 SPOOL = ".spool"
-"""Prefix and suffix of a spool that can be recovered."""
+"""Suffix of a spool that can be recovered."""
 OWN = 1024 * 1024
 """Bytes of it that are kept in memory."""
 MEMORY = 8 * 1024 * 1024
@@ -100,7 +99,7 @@ class Spool:
 
     def _made(self) -> IO[bytes]:
         if self._head is None:
-            return tempfile.TemporaryFile(dir=str(self._folder), prefix=HIDDEN, suffix=".part")
+            return tempfile.TemporaryFile(dir=str(self._folder), prefix=HIDDEN, suffix=PART)
         descriptor, name = tempfile.mkstemp(SPOOL, HIDDEN, self._folder)
         self._name, file = Path(name), os.fdopen(descriptor, "w+b")
         lock(file)

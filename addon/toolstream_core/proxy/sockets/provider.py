@@ -11,7 +11,7 @@ from wsproto.utilities import generate_accept_token
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.proxy.flow_facts import REPLAY, Provided, opens_socket, provided
+from toolstream_core.proxy.flow_facts import NOTED, REPLAY, Provided, opens_socket, provided
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Outcome
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _DEFLATE: Final = "permessage-deflate"
 _DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")
 """Demands of a client on the server's compression that are not met here: https://www.rfc-editor.org/rfc/rfc7692"""
-_NOTED: Final = "toolstream"
 
 
 class SocketProvider:
@@ -75,7 +74,7 @@ class SocketProvider:
         self._provider.respond(flow)
         saved = provided(flow)
         provider_response, flow.response = flow.response, head
-        flow.metadata.pop(_NOTED, None)
+        flow.metadata.pop(NOTED, None)
         if json_access.get(flow.metadata, REPLAY, "answer") == Outcome.REFUSED and (
             events := self._events(complete_flow)
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.sockets.lanes import Lanes
-from toolstream_core.sockets.saved import SavedMessage, is_short, keep
+from toolstream_core.sockets.saved import NORMAL, SavedMessage, is_short, keep
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
     from toolstream_core.proxy.sockets.response import SocketResponse
     from toolstream_core.transit.actions import Cut
-
-
-_NORMAL = 1000
-"""https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1"""
 
 
 class Outgoing(NamedTuple):
@@ -135,7 +131,7 @@ class SocketRelay:
     def close(self) -> None:
         """The socket is being closed. If the provider closes it in order, its response is over."""
         websocket = self.flow.websocket
-        if websocket is None or websocket.closed_by_client or websocket.close_code != _NORMAL:
+        if websocket is None or websocket.closed_by_client or websocket.close_code != NORMAL:
             return
         for response in self._lanes.close():
             self._send(response.end(), response)
