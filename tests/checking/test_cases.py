@@ -22,6 +22,7 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
+from toolstream_core.report.catalogue import SHAPES
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit.definitions import TRANSIT
 
@@ -69,6 +70,14 @@ def test_a_word_without_a_case_is_refused() -> None:
     Selection(("empty-id", "-transit", "*/healthy", "cut")).check(all_cases())
     with pytest.raises(ToolstreamError, match="unknown case 'emty-id'; did you mean empty-id"):
         Selection(("emty-id",)).check(all_cases())
+
+
+def test_each_shape_is_described_by_its_own_sentence() -> None:
+    """The first one of what `explain` says of it."""
+    titles = {case.name: case.title for case in all_cases() if case.kind is Kind.SHAPE}
+    assert len({*titles.values()}) == len(titles)
+    assert titles["whole-calls"] == "Each call in one event"
+    assert all(SHAPES[name].startswith(f"{title}.") for name, title in titles.items())
 
 
 SPOKEN = {wire.dialect: wire for wire in SOCKETS}

@@ -13,6 +13,7 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.proxy.option_table import REPEATS
+from toolstream_core.report.catalogue import SHAPES
 from toolstream_core.suggest import unknown
 from toolstream_core.testing import Setup
 from toolstream_core.transit.definitions import TRANSIT
@@ -237,12 +238,12 @@ def _is_required(defect: Defect) -> bool:
 
 
 def _shapes(protocol: WireProtocol) -> Iterator[Case]:
-    for name, stage in protocol.shapes.items():
+    for name in protocol.shapes:
         yield Case(
             protocol=protocol.name,
             kind=Kind.SHAPE,
             name=name,
-            title=(stage.__doc__ or name).partition("\n")[0].rstrip("."),
+            title=SHAPES[name].partition(". ")[0].removesuffix("."),
             spec=name,
             needs=healthy(protocol.name).id,
         )
