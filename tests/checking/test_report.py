@@ -152,6 +152,24 @@ def test_a_crash_shows_what_was_printed_last() -> None:
 LONG = "call 0 get_weather: returned without its arguments " + "and the reason goes on " * 12
 
 
+@pytest.mark.parametrize(
+    ("printed", "error"),
+    [
+        ("Error: no id\n    at run (agent.mjs:3:9)\n\nNode.js v20.20.2\n", "Error: no id"),
+        ("TypeError [X]: a {\n cause: [SyntaxError: bad],\n}\n\nNode.js v20\n", "cause: [SyntaxError: bad],"),
+        ("panic: nil map\n\ngoroutine 1 [running]:\nmain.main()\n\t/a/main.go:62 +0xf86\n", "panic: nil map"),
+        ("Traceback (most recent call last):\n  File 'a', line 1\nValueError: no id\n", "ValueError: no id"),
+        ("Exception in a.X\nCaused by: b.YException: gone\n\tat c.D.e(D.java:1)\n", "Caused by: b.YException: gone"),
+        ("no colon in this Error\nlast words\n\n", "last words"),
+        ("", ""),
+    ],
+)
+def test_a_crash_shows_the_error_and_not_where_it_came_from(printed: str, error: str) -> None:
+    """Node ends with its version, Go and Java with their stacks."""
+    ending = f": {error}  → --repair late-id" if error else "it did not run the call  → --repair late-id"
+    assert failed(Reason.CRASHED, printed).endswith(ending)
+
+
 def test_without_a_width_nothing_is_cut() -> None:
     """A case is one line, however long."""
     rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG))))

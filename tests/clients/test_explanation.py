@@ -262,6 +262,15 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
     assert count["ambiguous"] <= 0.25 * count["explained"]
 
 
+def test_a_nameless_part_that_continues_nothing_is_a_call_of_its_own() -> None:
+    """A client that returns it as it was sent has no bug."""
+    part = {"functionCall": {"args": {"x": 1}}}
+    events = received("gemini", [{"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}])
+    found = explain(named("gemini").call_form, events, echoed((None, "", '{"x": 1}')))
+    assert found is not None
+    assert (found.names, found.text) == ([], "followed the protocol, but the stream is malformed")
+
+
 def test_a_closing_event_without_arguments_is_where_a_client_may_have_looked() -> None:
     """Many clients read no other event; none is known to read only the opening one."""
     pieces = piece(0, '{"x":'), piece(0, "1}")

@@ -240,12 +240,21 @@ def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
 
 
 def _why(case: dict[str, Any], width: int | None) -> str:
-    """The reason and the message; for a client that crashed also the last line that it printed."""
+    """The reason and the message; for a client that crashed also the error that it printed."""
     parts = [case["reason"], case["message"]]
     if case["reason"] == Reason.CRASHED:
-        last_line = next((line.strip() for line in reversed(case["output"].splitlines()) if line.strip()), "")
-        parts.append(last_line if width is None else middle(last_line, _LAST_WORDS))
+        error = _error_of(case["output"])
+        parts.append(error if width is None else middle(error, _LAST_WORDS))
     return printable(": ".join(filter(None, parts)))
+
+
+_NAMES_ERROR: Final = re.compile(r"(?:Error|Exception)\]?: \S|^panic: ")
+
+
+def _error_of(output: str) -> str:
+    """The last line that names an error, else the last one: Node ends with its version, Go with a line of its stack."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if _NAMES_ERROR.search(line)), lines[-1] if lines else "")
 
 
 def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:

@@ -205,7 +205,7 @@ def _by_index(calls: Calls, entry: Entry) -> Found:
     here = calls.of_index(entry).groups
     if here:
         return here[-1]
-    if calls.form is CallForm.DELTAS or nonblank(entry.fragment.name):
+    if calls.form is not CallForm.ANNOUNCED or nonblank(entry.fragment.name):
         return NEW
     return _of_item(calls, entry)
 
