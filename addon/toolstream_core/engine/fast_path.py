@@ -404,7 +404,7 @@ class FastPath:
     def _counted(self) -> int:
         """The number of a frame that is not cut."""
         assert self._cutter is not None
-        return self._cutter.skip(1)
+        return self._cutter.skip()
 
     def _skip(self, way: Way, raw: bytes, at: int, match: Match, number: int, *, inside: bool) -> bytes | None:
         """Let an event of a call pass; its replacement. The numbers of a run are consecutive."""

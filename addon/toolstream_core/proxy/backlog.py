@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_READ_AFTER: Final = 0.03
-"""Seconds that chunks may wait for others before they are read: many at once cost less than each by itself."""
+_READ_AFTER: Final = 0.01
+"""Seconds that chunks may wait for others before they are read."""
 _MOST: Final = 256 * 1024
 """Bytes that wait at most; of more, the first are read at once."""
 _TOGETHER: Final = 0.001

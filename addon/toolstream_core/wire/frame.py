@@ -193,10 +193,10 @@ class Cutter(ABC):
         """Whether a frame is incomplete."""
         return bool(self._held or self._over)
 
-    def skip(self, frames: int) -> int:
-        """Count frames that were not cut; the number of the first."""
-        self._number += frames
-        return self._number - frames
+    def skip(self) -> int:
+        """Count a frame that was not cut; its number."""
+        self._number += 1
+        return self._number - 1
 
     @abstractmethod
     def _seek(self, chunk: bytes, at: int) -> int:

@@ -34,7 +34,6 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html
 from __future__ import annotations
 
 import re
-from typing import override
 
 from toolstream_core.wire.frame import MAX_FRAME, Frame, TextCutter
 
@@ -79,11 +78,6 @@ class SseFramer(TextCutter):
             return super().feed(chunk)
         self._started = True
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
-
-    @override
-    def skip(self, frames: int) -> int:
-        self._started = True
-        return super().skip(frames)
 
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
         """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""
