@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
-from toolstream_core.calls.json_text import has_nothing, is_object
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.causes.rule import Part
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
@@ -45,17 +45,13 @@ class Entry(NamedTuple):
     """`""` if the entry has no name."""
     is_partial: bool
     """Whether the call is streamed in several events."""
+    is_text_part: bool
+    """Whether the arguments are a part of JSON text, where an object belongs."""
 
     @property
     def lacks_arguments(self) -> bool:
         """Whether the entry names a call without arguments."""
         return bool(self.name) and not self.is_partial and has_nothing(self.fragment.arguments)
-
-    @property
-    def is_text_part(self) -> bool:
-        """Whether the arguments are a part of JSON text, where an object belongs."""
-        value = self.fields.get("arguments")
-        return isinstance(value, str) and not self.is_partial and not is_object(value)
 
 
 class CompleteCallForm(NamedTuple):
@@ -83,6 +79,8 @@ class CompleteCallForm(NamedTuple):
     """Whether an event need not be sent after calls were removed from it."""
     apart: Callable[[Json], Sequence[Json]] = lambda payload: [payload]
     """Splits an event into one for each call."""
+    joins_text: bool = False
+    """Whether arguments may also come as JSON text in several entries."""
     is_lines: bool = False
     """Whether events are JSON lines, of which the last one may lack its line feed."""
 
@@ -108,7 +106,11 @@ class CompleteCallForm(NamedTuple):
                     fields[name] = one
             text = fields.get("name")
             is_partial = not PARTIAL.isdisjoint(fields)
-            out.append(Entry(path, fragment, call, fields, text if isinstance(text, str) else "", is_partial))
+            name = text if isinstance(text, str) else ""
+            is_text_part = False
+            if self.joins_text and "arguments" in fields and fields["arguments"].__class__ is str:
+                is_text_part = not (name and call.arguments.whole_again)
+            out.append(Entry(path, fragment, call, fields, name, is_partial, is_text_part))
         return out
 
     def changes(self, entry: Entry, fields: Fields | None) -> dict[Path, Json]:

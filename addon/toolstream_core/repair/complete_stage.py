@@ -103,8 +103,9 @@ class CompleteCallStage(Repairer):
             return True
         if self._policy.leaves_out and any(self._may_go_on(one) for one in entries):
             return True
-        if self._waits_for_text and any(self._lacks_text(one) for one in entries):
-            return True
+        for one in entries if self._waits_for_text else ():
+            if one.is_text_part and self._lacks_text(one):
+                return True
         if not (self._waits_for_arguments and entries) or event.content.finishes:
             return False
         if rest and (len(rest) > MAX_COMMENTS or any(one.event.frame.data is not None for one in rest)):
@@ -119,8 +120,8 @@ class CompleteCallStage(Repairer):
         return entry.is_partial and bool(entry.name) and not entry.call.over and self._is_open(entry)
 
     def _lacks_text(self, entry: Entry) -> bool:
-        """Whether an entry has a part of JSON text of which the rest is yet to come."""
-        return entry.is_text_part and not entry.call.arguments.is_complete and self._is_open(entry)
+        """Whether the rest of a part of JSON text is yet to come."""
+        return not entry.call.arguments.is_complete and self._is_open(entry)
 
     def _is_open(self, entry: Entry) -> bool:
         """Whether more of the choice's calls may come."""
@@ -150,7 +151,10 @@ class CompleteCallStage(Repairer):
         if self._context.judging:
             return [event.frame]
         frame = form.rewritten(event, changes, writer)
-        joined = any(self._client.is_joined(one) for one in entries if self._policy.leaves_out or one.is_text_part)
+        joined = False
+        for one in entries:
+            if self._policy.leaves_out or one.is_text_part:
+                joined = joined or self._client.is_joined(one)
         if joined and number and changes and form.is_empty(frame.json):
             return []
         return self._alone([frame]) if self._policy.alone else [frame]

@@ -63,6 +63,7 @@ PASTED = {
     "entries-repr": printed(ENTRIES, lambda one: wrappers.sdk(one, "ChoiceDeltaToolCall")),
     "lists": printed((one.get("tool_calls") for one in DELTAS), json.dumps),
     "elided": printed(DELTAS, lambda one: f'data: {{... "delta":{wrappers.compact(one)}}}'),
+    "commented": printed(ENTRIES, lambda one: f"{wrappers.compact(one)[:-1]}  // see https://example.com/a\n}}"),
     "fenced": f"I get\n\n```\n{printed(ENTRIES, wrappers.compact)}...\n```\n\nand wonder.\n",
 }
 

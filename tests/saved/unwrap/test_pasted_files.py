@@ -117,6 +117,15 @@ def test_responses_that_follow_each_other_are_read_one_by_one(tmp_path: Path) ->
         assert command("repair", str(path), "-o", "-").returncode == 2
 
 
+def test_a_response_that_stands_there_raw_and_parsed_is_one(tmp_path: Path) -> None:
+    """A report shows both, one after the other."""
+    path = tmp_path / "x"
+    parsed = wrappers.OBJECTS["json-pretty"](bare(CHAT))
+    path.write_bytes(wrappers.BOTH["fence"](bare(CHAT)) + b"\nParsed:\n```json\n" + parsed + b"```\n")
+    assert [len(one.calls) for one in read(path)] == [2]
+    assert findings(path.read_bytes()) == []
+
+
 def test_the_head_of_a_response_counts(tmp_path: Path) -> None:
     """Its status, the request's address and body, and no secret of it."""
     path = tmp_path / "x"

@@ -633,6 +633,10 @@ OBJECTS: dict[str, Wrap] = {
     "json-pretty-tab": objects(lambda _n, one: json.dumps(one, indent="\t"), "\n\n"),
     "json-pretty-quoted": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed("> ")),
     "json-pretty-logged": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed(lambda n: f"{stamp(n)} ")),
+    "json-comments": objects(
+        lambda n, one: json.dumps(one, indent=2).replace("\n", f"  // line {n}, see https://example.com\n", 3)
+    ),
+    "json-comments-python": objects(lambda n, one: compact(one).replace(",", f",  # the {n}th chunk\n", 1)),
     "json-concatenated": objects(lambda _n, one: compact(one), ""),
     "json-commas": objects(lambda _n, one: compact(one), ",\n"),
     "json-array": lambda body: json.dumps(payloads(body)).encode(),

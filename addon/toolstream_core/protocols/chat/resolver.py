@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 #   new     nothing                  no name, and the last call opened at an      -> that call, if this is its place
 #                                    earlier call's index and is unfinished
 #   new     nothing                  no name, and continues the only unfinished   -> that call
-#                                    call's arguments, at a higher index
+#                                    call's arguments, at a higher index; or
+#                                    begins them, where its tool needs some, or
+#                                    no tool is known
 #   known   nothing                                                               -> the newest of that index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
@@ -326,8 +328,8 @@ class ChatCalls(Calls):
         return call
 
     def _lacks_arguments(self, call: OpenCall) -> bool:
-        """Whether a call has no arguments, and its tool needs some."""
-        return call.arguments.empty and self._tools.get(call.name, False)
+        """Whether a call has no arguments, and its tool needs some, or no tool is known."""
+        return call.arguments.empty and self._tools.get(call.name, not self._tools)
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""

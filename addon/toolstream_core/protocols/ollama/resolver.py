@@ -27,14 +27,15 @@ class OllamaCalls(CompleteCalls):
 
     @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
-        last = self._text_call
-        goes_on = _is_text(fragment) and not nonblank(fragment.name)
-        if goes_on and last is not None and (last.incomplete or last.arguments.empty):
+        del event
+        last, is_text = self._text_call, fragment.arguments == "" or not fragment.well_formed
+        if is_text and last is not None and last.arguments.whole_again is None and _goes_on(last, fragment):
             return last
-        call = super()._place(fragment, event)
-        self._text_call = call if _is_text(fragment) else None
+        call = self._open(fragment)
+        self._text_call = call if is_text else None
         return call
 
 
-def _is_text(fragment: Fragment) -> bool:
-    return fragment.arguments == "" or not fragment.well_formed
+def _goes_on(last: OpenCall, fragment: Fragment) -> bool:
+    """Whether a part of JSON text is the next one of the last call's arguments."""
+    return not nonblank(fragment.name) and (last.incomplete or last.arguments.empty)

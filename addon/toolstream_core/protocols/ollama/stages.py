@@ -73,6 +73,7 @@ FORM: Final = CompleteCallForm(
     failure={"error": "error parsing tool call"},
     emptied=emptied,
     is_empty=is_empty,
+    joins_text=True,
     apart=apart,
     is_lines=True,
 )

@@ -32,5 +32,7 @@ def gains(lines: Sequence[str], texts: Iterable[str]) -> bool:
     return _events(split(texts)) > _events(lines)
 
 
-def _events(lines: Iterable[str]) -> int:
-    return sum(1 for one in Scanner().scan(lines) if one.dialect is not None)
+def _events(lines: Iterable[str]) -> tuple[int, int]:
+    """How many events, and how many parts of events, lines hold."""
+    found = [one.is_part for one in Scanner(parts=True).scan(lines) if one.dialect is not None]
+    return found.count(False), len(found)

@@ -224,3 +224,20 @@ def doubled_backslashes(head: Sequence[str]) -> Layer | None:
 
 def _single(line: str) -> str:
     return line.replace("\\\\", "\\")
+
+
+# -- Comments ---------------------------------------------------------------------------------------------------------
+
+_COMMENTED: Final = re.compile(r"""((?:[^"/#]|"(?:[^"\\]|\\.)*"|/(?!/)|(?<!\s)#)*+)[#/].*""")
+
+
+def comments(head: Sequence[str]) -> Layer | None:
+    """JSON to which a person added comments, each to the end of its line."""
+    if not any(map(_COMMENTED.fullmatch, head)) or not gains(head, (f"{_uncommented(line)}\n" for line in head)):
+        return None
+    return Layer("comments", "comments in the JSON", lambda lines: map(_uncommented, lines))
+
+
+def _uncommented(line: str) -> str:
+    found = _COMMENTED.fullmatch(line)
+    return found[1].rstrip() if found else line

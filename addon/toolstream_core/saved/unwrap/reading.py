@@ -17,6 +17,7 @@ from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
+from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _LAYERS: Final[tuple[FindLayer, ...]] = (
     cut_text.json_records,
     cut_text.cut_strings,
     marked_lines.doubled_backslashes,
+    marked_lines.comments,
     cut_text.chunked_coding,
 )
 """In the order in which they are tried, again after each layer."""
@@ -337,12 +339,13 @@ class _Reading:
 
     places: list[int] = field(default_factory=list)
     payloads: set[str] = field(default_factory=set)
+    """Its events, however their JSON is laid out."""
     text: str = ""
     ends: bool = False
 
     def add(self, place: int, found: Found) -> None:
         self.places.append(place)
-        self.payloads.add(found.data)
+        self.payloads.add(found.data if found.payload is ABSENT else numbers.dumps(found.payload))
         self.ends = self.ends or found.ends
         if found.content is not None:
             self.text += found.content.text + "".join(

@@ -181,7 +181,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (
         re.compile(
-            r"^\W*(?:\w+: *)?(?:ChoiceDelta(?:ToolCall)?\(|InputJSONDelta\(|Choice\(delta="
+            r"^\W*(?:\w+: *)?(?:ChoiceDelta(?:ToolCall(?:Function)?)?\(|InputJSONDelta\(|Choice\(delta="
             r"|\{[\"'](?:delta|choices|tool_calls)[\"']"
             r"|\{.*[\"']delta[\"']\s*:\s*\{.*[\"']tool_calls[\"']|\{[\"']index[\"']\s*:.*[\"']function[\"']\s*:\s*\{.*arguments)",
             re.MULTILINE,

@@ -64,7 +64,6 @@ class EntryContext(NamedTuple):
 
 def index(was: Json, should: Json, at: EntryContext) -> Named | None:
     """An index: absent, odd, another call's, out of order, or changed."""
-    del should
     call = at.one.intended.call
     if was is ABSENT:
         message = "the call opens without an index" if at.opens else "a continuation has no index"
@@ -78,7 +77,7 @@ def index(was: Json, should: Json, at: EntryContext) -> Named | None:
         taken = at.turn.indexes.get(was)
         if taken is not None and taken is not at.one:
             return Named(REUSED_INDEX, f"index {was} is that of an earlier call")
-        return Named(OFFSET_INDEX, f"the index is {was} where {len(at.turn.indexes)} comes next")
+        return Named(OFFSET_INDEX, f"the index is {was} where {should} comes next")
     header = at.one.header.get("index", ABSENT)
     if type(header) is int and was != header:
         return Named(CHANGING_INDEX, f"the index goes from {header} to {was}")
