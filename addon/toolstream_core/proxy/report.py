@@ -216,7 +216,8 @@ class Reporters:
         elapsed = live.elapsed if live.flow.live else None
         if self._logs:
             make = Lines if ctx.options.toolstream_log == "chunks" else EndLines
-            request = f"{_method(live.flow)} {place_of(live.flow)}{live.exchange.path.partition('?')[0]}"
+            method = "WS" if SOCKET in live.flow.metadata else live.flow.request.method
+            request = f"{method} {place_of(live.flow)}{live.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", live.hide(request), live.flow.id, live.exchange.status)
             sinks.append(
                 make(
@@ -300,11 +301,6 @@ class Reporters:
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
-
-
-def _method(flow: http.HTTPFlow) -> str:
-    """How a response was requested: an HTTP method, or `WS` for a message on a WebSocket."""
-    return "WS" if SOCKET in flow.metadata else flow.request.method
 
 
 def _head(flow: str, heading: Heading) -> dict[str, Any]:

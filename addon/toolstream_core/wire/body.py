@@ -82,7 +82,8 @@ def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | N
     lead = b"" if BOM.startswith(head) else head.removeprefix(BOM)
     choice = _look(label, lead)
     if choice is None and (ended or len(head) == MAX_HEAD):
-        choice = DocumentFramer if _is_document(label, lead) else _WHEN_UNSAID.get(label, NOT_OURS)
+        document = label is not _Label.LINES and lead.lstrip().startswith(b"{")
+        choice = DocumentFramer if document else _WHEN_UNSAID.get(label, NOT_OURS)
     return choice() if isinstance(choice, type) else choice
 
 
@@ -151,10 +152,6 @@ def _may_be_field(text: bytes) -> bool:
     """Whether more bytes could still make this the first field of an event stream."""
     begun = text.lstrip(b"\r\n")
     return any(field.startswith(begun) for field in _FIELDS)
-
-
-def _is_document(label: _Label, lead: bytes) -> bool:
-    return label is not _Label.LINES and lead.lstrip().startswith(b"{")
 
 
 class BodyDecoder:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store, When, is_kept
+from toolstream_core.proxy.capture.draft import Draft, SlowDiskError, Store, When, is_kept
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording, Saves
 from toolstream_core.proxy.capture.recovery import recover
@@ -65,7 +65,8 @@ class Capture:
         """Begin the capture of a flow; `None` if flows are not captured."""
         if self._store is None or self._full:
             return None
-        return Recording(flow, Draft(self._store, flow.id, flow.request), self._worker, self._saves, self._keeps)
+        draft = Draft(self._store, flow.id, flow.request)
+        return Recording(flow, draft, self._worker, self._saves, lambda ending: is_kept(ending, self._when))
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
         """Capture a request to an LLM without a response."""
@@ -75,9 +76,6 @@ class Capture:
     def close(self) -> None:
         """Wait until everything is written."""
         self._worker.close()
-
-    def _keeps(self, ending: Ending) -> bool:
-        return is_kept(ending, self._when)
 
     def _wrote(self, path: Path) -> None:
         self._failing = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketLane, SocketWire
+    from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.proxy.options import AnyProvider
 
 _DEFLATE: Final = "permessage-deflate"
@@ -41,13 +41,15 @@ class SocketProvider:
         self._provider = provider
 
     def accept(self, flow: http.HTTPFlow) -> bool:
-        """Open the socket that a request asks for; whether that was done."""
-        if not opens_socket(flow.request) or served_wire(flow.request.path) is None:
+        """Open the socket that a request asks for, where toolstream can be its server; whether that was done."""
+        served = any(wire.host is not None and wire.claims(flow.request.path) for wire in SOCKETS)
+        if not (served and opens_socket(flow.request)):
             return False
+        key = flow.request.headers.get("sec-websocket-key", "")
         headers = {
             "upgrade": "websocket",
             "connection": "upgrade",
-            "sec-websocket-accept": _token(flow.request.headers.get("sec-websocket-key", "")),
+            "sec-websocket-accept": generate_accept_token(key.encode("ascii", "replace")).decode(),
         }
         if _compresses(flow.request.headers.get_all("sec-websocket-extensions")):
             headers["sec-websocket-extensions"] = _DEFLATE
@@ -99,11 +101,6 @@ class SocketProvider:
         return list(protocol.streamed(parse(content_of(flow.response)), request))
 
 
-def served_wire(path: str) -> SocketWire | None:
-    """The API of the socket that a path opens, where toolstream can be its server."""
-    return next((wire for wire in SOCKETS if wire.host is not None and wire.claims(path)), None)
-
-
 def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
     return Provided(socket_lines([Chunk(0, event) for event in events], CONTENT_TYPES[Form.EVENTS], place), None)
 
@@ -111,19 +108,12 @@ def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
 def _error(response: http.Response | None, place: SocketLane) -> Provided:
     """An HTTP error as the only message of a response."""
     status = 404 if response is None else response.status_code
-    later = {name: value for name, value in _headers(response) if name.lower() == "retry-after"}
+    headers = {} if response is None else response.headers
+    later = {name: value for name, value in headers.items() if name.lower() == "retry-after"}
     why = json_access.get(parse(b"" if response is None else content_of(response)), "error")
     error = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
     line = json.dumps(error, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
-
-
-def _headers(response: http.Response | None) -> list[tuple[str, str]]:
-    return [] if response is None else list(response.headers.items())
-
-
-def _token(key: str) -> str:
-    return generate_accept_token(key.encode("ascii", "replace")).decode()
 
 
 def _compresses(offers: Sequence[str]) -> bool:

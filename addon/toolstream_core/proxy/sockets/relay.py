@@ -171,18 +171,14 @@ class SocketRelay:
         if self._host is not None and not self.wire.is_media(message.content):
             self._reply(self._host, parse(message.content), binary=binary)
 
-    def greet(self, messages: Sequence[Json]) -> None:
-        """Send a server's first message."""
-        self._say(messages, binary=False)
-
-    def _say(self, messages: Sequence[Json], *, binary: bool) -> None:
+    def say(self, messages: Sequence[Json], *, binary: bool) -> None:
         """Send a message to the client that is not part of a response."""
         self.outgoing += [Outgoing(encoded(one), to_client=True, binary=binary, injected=False) for one in messages]
 
     def _reply(self, host: SocketHost, message: Json, *, binary: bool) -> None:
         """Reply to a client's message that does not request a response."""
         reply = host.replied(message, self._going)
-        self._say(reply.messages, binary=binary)
+        self.say(reply.messages, binary=binary)
         if reply.cancelled is not None:
             self._going[reply.cancelled][0].cancel(encoded(reply.last))
 
@@ -204,7 +200,7 @@ class SocketRelay:
         for one in messages:
             self.outgoing.append(Outgoing(one, to_client=True, binary=response.binary, injected=injected))
             if self._host is not None:
-                self._say(self._host.sent(response.lane, one), binary=response.binary)
+                self.say(self._host.sent(response.lane, one), binary=response.binary)
 
     def _forget(self, response: SocketResponse) -> None:
         """Nothing more of a response is sent."""

@@ -102,7 +102,8 @@ class SocketResponse:
             self._delivery.offer(None)
             return []
         self.over = True
-        return [*self._messages.made(last), *self._messages.end(), *self._end_of_incomplete()]
+        error = [] if live.cut_off is None else self._error()
+        return [*self._messages.made(last), *self._messages.end(), *error]
 
     def release(self, why: str) -> list[bytes]:
         """After the internal error `why`: what came and was not sent. Nothing more is read."""
@@ -157,9 +158,6 @@ class SocketResponse:
         for chunk in saved.chunks:
             self.line_ends.add(at, saved.messages.get(chunk.data, b""))
             at += len(chunk.data)
-
-    def _end_of_incomplete(self) -> list[bytes]:
-        return [] if self.live.cut_off is None else self._error()
 
     def _error(self) -> list[bytes]:
         """An error event in the place of a disconnect: other responses share the socket."""

@@ -194,7 +194,7 @@ class Sockets:
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
         if host is not None and self.provider is not None:
-            relay.greet(host.opened(self.provider.example(flow)))
+            relay.say(host.opened(self.provider.example(flow)), binary=False)
         if self._responses.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
