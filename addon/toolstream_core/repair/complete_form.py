@@ -126,6 +126,7 @@ class CompleteCallForm(NamedTuple):
     def other_keys(self, payload: Json, entry: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
         """The keys beside the arguments that `other`, an entry of the same call, has and `entry` lacks."""
         pairs = {entry.path: other.path, self.entry(entry.path): self.entry(other.path)}
+        pairs |= {entry.path + steps[:-1]: other.path + steps[:-1] for steps in self.fields.values()}
         known = {other.path, *(other.path + path for name, path in self.fields.items() if name not in {"id", "name"})}
         return {
             (*mine, key): value

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _CALLS: Final = ("message", "tool_calls")
 _TEXTS: Final = ("content", "thinking")
+_OF_LINE: Final = frozenset({"model", "created_at", "message", "done"})
+_OF_MESSAGE: Final = frozenset({"role", "content", "thinking", "tool_calls"})
 
 
 def split_end(payload: Json) -> tuple[Json, Json] | None:
@@ -58,10 +60,12 @@ def emptied(payload: Json) -> Json:
 
 
 def is_empty(payload: Json) -> bool:
-    """Whether a line has no text and no call, and is not the last."""
+    """Whether a line has no text, no call and no other key, and is not the last."""
     message = json_access.get(payload, "message")
-    has = isinstance(message, dict) and any(message.get(key) for key in (*_TEXTS, "tool_calls"))
-    return not has and json_access.get(payload, "done") is False
+    if not (isinstance(payload, dict) and isinstance(message, dict)) or payload.get("done") is not False:
+        return False
+    has = any(message.get(key) for key in (*_TEXTS, "tool_calls"))
+    return not has and _OF_LINE.issuperset(payload) and _OF_MESSAGE.issuperset(message)
 
 
 FORM: Final = CompleteCallForm(
