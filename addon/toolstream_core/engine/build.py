@@ -157,6 +157,7 @@ class ChainFactory:
             self._schemas,
             promote=self.dialect.promoted,
             id_prefix=self.dialect.id_prefix,
+            ids_in=self.dialect.requests.earlier_ids,
             reads_comments=self.dialect.reads_comments,
             repairs=repairs,
             writer=self.writer,

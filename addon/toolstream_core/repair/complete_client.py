@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
@@ -79,7 +79,8 @@ class CompleteCallClient:
             self._report(MISSING_NAME, number, "the call has no name", call)
         identity = nonblank(entry.fragment.id)
         if identity:
-            judge_id(identity, self._earlier_ids, lambda defect, message: self._report(defect, number, message, call))
+            earlier = self._context.earlier_ids
+            judge_id(identity, earlier, lambda defect, message: self._report(defect, number, message, call))
         if intended := self._intended(entry):
             fields = laid_over(fields, intended, partial(self._repairs, entry, number, latest))
         if entry.is_partial or not self._compares_ids:
@@ -143,7 +144,3 @@ class CompleteCallClient:
         if len(earlier) < MAX_SAME_ID:
             earlier.append((name, text))
         return fields
-
-    @cached_property
-    def _earlier_ids(self) -> frozenset[str]:
-        return self._form.earlier_ids(self._context.exchange.request)

@@ -61,8 +61,6 @@ class CompleteCallForm(NamedTuple):
     """The calls of an event: one item for each of the reader's fragments."""
     fields: Mapping[str, Path]
     """The paths of `id`, `name` and `arguments` within a call, and of `PARTIAL` if calls can be streamed."""
-    earlier_ids: Callable[[Json], frozenset[str]]
-    """The ids of the calls in a request's conversation."""
     defects: frozenset[str]
     """The names of the defects that the protocol's streams can have."""
     split_end: Callable[[Json], tuple[Json, Json] | None]
@@ -185,10 +183,6 @@ class CompleteCodec(EventCodec):
     @override
     def new(self, part: Part, what: What) -> Part:
         return Part(what, "", self._form.failure, part.call)
-
-    @override
-    def earlier_ids(self, request: Json) -> frozenset[str]:
-        return self._form.earlier_ids(request)
 
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:

@@ -34,6 +34,8 @@ class Context:
     """Writes calls that were text, in the stream's protocol."""
     id_prefix: str = "call_"
     """The prefix of generated ids of calls."""
+    ids_in: Callable[[Json], frozenset[str]] = lambda request: frozenset()  # noqa: ARG005
+    """The ids of the calls in a request's conversation."""
     reads_comments: bool = True
     """Whether the protocol's official clients skip SSE comments."""
     repairs: frozenset[str] = frozenset()
@@ -53,6 +55,11 @@ class Context:
     def patient(self) -> bool:
         """Whether a frame may wait for the next one without evidence: no client waits for a saved stream."""
         return not isinstance(self.exchange.request, dict)
+
+    @cached_property
+    def earlier_ids(self) -> frozenset[str]:
+        """The ids of the calls of earlier turns."""
+        return self.ids_in(self.exchange.request)
 
     def may_be_empty(self, name: str) -> bool:
         """Whether the tool has no required parameters, or is unknown."""

@@ -25,6 +25,10 @@ ANTHROPIC = [
     {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "f", "input": {"id": "x"}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "x"}]},
 ]
+BEDROCK: list[Any] = [
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "x", "name": "f", "input": {"id": "x"}}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "x", "content": [{"json": {"id": "x"}}]}}]},
+]
 GEMINI = [
     {"role": "model", "parts": [{"functionCall": {"id": "x", "name": "f", "args": {"id": "x"}}}]},
     {"role": "user", "parts": [{"functionResponse": {"id": "x", "name": "f", "response": {"id": "x"}}}]},
@@ -33,7 +37,11 @@ GEMINI = [
 
 @pytest.mark.parametrize(
     "request_",
-    [{"messages": CHAT}, {"input": RESPONSES}, {"input": CUSTOM}, {"messages": ANTHROPIC}, {"contents": GEMINI}],
+    [
+        *({"messages": said} for said in (CHAT, ANTHROPIC, BEDROCK)),
+        *({"input": said} for said in (RESPONSES, CUSTOM)),
+        {"contents": GEMINI},
+    ],
 )
 def test_calls_and_results_are_found(request_: object) -> None:
     """Each in its place, and nowhere else."""

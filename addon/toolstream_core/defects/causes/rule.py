@@ -48,9 +48,6 @@ class Fields(Protocol):
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
         """New events with visible text; `index` is the place of a call."""
 
-    def earlier_ids(self, request: Json) -> frozenset[str]:
-        """The ids of the calls in a request's history."""
-
 
 class Known(Protocol):
     """The facts of the exchange."""
@@ -61,6 +58,10 @@ class Known(Protocol):
 
     def may_be_empty(self, name: str) -> bool:
         """Whether a tool may be called without arguments, or is unknown."""
+
+    @property
+    def earlier_ids(self) -> frozenset[str]:
+        """The ids of the calls of earlier turns."""
 
     @property
     def parameterless(self) -> frozenset[str]:

@@ -246,7 +246,7 @@ def as_json(value: Json) -> str:
 
 def earlier_id(at: At) -> str | None:
     """The id of a call of an earlier turn."""
-    return min(at.protocol.earlier_ids(at.context.exchange.request), default=None)
+    return min(at.context.earlier_ids, default=None)
 
 
 def complete_reason(at: At) -> str:

@@ -10,7 +10,6 @@ from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
@@ -134,7 +133,6 @@ PROTOCOL: Final = BlockProtocol(
     wrong_finish_severity=WARNING,
     unused_index=FOREIGN_INDEX,
     usual_id=STRICT_ID,
-    earlier_ids=earlier_ids,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
 )
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (framing.SseRepairer, partial(BlockDifference, protocol=PROTOCOL))

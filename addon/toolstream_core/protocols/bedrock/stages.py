@@ -11,7 +11,6 @@ from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock import converse_event as converse
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
-from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
@@ -123,7 +122,6 @@ PROTOCOL: Final = BlockProtocol(
     wrong_finish_severity=WARNING,
     repeated_finish=REPEATED_STOP,
     usual_id=STRICT_ID,
-    earlier_ids=BedrockRequests().earlier_ids,
     bare=frozenset({INDEX, "p"}),
 )
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockDifference, protocol=PROTOCOL))

@@ -13,7 +13,6 @@ from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
 from toolstream_core.protocols.cohere import wire
 from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
@@ -151,7 +150,6 @@ PROTOCOL: Final = BlockProtocol(
     repeated_finish=REPEATED_FINISH,
     after_end=DATA_AFTER_END,
     unused_index=wire.FOREIGN_INDEX,
-    earlier_ids=earlier_ids,
     bare=frozenset({"type", "index"}),
 )
 

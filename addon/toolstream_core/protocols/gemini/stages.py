@@ -10,7 +10,6 @@ from toolstream_core.defects.defect import GEMINI
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS
@@ -109,7 +108,6 @@ FORM: Final = CompleteCallForm(
         "patches": ("partialArgs",),
         "goes_on": ("willContinue",),
     },
-    earlier_ids=earlier_ids,
     defects=frozenset(defect.name for defect in DEFECTS if GEMINI in defect.dialects),
     split_end=split_end,
     failure={"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]},

@@ -10,7 +10,6 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT
@@ -71,7 +70,6 @@ def is_empty(payload: Json) -> bool:
 FORM: Final = CompleteCallForm(
     calls=calls,
     fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
-    earlier_ids=earlier_ids,
     defects=frozenset(defect.name for defect in DEFECTS if OLLAMA in defect.dialects),
     split_end=split_end,
     failure={"error": "error parsing tool call"},

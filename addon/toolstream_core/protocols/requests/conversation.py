@@ -1,6 +1,7 @@
 """The calls, results and texts of earlier turns that a request repeats, in any protocol.
 
-The messages of OpenAI Chat Completions and Responses, Anthropic, Gemini and Ollama are distinguished by their keys.
+The messages of OpenAI Chat Completions and Responses, Anthropic, Bedrock, Gemini and Ollama are distinguished by
+their keys.
 """
 
 from __future__ import annotations
@@ -207,6 +208,8 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
             yield _call(part, part, "id")
         elif function_call := _first(part, "functionCall", "function_call"):
             yield _call(function_call, function_call, "id")
+        elif tool_use := _first(part, "toolUse"):
+            yield _call(tool_use, tool_use, "toolUseId")
 
 
 def runs_on_client(item: dict[str, Json]) -> bool:
@@ -242,6 +245,8 @@ def _results(entry: Json) -> Iterator[ToolResult]:
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_result":
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
+        elif result := _first(part, "toolResult"):
+            yield _result(result, json_access.get(result, "toolUseId"), json_access.get(result, "content"))
     for response in _responses(entry):
         content, name = json_access.get(response, "response"), json_access.get(response, "name")
         yield _result(response, json_access.get(response, "id"), content, name)
@@ -277,10 +282,16 @@ def _text(entry: Json) -> str:
 
 
 def _content(value: Json) -> str:
-    texts = [json_access.get(part, "text") for part in json_access.items(value)]
+    texts = [_text_of_part(part) for part in json_access.items(value)]
     if texts and all(isinstance(text, str) for text in texts):
         return "".join(map(str, texts))
     return _as_text(value)
+
+
+def _text_of_part(part: Json) -> Json:
+    """The text of a part of a result; Bedrock's parts may be JSON."""
+    value = json_access.get(part, "json")
+    return json_access.get(part, "text") if value is ABSENT else _as_text(value)
 
 
 def _as_text(value: Json) -> str:

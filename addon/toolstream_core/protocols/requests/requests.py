@@ -74,8 +74,7 @@ class Requests:
 
     def earlier_ids(self, request: Json) -> frozenset[str]:
         """The ids of the calls in the conversation so far."""
-        found = self.conversation(request)
-        return frozenset(filter(None, [*(one.id for one in found.calls), *(one.id for one in found.results)]))
+        return conversation.earlier_ids(request)
 
     def results(self, request: Json) -> int:
         """How many tool results the conversation holds."""

@@ -154,6 +154,7 @@ def _defined(request: Json) -> Iterator[tuple[Json, str]]:
     custom tools: https://developers.openai.com/api/docs/guides/tools-tool-search.
     """
     yield from _flat(json_access.get(request, "tools"), "")
+    yield from _flat(json_access.get(request, "toolConfig", "tools"), "")
     for item in json_access.items(json_access.get(request, "input")):
         if json_access.get(item, "type") in _BRINGS_TOOLS:
             yield from _flat(json_access.get(item, "tools"), "")
@@ -174,14 +175,10 @@ def _tool(tool: Json) -> Iterator[OfferedTool]:
     for key in ("functionDeclarations", "function_declarations"):
         for declared in json_access.items(tool.get(key)):
             yield from _tool(declared)
-    inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+    inner = next((tool[key] for key in ("function", "custom", "toolSpec") if isinstance(tool.get(key), dict)), tool)
     name = inner.get("name")
     if isinstance(name, str) and name:
-        schema = next((inner[key] for key in _SCHEMAS if key in inner), None)
-        yield OfferedTool(name, schema, description=description_of(inner))
-
-
-def description_of(tool: Json) -> str:
-    """The description of a tool."""
-    found = json_access.get(tool, "description")
-    return found if isinstance(found, str) else ""
+        spec = json_access.get(inner, "inputSchema", "json")
+        schema = next((inner[key] for key in _SCHEMAS if key in inner), spec if isinstance(spec, dict) else None)
+        description = inner.get("description")
+        yield OfferedTool(name, schema, description=description if isinstance(description, str) else "")

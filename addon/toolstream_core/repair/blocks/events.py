@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
@@ -525,7 +525,7 @@ class BlockStarts:
         if make:
             wanted[ID] = self.context.ids.make(self.context.id_prefix)
             self.context.ids.stands_for(str(wanted[ID]), given, name)
-        judge_id(given, self._earlier_ids, judge, protocol.usual_id)
+        judge_id(given, self.context.earlier_ids, judge, protocol.usual_id)
         block.id = str(wanted.get(ID, given))
         message.ids.add(block.id)
         plain = judge_name(name, self.context.schemas, judge)
@@ -534,10 +534,6 @@ class BlockStarts:
         if TYPE in protocol.start and protocol.get(parsed, TYPE) in (None, ABSENT) and judge(MISSING_TYPE, "no type"):
             wanted[TYPE] = protocol.start[TYPE]
         return wanted
-
-    @cached_property
-    def _earlier_ids(self) -> frozenset[str]:
-        return self.protocol.earlier_ids(self.context.exchange.request)
 
     def _no_arguments(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
         """The value that a start needs in place of arguments."""

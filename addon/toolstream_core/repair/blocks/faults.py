@@ -76,10 +76,6 @@ class BlockCodec(EventCodec):
             yield from (Part(what, "", one) for one in bodies)
 
     @override
-    def earlier_ids(self, request: Json) -> frozenset[str]:
-        return self._protocol.earlier_ids(request)
-
-    @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
         [(received, parts)] = made
         own = next((one for one in parts if one is received), None) or next((one for one in parts if one.kind), None)

@@ -119,8 +119,6 @@ class BlockProtocol:
     unused_index: int = 1 << 16
     """The first index that no block of a response has."""
     usual_id: re.Pattern[str] = USUAL_ID
-    earlier_ids: Callable[[Json], frozenset[str]] = field(default=lambda request: frozenset())  # noqa: ARG005
-    """The ids of the calls in a request's history."""
     split: Callable[[BlockEvent], tuple[Defect | None, list[BlockEvent]]] | None = None
     """Splits an event with several blocks into an event for each; with the defect of such an event."""
     bare: frozenset[str] = frozenset()

@@ -55,8 +55,3 @@ class EventCodec(ABC):
         """New events with visible text; `index` is the place of a call."""
         del part, texts, index
         return ()
-
-    def earlier_ids(self, request: Json) -> frozenset[str]:
-        """The ids of the calls in a request's history."""
-        del request
-        return frozenset()

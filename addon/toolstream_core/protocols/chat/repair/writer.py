@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
@@ -15,7 +15,6 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import field_defects
 from toolstream_core.protocols.chat.repair.client import Held, Lack
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
@@ -368,7 +367,7 @@ class EntryWriter:
         at.turn.ids.update({one.id, call.id} - {""})
         if call.id and one.id != call.id:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
-        judge_id(call.id, self._earlier, partial(self._report_at, number, call))
+        judge_id(call.id, self._client.context.earlier_ids, partial(self._report_at, number, call))
 
     def _went_on(self, at: field_defects.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
@@ -394,10 +393,6 @@ class EntryWriter:
 
     def _report_at(self, number: int, call: OpenCall, defect: Defect, message: str) -> bool:
         return self._report(defect, number, message, call)
-
-    @cached_property
-    def _earlier(self) -> frozenset[str]:
-        return earlier_ids(self._client.context.exchange.request)
 
 
 def _with(held: list[Held], more: Held) -> list[Held]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.requests.conversation import earlier_ids
 from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.meaning import FreeText, Meaning
@@ -209,11 +208,6 @@ class IntendedCalls:
             self._indexed.add(id(call))
             self._by_id.setdefault(call.id, []).append(one)
         return one
-
-    @cached_property
-    def earlier_ids(self) -> frozenset[str]:
-        """Ids of calls in earlier turns of the conversation."""
-        return earlier_ids(self._context.exchange.request)
 
     @cached_property
     def custom_tools(self) -> frozenset[str]:
