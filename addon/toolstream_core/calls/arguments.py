@@ -108,8 +108,6 @@ _BEFORE_OBJECT = frozenset("{" + WHITE)
 class Room:
     """How many characters of arguments may still be kept; one for all calls of a response."""
 
-    __slots__ = ("left",)
-
     def __init__(self, left: float | None = None) -> None:
         """Start with `left` characters, `MAX_KEPT` by default."""
         self.left = MAX_KEPT if left is None else left
@@ -128,26 +126,6 @@ ENDLESS = Room(math.inf)
 
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `is_complete` is cheap at any time."""
-
-    __slots__ = (
-        "_end",
-        "_first",
-        "_grown",
-        "_intended",
-        "_joined",
-        "_last",
-        "_limit",
-        "_object",
-        "_several",
-        "_tail",
-        "empty",
-        "room",
-        "scanner",
-        "size",
-        "spilled",
-        "truncated",
-        "whole_again",
-    )  # fmt: skip
 
     def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
         """Start empty. Keeps at most `limit` characters (`MAX_TEXT` by default), and no more than `room` has left."""

@@ -22,27 +22,6 @@ def nonblank(value: Seen[str]) -> str:
 class OpenCall:
     """One call while its fragments arrive."""
 
-    __slots__ = (
-        "arguments",
-        "cancelled",
-        "choice",
-        "closed",
-        "cut",
-        "guessed",
-        "id",
-        "in_objects",
-        "index",
-        "item_id",
-        "kind",
-        "name",
-        "over",
-        "position",
-        "runs",
-        "shared",
-        "start_input",
-        "unsure_since",
-    )
-
     def __init__(self, fragment: Fragment, position: int, room: Room = ENDLESS) -> None:
         """Opened by `fragment`, as the call at `position` of its choice. Its arguments take characters from `room`."""
         self.choice = fragment.choice

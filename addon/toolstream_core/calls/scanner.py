@@ -79,8 +79,6 @@ class JsonScanner:
     brackets are followed from there on, so that its end is still found. `[ARGS]` before an object is no list.
     """
 
-    __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
-
     def __init__(self) -> None:
         self._at = At.VALUE
         self._open: list[str] = []

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 class ClientText:
     """The arguments that a client has: only a length while they are the beginning of the intended text, else a copy."""
 
-    __slots__ = ("_copy", "_source", "diverged", "size")
-
     def __init__(self, source: ArgumentText) -> None:
         """Nothing was sent; `source` is what the arguments mean so far."""
         self._source = source

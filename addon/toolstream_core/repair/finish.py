@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-
-def _no_other_spelling(reason: str) -> str | None:
-    del reason
-    return None
+_SAME_AS: Final = {
+    **dict.fromkeys(("stop", "stop_sequence", "end_turn", "end_of_turn", "eos", "eos_token"), "complete"),
+    **dict.fromkeys(("complete", "completed"), "complete"),
+    **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "called"),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), "cut"),
+    **dict.fromkeys(("content_filter", "safety"), "filtered"),
+}
+"""Reasons of all protocols, each with the field of `FinishWords` that means the same."""
 
 
 class FinishWords(NamedTuple):
@@ -20,14 +21,23 @@ class FinishWords(NamedTuple):
     """The reason of a response with calls."""
     complete: str
     """The reason of a complete response without calls."""
-    foreign: Mapping[str, str]
-    """The protocol's own reason for each reason of another protocol."""
-    own: Callable[[str], str | None] = _no_other_spelling
-    """The protocol's own reason for another spelling of it."""
+    cut: str
+    """The reason of a response that reached the limit of tokens."""
+    filtered: str
+    """The reason of a response that a filter stopped; `""` if there is none."""
+    others: tuple[str, ...] = ()
+    """Further reasons."""
 
     def translated(self, reason: str) -> str:
         """The reason in the protocol's own words."""
-        return self.foreign.get(reason) or self.own(reason) or reason
+        if reason in self[:4] or reason in self.others:
+            return reason
+        plain = _plain(reason)
+        for own in (self.called, self.complete, self.cut, self.filtered, *self.others):
+            if _plain(own) == plain:
+                return own
+        same: str = getattr(self, _SAME_AS[plain]) if plain in _SAME_AS else ""
+        return same or reason
 
     def is_complete(self, reason: str) -> bool:
         """Whether a reason reports a complete response, with or without calls."""
@@ -37,3 +47,8 @@ class FinishWords(NamedTuple):
         """The reason that a client needs; `runs`: it has calls and can run each of them."""
         intended = self.translated(reason)
         return self.called if runs and intended == self.complete else intended
+
+
+def _plain(reason: str) -> str:
+    """The same for all spellings of a reason."""
+    return reason.lower().replace("-", "_")

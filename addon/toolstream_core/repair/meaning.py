@@ -38,26 +38,6 @@ if TYPE_CHECKING:
 class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
-    __slots__ = (
-        "_high_surrogate",
-        "_known",
-        "_own",
-        "_shift",
-        "_tail",
-        "_whole",
-        "as_it_came",
-        "begin",
-        "cumulative",
-        "defect",
-        "is_uncertain",
-        "newest",
-        "received",
-        "source",
-        "stale",
-        "suspect",
-        "without_placeholder",
-    )  # fmt: skip
-
     def __init__(self, received: ArgumentText) -> None:
         """No fragment came; `received` is what comes."""
         self.defect: Defect | None = None

@@ -106,18 +106,7 @@ PROTOCOL: Final = BlockProtocol(
     text_block=text_block,
     usage={What.HEAD: {"input_tokens": 0, "output_tokens": 0}, What.FINISH: {"output_tokens": 0}},
     words=FinishWords(
-        called="tool_use",
-        complete="end_turn",
-        foreign={
-            "stop": "end_turn",
-            "STOP": "end_turn",
-            "completed": "end_turn",
-            "tool_calls": "tool_use",
-            "function_call": "tool_use",
-            "length": "max_tokens",
-            "MAX_TOKENS": "max_tokens",
-            "content_filter": "refusal",
-        },
+        called="tool_use", complete="end_turn", cut="max_tokens", filtered="refusal", others=("stop_sequence",)
     ),
     index_defects=IndexDefects(
         missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK

@@ -98,21 +98,7 @@ PROTOCOL: Final = BlockProtocol(
     text_block=text_block,
     usage={What.TAIL: {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}},
     words=FinishWords(
-        called="tool_use",
-        complete="end_turn",
-        foreign={
-            "stop": "end_turn",
-            "STOP": "end_turn",
-            "END_TURN": "end_turn",
-            "completed": "end_turn",
-            "tool_calls": "tool_use",
-            "function_call": "tool_use",
-            "TOOL_USE": "tool_use",
-            "TOOL_CALL": "tool_use",
-            "length": "max_tokens",
-            "MAX_TOKENS": "max_tokens",
-            "content_filter": "content_filtered",
-        },
+        called="tool_use", complete="end_turn", cut="max_tokens", filtered="content_filtered", others=("stop_sequence",)
     ),
     index_defects=IndexDefects(
         missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=None, changing=UNKNOWN_BLOCK

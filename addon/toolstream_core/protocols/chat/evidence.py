@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 class ChoiceCalls:
     """The calls of one choice, as fragments may name them."""
 
-    __slots__ = (
-        "_home",
-        "_open",
-        "_open_at",
-        "all",
-        "by_id",
-        "by_index",
-        "in_messages",
-        "last",
-        "message_calls",
-        "message_event",
-        "unindexed",
-    )
-
     def __init__(self) -> None:
         self.all: list[OpenCall] = []
         self.unindexed: list[OpenCall] = []

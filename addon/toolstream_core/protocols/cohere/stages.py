@@ -54,7 +54,6 @@ _OF_CALL: Final = {
 _TOKENS: Final = {"input_tokens": 0, "output_tokens": 0}
 _USAGE: Final = {"billed_units": _TOKENS, "tokens": _TOKENS}
 _CONTENT_END: Final = {"type": "content-end", "index": 0}
-REASONS: Final = frozenset({"TOOL_CALL", "COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "ERROR", "TIMEOUT"})
 
 
 def read(frame: Frame) -> BlockEvent | None:
@@ -98,12 +97,6 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
     ]
 
 
-def own_word(reason: str) -> str | None:
-    """The finish reason in this protocol's spelling."""
-    word = reason.upper().replace("-", "_")
-    return word if word in REASONS else None
-
-
 PROTOCOL: Final = BlockProtocol(
     kinds=KINDS,
     read=read,
@@ -129,17 +122,9 @@ PROTOCOL: Final = BlockProtocol(
     words=FinishWords(
         called="TOOL_CALL",
         complete="COMPLETE",
-        foreign={
-            "stop": "COMPLETE",
-            "STOP": "COMPLETE",
-            "end_turn": "COMPLETE",
-            "completed": "COMPLETE",
-            "tool_calls": "TOOL_CALL",
-            "tool_use": "TOOL_CALL",
-            "function_call": "TOOL_CALL",
-            "length": "MAX_TOKENS",
-        },
-        own=own_word,
+        cut="MAX_TOKENS",
+        filtered="",
+        others=("STOP_SEQUENCE", "ERROR", "TIMEOUT"),
     ),
     index_defects=IndexDefects(
         missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX

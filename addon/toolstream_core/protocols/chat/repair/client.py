@@ -51,23 +51,6 @@ class Held(NamedTuple):
 class ClientCall:
     """A call as the client has it, and the intended call."""
 
-    __slots__ = (
-        "defect",
-        "header",
-        "held",
-        "held_for",
-        "id",
-        "in_message",
-        "intended",
-        "is_open",
-        "name",
-        "order",
-        "place",
-        "received",
-        "seen_as",
-        "text",
-    )  # fmt: skip
-
     def __init__(self, intended: IntendedCall, order: int) -> None:
         """A call that was not sent yet; `order`: its position among the calls."""
         self.intended = intended

@@ -26,28 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.client import Client, Turn
     from toolstream_core.protocols.chat.repair.stream import Stream, Waiting
 
-WORDS: Final = FinishWords(
-    called="tool_calls",
-    complete="stop",
-    foreign={
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "STOP": "stop",
-        "eos": "stop",
-        "eos_token": "stop",
-        "end_of_turn": "stop",
-        "complete": "stop",
-        "completed": "stop",
-        "tool_use": "tool_calls",
-        "tool_call": "tool_calls",
-        "TOOL_CALLS": "tool_calls",
-        "function_call": "tool_calls",
-        "max_tokens": "length",
-        "MAX_TOKENS": "length",
-        "max_output_tokens": "length",
-        "SAFETY": "content_filter",
-    },
-)
+WORDS: Final = FinishWords(called="tool_calls", complete="stop", cut="length", filtered="content_filter")
 FINAL: Final = frozenset({WORDS.called, "length", "content_filter"})
 """Early reasons that a later one does not replace."""
 

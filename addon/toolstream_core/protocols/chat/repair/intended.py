@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class IntendedCall:
     """One call of the resolver, and what its arguments mean: grows with its fragments, is read at any time."""
 
-    __slots__ = ("_context", "_on", "call", "cut_off", "is_placeholder", "meaning", "settled")
-
     def __init__(self, call: OpenCall, context: Context, on: Callable[[Defect], bool]) -> None:
         """A call that opens; `on`: whether a defect's repair is on."""
         self.call = call

@@ -24,11 +24,6 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 class ClientItem:
     """One call, as the client has it from the event that adds it on."""
 
-    __slots__ = (
-        *("_is_named", "call_id", "closed", "content", "done", "final", "id"),
-        *("is_custom", "name", "namespace", "place", "text", "why"),
-    )
-
     def __init__(
         self, arguments: ArgumentText, place: int, item_id: str, call: OpenCall, *, is_named: bool = False
     ) -> None:

@@ -31,25 +31,6 @@ if TYPE_CHECKING:
 class IntendedCall:
     """One call of a function or custom tool as received, and the item that the client has of it."""
 
-    __slots__ = (
-        "_adopts",
-        "added",
-        "call",
-        "copies",
-        "defect",
-        "disordered",
-        "dropped",
-        "early",
-        "has",
-        "is_duplicate",
-        "is_split",
-        "items",
-        "meaning",
-        "order",
-        "passed",
-        "queued",
-    )
-
     def __init__(self, call: OpenCall, order: int) -> None:
         self.call = call
         self.order = order
