@@ -330,7 +330,6 @@ class CompleteCalls(Calls):
 
     @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
-        del event
         return self._open(fragment)
 
     @override

@@ -136,7 +136,6 @@ class StartedCalls(Calls):
 
     def _is_past(self, call: OpenCall) -> bool:
         """Whether a delta under a call's own index may all the same be another's."""
-        del call
         return False
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:

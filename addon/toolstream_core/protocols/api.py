@@ -86,7 +86,6 @@ class Api:
 
     def path(self, given: str, model: str) -> str:
         """The path to ask, for one that may end with the endpoint or lack it."""
-        del model
         if given.endswith(self.endpoint):
             return given
         is_complete = given and (self.base_has_prefix or given.endswith(self.prefix))
@@ -98,7 +97,6 @@ class Api:
 
     def url(self, base: str, query: list[tuple[str, str]], *, streamed: bool) -> tuple[str, list[tuple[str, str]]]:
         """The address of a request and its query; `base` ends with what `path` gave."""
-        del streamed
         return base, query
 
     def key_headers(self, host: str, key: str | None) -> dict[str, str]:
@@ -109,7 +107,6 @@ class Api:
 
     def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
         """The provider's own address of a request; `array`: whether the stream is a JSON array."""
-        del model, streamed, array
         return f"{self.server}{self.prefix}{self.endpoint}"
 
     def shortest_request(self, model: str, *, streamed: bool) -> Json:

@@ -31,7 +31,6 @@ def word(kind: ErrorKind) -> str:
 
 def body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
-    del status
     return _error(kind.message, word(kind), None)
 
 

@@ -56,15 +56,12 @@ class SocketTalk(Protocol):
 
     def read_request(self, message: Json) -> SocketRequest | None:
         """The request in a client's message, if it requests a response."""
-        ...
 
     def withdraw(self) -> None:
         """Withdraw the last request: it is not forwarded to the provider, which would have started the response."""
-        ...
 
     def read_event(self, raw: bytes) -> SocketEvent | None:
         """The response that a provider's message belongs to, or `None`. JSON is parsed only if necessary."""
-        ...
 
 
 class Reply(NamedTuple):
@@ -81,19 +78,15 @@ class SocketHost(SocketTalk, Protocol):
 
     def opened(self, request: Json) -> Sequence[Json]:
         """The first messages of a socket. `request`: one that is served here, or `ABSENT`."""
-        ...
 
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:
         """The replies to a client's message that does not request a response; `lanes` have a running response."""
-        ...
 
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
         """The messages to send directly after a message of the lane's response."""
-        ...
 
     def over(self, lane: str) -> None:
         """Note that the lane's response has ended."""
-        ...
 
 
 class SocketError(NamedTuple):
@@ -111,12 +104,10 @@ class SocketError(NamedTuple):
 
 
 def _never(message: bytes) -> bool:
-    del message
     return False
 
 
 def _nothing(request: Json, token: str) -> Sequence[bytes]:
-    del request, token
     return ()
 
 

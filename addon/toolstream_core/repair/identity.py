@@ -31,7 +31,6 @@ class Judge(Protocol):
 
     def __call__(self, defect: Defect, message: str) -> bool:
         """Report a defect; whether it is to be repaired."""
-        ...
 
 
 def judge_id(identity: str, earlier: Container[str], judge: Judge, usual: re.Pattern[str] = USUAL_ID) -> None:

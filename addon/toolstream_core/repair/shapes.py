@@ -60,7 +60,6 @@ class Position(NamedTuple):
 
 def at_once(text: str, at: Position) -> Sequence[str]:
     """In one fragment."""
-    del at
     return (text,)
 
 
@@ -76,7 +75,6 @@ def empty_after_header(text: str, at: Position) -> Sequence[str]:
 
 def tiny_fragments(text: str, at: Position) -> Sequence[str]:
     """A few characters at a time; no surrogate pair is split."""
-    del at
     parts: list[str] = []
     begin = 0
     while begin < len(text):

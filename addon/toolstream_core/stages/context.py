@@ -87,12 +87,10 @@ class Wanted(Protocol):
     @property
     def name(self) -> str:
         """The name of the tool."""
-        ...
 
     @property
     def arguments(self) -> str:
         """JSON text of an object."""
-        ...
 
 
 class Promotion(NamedTuple):

@@ -189,7 +189,6 @@ class _Framing(Stage):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        del resolved
         frame = event.frame
         if not self._sse or frame.oversize:
             self.begun = True
@@ -218,7 +217,6 @@ class Crlf(_Framing):
     """Lines end with CR and LF."""
 
     def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        del frame
         return _LINE_END.sub(b"\r\n", raw)
 
 
@@ -226,7 +224,6 @@ class NoSpace(_Framing):
     """Sends no space after the colon of a field."""
 
     def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        del frame
         return _SPACED.sub(rb"\1\2:", raw)
 
 

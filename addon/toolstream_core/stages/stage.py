@@ -38,7 +38,6 @@ class Stage(ABC):
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """The frames that are forwarded at the body's end; `clean` unless the connection broke."""
-        del clean
         return ()
 
     def release(self) -> Iterable[Frame]:
@@ -57,20 +56,16 @@ class Stage(ABC):
 
     def on_quiet(self, raw: bytes, end: int) -> None:
         """Events without content were forwarded; the last one ends at `end` of `raw`, which may begin with others."""
-        del raw, end
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """Whether it needs events like the last one, which only add plain text inside the arguments of `call`."""
-        del call
         return True
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Such events were forwarded in the same way as the one before them."""
-        del call, passed
 
     def accepts_any(self, call: OpenCall) -> bool:
         """Whether `on_skipped` is enough for events like the last one with any addition to the arguments of `call`."""
-        del call
         return False
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.claude.com/en/docs/build-with-claude/streaming."""
-    del request
     if response.get("type") != "message":
         return
     begun = {**response, "content": [], "stop_reason": None, "stop_sequence": None}
@@ -162,13 +161,11 @@ _WORDS: Final = {
 
 def error_body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
-    del status
     return _error(_WORDS[kind], kind.message)
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
-    del number
     return named_event(_error(_WORDS[kind], kind.message))
 
 

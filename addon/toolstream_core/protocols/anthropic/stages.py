@@ -50,7 +50,6 @@ def read(frame: Frame) -> BlockEvent | None:
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
-    del what, line
     return writer.make(body, number, str(body["type"]))
 
 

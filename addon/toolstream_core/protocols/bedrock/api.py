@@ -53,12 +53,10 @@ class BedrockApi(Api):
 
     @override
     def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
-        del array
         return f"{self.server}/model/{quote(model, safe='')}/converse{'-stream' if streamed else ''}"
 
     @override
     def shortest_request(self, model: str, *, streamed: bool) -> Json:
-        del model, streamed
         return {"messages": []}
 
     @override

@@ -45,7 +45,6 @@ _REASONING: Final = ("text", "signature")
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """As `WireProtocol.streamed`."""
-    del request
     message = json_access.get(response, "output", "message")
     if not isinstance(message, dict):
         return
@@ -180,13 +179,11 @@ _WORDS: Final = {
 
 def error_body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
-    del status
     return _error(kind, kind.message)
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
-    del number
     return exception_message(kind)
 
 

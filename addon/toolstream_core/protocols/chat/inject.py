@@ -150,7 +150,6 @@ class ChatCodec(EventCodec):
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
         # An event has one entry of each call: earlier entries of the same call get events of their own.
-        del over
         (around, beside), number = made[-1], event.frame.number
         parts = [one for _, new in made[:-1] for one in new]
         entries = [one for one in parts if one.call is not None]

@@ -210,7 +210,6 @@ def read_response(payload: Json) -> EventContent:
 
 def recognise(name: str, payload: Json) -> bool:
     """Whether a payload is certainly of this protocol, as `WireProtocol.recognise`."""
-    del name
     if not isinstance(payload, dict):
         return False
     if str(payload.get("object", "")).startswith("chat.completion"):

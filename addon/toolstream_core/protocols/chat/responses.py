@@ -150,7 +150,6 @@ def promoted(promotion: Promotion) -> list[Frame]:
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
-    del number
     return data_event(error_body(kind, kind.status))
 
 

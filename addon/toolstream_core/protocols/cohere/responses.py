@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.cohere.com/v2/docs/streaming."""
-    del request
     message = response.get("message")
     if not isinstance(message, dict):
         return
@@ -190,13 +189,11 @@ def _uuid(digits: str) -> str:
 
 def error_body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
-    del status
     return {"message": kind.message}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`. The end of the message has the error; there are no error events."""
-    del number
     return named_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": kind.message}})
 
 

@@ -88,7 +88,6 @@ def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) 
 
 def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
     """A block of text, which has an index of its own."""
-    del index
     content = {"message": {"content": {"type": "text", "text": ""}}}
     return [
         (What.START, {"type": "content-start", "index": 0, "delta": content}),

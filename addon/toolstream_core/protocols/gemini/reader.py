@@ -147,7 +147,6 @@ def read_response(payload: Json) -> EventContent:
 
 def recognise(name: str, payload: Json) -> bool:
     """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
-    del name
     inner = unwrapped(payload)[1]
     if not isinstance(inner, dict):
         return False

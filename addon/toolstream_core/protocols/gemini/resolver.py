@@ -41,7 +41,6 @@ class GeminiCalls(Calls):
         return not call.over or super()._is_incomplete(call)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
-        del event
         last = self._last.get(fragment.choice)
         if last is not None and self._goes_on(last, fragment):
             return last

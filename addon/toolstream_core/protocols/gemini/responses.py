@@ -37,7 +37,6 @@ _ERRORS: Final = {
 
 def streamed(response: Payload, request: Json) -> Iterator[bytes]:
     """The only event of a complete response, which has the form of an event."""
-    del request
     if response.get("candidates"):
         yield b"data: " + encoded(response) + b"\r\n\r\n"
 
@@ -129,7 +128,6 @@ def error_body(kind: ErrorKind, status: int) -> Json:
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """An error inside a stream."""
-    del number
     return data_event(error_body(kind, kind.status))
 
 

@@ -54,7 +54,6 @@ def finish_reason(payload: Json) -> str:
 
 def recognise(name: str, payload: Json) -> bool:
     """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
-    del name
     objects = (json_access.get(payload, "serverContent"), json_access.get(payload, "setupComplete"))
     return any(isinstance(one, dict) for one in objects) or isinstance(
         json_access.get(payload, "toolCall", "functionCalls"), list

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 def recognise(name: str, payload: Json) -> bool:
     """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
-    del name
     return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
 
 

@@ -34,7 +34,6 @@ _OF_RESPONSE: Final = ("id", "status", "output", "usage", "metadata")
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """The messages, one a line; see `WireProtocol.streamed`."""
-    del request
     if response.get("object") == RESPONSE:
         for event in realtime_events(responses.events(responses_response(response), cut)):
             yield encoded(event) + b"\n"

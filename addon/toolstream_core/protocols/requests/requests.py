@@ -28,12 +28,10 @@ class Requests:
 
     def claims(self, request: Mapping[str, Json]) -> bool:
         """Whether a request to an unknown path can only be the protocol's."""
-        del request
         return False
 
     def form(self, path: str, request: Json) -> Form:
         """The framing of the requested response; `path` includes the query."""
-        del path
         return Form.EVENTS if json_access.get(request, "stream") is True else Form.WHOLE
 
     def schemas(self, request: Json) -> dict[str, Json]:
@@ -49,7 +47,6 @@ class Requests:
 
     def tool_name(self, request: Json, name: str) -> str:
         """The name of the tool that a call names."""
-        del request
         return name
 
     def lists_all_tools(self, request: Json) -> bool:
@@ -94,7 +91,6 @@ class Requests:
 
     def model(self, path: str, request: Json) -> str | None:
         """The model that a request's body names; where bodies name none, the one in the path."""
-        del path
         return tools.model_in_body(request)
 
     def unstreamed(self, request: Json) -> Json:

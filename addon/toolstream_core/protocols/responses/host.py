@@ -42,7 +42,6 @@ class ResponsesHost(ResponsesTalk):
 
     def opened(self, request: Json) -> Sequence[Json]:
         """See `SocketHost.opened`: the client speaks first."""
-        del request
         return ()
 
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:

@@ -133,7 +133,6 @@ class ResponsesCodec(EventCodec):
 
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        del over
         items = {id(part.body): one.body for part, new in made[:-1] for one in new}
         received: Json = event.frame.json
         number = json_access.integer(json_access.get(received, "sequence_number"))

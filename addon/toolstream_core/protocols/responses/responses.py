@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/responses-streaming."""
-    del request
     if response.get("object") == "response":
         for number, payload in enumerate(events(response, cut)):
             yield named_event({**payload, "sequence_number": number})

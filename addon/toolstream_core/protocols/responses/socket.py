@@ -44,7 +44,6 @@ class ResponsesTalk:
 
     def __init__(self, path: str) -> None:
         """Nothing of the path matters: each message names its model."""
-        del path
 
     def read_request(self, message: Json) -> SocketRequest | None:
         """See `SocketTalk.read_request`: only `response.create` asks."""

@@ -73,7 +73,6 @@ class LeakedCallRepairer(Repairer):
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        del clean
         return ()
 
     def _look_at(self, event: Event) -> None:

@@ -133,7 +133,6 @@ def name(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
     """A type: missing where the call opens, empty or null later."""
-    del should
     if at.opens:
         return Named(MISSING_TYPE, "the call opens without its type")
     if was is None:
@@ -143,7 +142,6 @@ def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
     """The form in which arguments come; `None` where it is the usual one."""
-    del should
     if was is None:
         return Named(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning)
     if was is ABSENT and "parameters" in at.was:
@@ -155,7 +153,6 @@ def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:
     """Arguments under another key."""
-    del was, should, at
     return MISNAMED
 
 
