@@ -148,8 +148,6 @@ class ArgumentText:
         self._last = ""
         self._intended = (0, "")
         """The size of the text at the last reading, and its result."""
-        self._grown: tuple[str, int] | None = None
-        """A complete fragment that repeats all before it, and the size of the text where other text began after it."""
         self._several = False
         """Whether several complete objects came that are not states of one."""
         self.spilled = False
@@ -297,8 +295,6 @@ class ArgumentText:
         rest = joined[placeholder.end() :] if placeholder else ""
         if rest.startswith("{"):
             return rest, False
-        if self._grown is not None:
-            return repeated(self._grown[0], joined[self._grown[1] :])
         if not (self.spilled and self.scanner.is_complete and self._holds_object()):
             return joined, False
         return repeated(joined[: self._end], joined[self._end :])
@@ -340,7 +336,6 @@ class ArgumentText:
         if restarts and closes_object(fragment) and not (self.ended and self._is_another(fragment)):
             self.whole_again = fragment
         elif restarts or self.ended:
-            self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
 
     def _is_another(self, fragment: str) -> bool:

@@ -97,13 +97,6 @@ class Meaning:
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
         reading = self._read(over=over)
-        if (
-            reading.defect is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
-        ):  # no object: it was no placeholder
-            if not over:
-                self.without_placeholder = self.source = self.received
-                self._shift = self.begin = 0
-            return read(self.received, over=over)
         return reading if reading.defect is not None else reading._replace(defect=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
@@ -266,13 +259,8 @@ class Meaning:
         """Whether each fragment is all arguments so far, which the joined text alone does not show."""
         received = self.without_placeholder
         suspect, self.suspect = self.suspect, None
-        if suspect is not None and (
-            (fragment.startswith(suspect) and len(fragment) > len(suspect)) or is_object(suspect)
-        ):
-            if fragment.startswith(suspect):
-                self.cumulative, self.begin = fragment, self.received.size - len(fragment)
-            elif not received.viable:
-                self.cumulative = suspect + fragment
+        if suspect is not None and fragment.startswith(suspect) and len(fragment) > len(suspect):
+            self.cumulative, self.begin = fragment, self.received.size - len(fragment)
             return
         if len(fragment) * 2 < received.size or len(fragment) >= received.size or received.ended_object() is not None:
             return

@@ -67,8 +67,9 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(received, raw, over=over)
-    if (before := BEFORE.match(raw)) and (intended := _after_placeholder(raw[before.end() :], over=over)):
-        return intended
+    if before := BEFORE.match(raw):
+        intended = read_text(raw[before.end() :], over=over)
+        return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
     if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
     if not received.viable and received.whole_again is not None:
@@ -113,14 +114,6 @@ def _placeholders(raw: str) -> Reading:
     plain = _SPACE.sub("", raw)
     is_replayed = plain == "{}" * (len(plain) // 2) or plain == "null" * (len(plain) // 4)
     return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
-
-
-def _after_placeholder(rest: str, *, over: bool) -> Reading | None:
-    """The arguments after a placeholder; `None` where they are a string that holds no object: it was none."""
-    intended = read_text(rest, over=over)
-    if intended.defect is None and rest[0] == '"':
-        return None
-    return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
 
 
 def _after_object(complete: str, raw: str, *, over: bool) -> Reading:

@@ -116,7 +116,6 @@ PROTOCOL: Final = BlockProtocol(
         "tool_use": ("thinking_delta",),
     },
     event_lines=frozenset({*KINDS, "ping", "error"}),
-    last="message_stop",
     end_severity=WARNING,
     wrong_finish_severity=WARNING,
     unused_index=FOREIGN_INDEX,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.wire import json_access
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -67,12 +65,6 @@ def argument_key(function: Payload) -> str | None:
     return None
 
 
-def index_of(payload: Json) -> int | None:
-    """The index of a call: a number in any spelling; other values do not count."""
-    number = json_access.integer(json_access.get(payload, "index"))
-    return number if isinstance(number, int) else None
-
-
 def with_entry(payload: Payload, entry: Json) -> Payload:
     """The event with another entry."""
     delta = payload.get("delta")
@@ -96,14 +88,6 @@ def arguments_in(payload: Json) -> Json:
     function = function_of(entry_of(payload))
     key = argument_key(function)
     return ABSENT if key is None else function[key]
-
-
-def argument_text(payload: Json) -> str:
-    """The arguments of an event as JSON text; `""` where they are neither text nor an object."""
-    arguments = arguments_in(payload)
-    if isinstance(arguments, dict):
-        return encoded(arguments).decode()
-    return arguments if isinstance(arguments, str) else ""
 
 
 def call_start(index: Json, identity: str, name: str) -> Payload:

@@ -16,7 +16,6 @@ from toolstream_core.defects.arguments import (
     PLACEHOLDER_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
-    SNAPSHOT_ARGUMENTS,
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
@@ -108,11 +107,6 @@ class BlockEvents:
             return goal[len(begun) :]
         if begun.startswith(goal) and (goal or not begun or waiting.size < arguments.size):
             return ""
-        if block.again is not None and block.meaning.defect is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
-            self.send_again(block, block.again)
-            block.begin_anew(waiting.size - len(fragment))
-            block.again = None
-            return fragment
         had.diverged = True
         return received
 
@@ -161,8 +155,6 @@ class BlockEvents:
             gone = self._stream.report(FOREIGN_DELTA, f"a {kind} comes in a {block.type} block")
             if gone and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
                 return
-        if block.call is None and block.others is None and self.arguments_of(waiting):
-            self.message.lost = True
         if text is not None:
             self.pass_foreign(block)
         self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
@@ -272,13 +264,8 @@ class BlockEvents:
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
         if not (self.protocol.has(waiting.parsed, ARGUMENTS) and truth.text_of(received).strip()):
             return {}
-        begun = block.text.text
-        defect, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
-        if begun:
-            defect, why = REPLAYED_ARGUMENTS, "the event that ends the call repeats its arguments"
-            if begun != truth.intended(block, call, over=True).text:
-                return {}
-        if self._stream.report(defect, why, call):
+        why = "the arguments come only with the event that ends the call"
+        if not block.text.size and self._stream.report(MISSING_DELTAS, why, call):
             return {"whole": self.protocol.rest_of_call(waiting.parsed)}
         block.text.diverged = True
         return {}
@@ -462,9 +449,6 @@ class BlockStarts:
             and call is not None
             and (block.sent is Sent.ENDED or ((call.at_most_begun or not waiting.size) and not adds))
         ):
-            if self._client.arguments_of(waiting):
-                self._client.put_delta(block, call, upto=waiting.size)
-            block.again = waiting if block.sent is Sent.OPEN else None
             return
         if call is not None:
             self._client.put_delta(block, call, upto=waiting.size, over=True)
@@ -546,10 +530,6 @@ class BlockStarts:
             lacks = none == {} and self._stream.report(MISSING_INPUT, "the block starts without input", call)
             return {ARGUMENTS: none} if lacks else {}
         if received == {}:
-            return {}
-        if isinstance(received, str) and received.lstrip()[:1] not in {"{", '"', "n"}:
-            self._stream.report(PREFILLED_ARGUMENTS, "the block starts with text that is not arguments", call)
-            block.text.diverged = True
             return {}
         if self._stream.report(PREFILLED_ARGUMENTS, "the block starts with its arguments", call):
             return {ARGUMENTS: none}

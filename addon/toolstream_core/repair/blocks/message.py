@@ -93,8 +93,6 @@ class Block:
     """Whether it was reported that text after its arguments makes the call unusable."""
     decided: bool = False
     """Whether a first `{}` is known to be the arguments, or not."""
-    again: Waiting | None = None
-    """Its repeated start, which was not sent."""
     also: list[Json] = field(default_factory=list)
     """The other indexes at which it was started again."""
     started_with: Json = None

@@ -125,9 +125,6 @@ class BlockOrder:
             bool(waiting.event.content.text or waiting.event.content.thought),
             waiting.parsed.what is What.STOP,
         )
-        last = self._in_turn() if block is None and self.protocol.implicit and stops else None
-        if last is not None and last.call is not None and self._may_close(last):  # it only lacks its stop
-            return last
         if block is None and self.protocol.implicit and (has_text or stops):
             block = Block(None, self.protocol.get(waiting.parsed, INDEX), -1)
             block.sent = Sent.OPEN

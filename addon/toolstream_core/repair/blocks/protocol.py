@@ -106,8 +106,6 @@ class BlockProtocol:
     """By the type of a block: types of deltas that belong to other blocks."""
     event_lines: frozenset[str] = frozenset()
     """The events that have an event line of their name."""
-    last: str = ""
-    """The event line of the last event, if clients stop at it."""
     lines_by_first: bool = False
     """Whether events need an event line only if the stream's first event has one."""
     end_severity: Severity | None = None

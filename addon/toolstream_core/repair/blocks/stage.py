@@ -174,10 +174,6 @@ class BlockDifference(Repairer):
     def _other(self, event: Event, parsed: BlockEvent | None) -> None:
         """An event that belongs to no block."""
         frame = event.frame
-        last = self.protocol.last
-        if parsed is None and frame.data is not None and last and frame.name == last:
-            self._order.settle()  # clients that match on the event line stop here
-            self._ending.flush()
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
             self.message.truncated = self.message.over = True
@@ -205,7 +201,7 @@ class BlockDifference(Repairer):
         """The open block, if the event is plain text inside its arguments and the client has all text before it."""
         message, protocol, fragment_text = self.message, self.protocol, fragment.arguments
         block = message.by_call.get(id(call))
-        if parsed.what is not What.DELTA or block is None or message.waiting or block.again is not None:
+        if parsed.what is not What.DELTA or block is None or message.waiting:
             return None
         if not (
             fragment.well_formed and isinstance(fragment_text, str) and fragment_text and fragment_text[-1] < "\ud800"
@@ -269,12 +265,8 @@ class BlockDifference(Repairer):
         self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
     def _pass(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
-        """Forward an event after the start of a second message. A call that began before keeps its place."""
+        """Forward an event after the start of a second message."""
         content, call = event.content, resolved[0].call if len(resolved) == 1 else None
         if content.finishes or content.end or content.error:
             self._stream.end_turn(over=turn_over(content))
-        block, parsed = self.message.by_call.get(id(call)), self.protocol.read(event.frame)
-        if block is not None and block.moved and parsed is not None:
-            self._stream.pass_on(event.frame, parsed, {INDEX: block.place}, call=call)
-        else:
-            self._stream.put(event.frame, call)
+        self._stream.put(event.frame, call)

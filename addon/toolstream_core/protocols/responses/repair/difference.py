@@ -10,7 +10,6 @@ from toolstream_core.calls.json_text import is_json, is_object, same_arguments
 from toolstream_core.defects.arguments import (
     LOST_ARGUMENTS,
     MISSING_DELTAS,
-    OBJECT_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
     SHORT_DELTAS,
@@ -141,9 +140,6 @@ class Difference:
         wanted = has.fields("")
         if not isinstance(item, dict) or item.get("arguments") in ("", None) or "arguments" not in item:
             del wanted["arguments"]
-        elif not isinstance(item["arguments"], str | dict):
-            self._stream.repairs(OBJECT_ARGUMENTS, intended)
-            del wanted["arguments"]
         out = self._writer.written(received, {"output_index": place, **wanted}, OF_ITEM)
         if "arguments" in wanted and out["item"]["arguments"] == "":
             has.why["arguments"] = PREFILLED_ARGUMENTS
@@ -185,8 +181,6 @@ class Difference:
         elif intended.is_split:
             drop = self._stream.repairs(ITEM_PER_FRAGMENT, intended)
             has.closed = has.done = False
-            if drop and isinstance(own, str):
-                intended.dropped[own] = payload
         else:
             drop = self._stream.repairs(DOUBLED_CALL, intended)
         if not drop:
@@ -273,10 +267,11 @@ class Difference:
         elif self._is_next_part(received, has):
             has.text.grow(received.more)
             self._writer.send(received, has.delta(received.delta))
-        elif not (received.delta or isinstance(received.payload.get("delta"), str)):
+        elif (
+            not (received.delta or isinstance(received.payload.get("delta"), str))
+            or (text := self._intended(received, has)) is None
+        ):
             self._writer.forward(received)
-        elif (text := self._intended(received, has)) is None:
-            self._spoilt(received, has)
         else:
             more = self._more(received, has, text, last=last)
             if not more and received.delta:
@@ -326,17 +321,6 @@ class Difference:
         shown = out.get("delta") == more or intended.defect is not None or "arguments" in has.why
         has.text.add(more if shown or not isinstance(delta, str) else delta, intended.arguments)
         self._stream.send_for(received, out)
-
-    def _spoilt(self, received: CallEvent, has: ClientItem) -> None:
-        """Forward a delta of a call whose client state contradicts the intended arguments, or a foreign delta."""
-        if received.own != has.id or not received.has_place:
-            self._writer.forward(received)
-            return
-        wanted = has.delta("")
-        del wanted["delta"]
-        self._writer.send(received, wanted)
-        if not received.intended.is_too_long:
-            has.text.add(received.delta, received.intended.call.arguments)
 
     def _after_end(self, received: CallEvent, has: ClientItem) -> None:
         """A delta after the event with the complete arguments."""

@@ -46,8 +46,6 @@ class IntendedCall:
         """Whether each fragment comes in its own item."""
         self.passed = False
         """Whether its events are forwarded unchanged, because its identity is unknown."""
-        self.dropped: dict[str, Payload] = {}
-        """By item id, withheld events that would have added it again."""
         self.disordered = False
         """Whether fragments in their own items came after events of another call, which leaves their order unknown."""
         self._adopts: bool | None = None

@@ -70,8 +70,6 @@ class ItemWriter:
         )
 
     def repairs_field(self, deviation: Deviation, kind: str, intended: IntendedCall) -> bool:
-        if deviation.field == "arguments" and kind != ADDED and _has_same_arguments(deviation, intended):
-            return False
         defect = self._namers[deviation.field](deviation, kind, intended)
         repairs = defect is not None and self._stream.repairs(defect, intended)
         if repairs and deviation.field == "call_id":
@@ -88,11 +86,7 @@ class ItemWriter:
 
     def forward(self, received: CallEvent) -> None:
         """Forward an event whose intention is unknown, but never to another item than the provider's."""
-        stream, intended, payload = self._stream, received.intended, received.payload
-        if (start := intended.dropped.pop(received.own, None)) is not None:
-            stream.because(ITEM_PER_FRAGMENT)
-            stream.put(self._at_free_place(start, intended) | {"type": ADDED}, intended.call)
-        stream.send_for(received, self._at_free_place(payload, intended))
+        self._stream.send_for(received, self._at_free_place(received.payload, received.intended))
 
     def _at_free_place(self, payload: Payload, intended: IntendedCall) -> Payload:
         client, place = self._stream.client, payload.get("output_index")
@@ -163,12 +157,3 @@ class ItemWriter:
         if meaning.defect is not None and meaning.text != received and same_arguments(meaning.text, text):
             return meaning.defect
         return SHORT_CLOSING if is_object(text) and not is_object(received) else None
-
-
-def _has_same_arguments(deviation: Deviation, intended: IntendedCall) -> bool:
-    """Whether the arguments of an event equal the intended ones as JSON."""
-    if not isinstance(deviation.received, str):
-        return False
-    return same_arguments(deviation.received, str(deviation.intended)) or (
-        not deviation.received.strip() and intended.call.arguments.empty
-    )
