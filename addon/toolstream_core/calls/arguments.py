@@ -200,11 +200,6 @@ class ArgumentText:
         return bool(self.scanner.escape)
 
     @property
-    def in_string(self) -> bool:
-        """Whether a string is open."""
-        return self.scanner.in_string
-
-    @property
     def meaning(self) -> str:
         """The normal form of the arguments as they are read."""
         if self._intended[0] != self.size:

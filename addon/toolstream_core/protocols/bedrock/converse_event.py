@@ -89,12 +89,6 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
     return None
 
 
-def has_text(event: ConverseEvent | None) -> bool:
-    """Whether an event is a delta of text or of reasoning."""
-    delta = event.body.get("delta") if event is not None else None
-    return isinstance(delta, dict) and bool(delta.get("text") or delta.get("reasoningContent"))
-
-
 def index_of(body: Payload) -> int | None:
     """As `ConverseEvent.index`."""
     index = body.get(INDEX)

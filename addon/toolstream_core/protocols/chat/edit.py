@@ -152,13 +152,6 @@ def continuation(index: Json, arguments: Json) -> dict[str, Json]:
     return {**entry, "function": {"arguments": arguments}}
 
 
-def finishes(payload: Json) -> bool:
-    """Whether a chunk has a finish reason."""
-    return any(
-        json_access.get(choice, "finish_reason") for choice in json_access.items(json_access.get(payload, "choices"))
-    )
-
-
 class ReceivedEntry(NamedTuple):
     """One entry of an event."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import merge
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,16 +40,8 @@ class OpenCalls:
 
     def at(self, index: int, kind: Kind) -> Iterator[OpenCall]:
         """Those of a kind at an index, and those without an index."""
-        here, nowhere = _open(self._by_index.get((kind, index), [])), _open(self._by_index.get((kind, None), []))
-        one, other = next(here, None), next(nowhere, None)
-        while one is not None or other is not None:
-            if other is None or (one is not None and one.position > other.position):
-                assert one is not None
-                yield one
-                one = next(here, None)
-            else:
-                yield other
-                other = next(nowhere, None)
+        both = [_open(self._by_index.get((kind, place), [])) for place in (index, None)]
+        return merge(*both, key=lambda call: call.position, reverse=True)
 
 
 class CallsOfEvent:

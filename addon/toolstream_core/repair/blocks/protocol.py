@@ -46,8 +46,6 @@ DELTA_TYPE: Final = "delta_type"
 ARGUMENTS: Final = "arguments"
 REASON: Final = "reason"
 USAGE: Final = "usage"
-ENTRY: Final = "entry"
-"""The object of the call in an event."""
 
 
 class Make(Protocol):
