@@ -37,9 +37,8 @@ FUNCTIONS: Final = {
     "assembled": ["payloads", "calls"],
     "healthy_stream": ["response"],
     "healthy_unstreamed": ["response"],
-    "error_body": ["kind", "status"],
+    "error_body": ["kind", "status", "message"],
     "error_event": ["kind", "number"],
-    "not_saved": ["message"],
 }
 """The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
@@ -104,7 +103,7 @@ def test_a_package_writes_every_error(protocol: WireProtocol, kind: ErrorKind) -
     """As the body of a response, and as bytes within a stream."""
     assert kind.message in json.dumps(protocol.error_body(kind, kind.status))
     assert kind.message.encode() in protocol.error_event(kind)
-    assert "nothing fits" in json.dumps(protocol.not_saved("nothing fits"))
+    assert "nothing fits" in json.dumps(protocol.error_body(kind, kind.status, "nothing fits"))
 
 
 @each_protocol

@@ -12,6 +12,7 @@ from mitmproxy.test import tflow
 
 from tests.synthetic.test_responses import request_of
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY
@@ -136,8 +137,8 @@ def test_a_loop_gets_an_error_in_the_form_of_the_api(protocol: str, streamed: bo
     flow = flow_for(request, path)
     body = answered(provider, flow).content or b""
     why = f"{fixture.source} reached the limit of 2 equal requests (toolstream_provider_repeats)"
-    assert json.loads(body) == named(protocol).not_saved(
-        f"toolstream_provider has no saved response for this {protocol} request. Near: {why}"
+    assert json.loads(body) == named(protocol).error_body(
+        ErrorKind.NOT_FOUND, 404, f"toolstream_provider has no saved response for this {protocol} request. Near: {why}"
     )
     assert flow.comment == f"refused: {why}"
 

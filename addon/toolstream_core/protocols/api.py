@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from urllib.parse import urlencode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +108,8 @@ class Api:
 
     def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
         """The provider's own address of a request; `array`: whether the stream is a JSON array."""
-        return f"{self.server}{self.prefix}{self.endpoint}"
+        address, query = self.url(f"{self.server}{self.path('', model)}", [], streamed=streamed)
+        return f"{address}?{urlencode(query)}" if query and not array else address
 
     def shortest_request(self, model: str, *, streamed: bool) -> Json:
         """A request of the fewest fields."""

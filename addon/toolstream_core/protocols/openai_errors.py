@@ -29,14 +29,9 @@ def word(kind: ErrorKind) -> str:
     return _WORDS[kind]
 
 
-def body(kind: ErrorKind, status: int) -> Json:
+def body(kind: ErrorKind, status: int, message: str) -> Json:
     """As `WireProtocol.error_body`."""
-    return _error(kind.message, word(kind), None)
-
-
-def not_saved(message: str) -> Json:
-    """As `WireProtocol.not_saved`."""
-    return _error(message, "not_found_error", "no_saved_answer")
+    return {"error": {"message": message, "type": word(kind), "param": None, "code": None}}
 
 
 def socket_error(wrong: SocketError) -> Json:
@@ -61,7 +56,3 @@ def realtime_error(wrong: SocketError) -> dict[str, Json]:
 
 def _message(kind: ErrorKind) -> dict[str, Json]:
     return {"type": word(kind), "code": word(kind), "message": kind.message, "param": None}
-
-
-def _error(message: str, kind: str, code: str | None) -> Json:
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -151,18 +151,14 @@ class WireProtocol:
         """The same response to a request without a stream."""
         return self._responses("healthy_unstreamed")(response)
 
-    def error_body(self, kind: ErrorKind, status: int) -> Json:
-        """The JSON body of an HTTP error."""
-        return self._responses("error_body")(kind, status)
+    def error_body(self, kind: ErrorKind, status: int, message: str = "") -> Json:
+        """The JSON body of an HTTP error, with the usual message or another."""
+        return self._responses("error_body")(kind, status, message or kind.message)
 
     def error_event(self, kind: ErrorKind, number: int = 0) -> bytes:
         """The bytes of an error inside a stream; `number` is its place among the events."""
         found: bytes = self._responses("error_event")(kind, number)
         return found
-
-    def not_saved(self, message: str) -> Json:
-        """The body of a 404 for a request that no saved response fits, as the clients of this API show it."""
-        return self._responses("not_saved")(message)
 
     def load_stages(self) -> None:
         """Load the stages before a stream needs them."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import NOTHING, EventContent, Finish
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish
 from toolstream_core.protocols.in_band_errors import error_text
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Fragment, Json
+    from toolstream_core.model import Absent, Fragment, Json
+
+
+def place_of(value: Json) -> int | Absent:
+    """The place of a call or a block: a number in any spelling; `ABSENT` for other values."""
+    place = value if type(value) is int else json_access.integer(value)
+    return place if isinstance(place, int) else ABSENT
 
 
 def finishes(reason: Json) -> tuple[Finish, ...]:

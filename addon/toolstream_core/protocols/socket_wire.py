@@ -103,14 +103,6 @@ class SocketError(NamedTuple):
     """The client's message that it replies to: `SocketRequest.event`."""
 
 
-def _never(message: bytes) -> bool:
-    return False
-
-
-def _nothing(request: Json, token: str) -> Sequence[bytes]:
-    return ()
-
-
 class SocketWire(NamedTuple):
     """An API over a WebSocket."""
 
@@ -130,12 +122,12 @@ class SocketWire(NamedTuple):
     """The message of an error."""
     stray_error: Callable[[bytes], str | None]
     """The error in a provider's message that belongs to no response, if there is one."""
-    warm_up: Callable[[Json, str], Sequence[bytes]] = _nothing
+    warm_up: Callable[[Json, str], Sequence[bytes]] = lambda *_: ()
     """The events of the response to a request that generates nothing; none for other requests. Takes the request's
     body and a token for its ids."""
     host: Callable[[str], SocketHost] | None = None
     """Begins to serve a socket that was opened at a path; `None` where toolstream cannot be the server of this API."""
-    is_media: Callable[[bytes], bool] = _never
+    is_media: Callable[[bytes], bool] = lambda _: False
     """Whether a client's message has only sound or pictures, so that it is neither parsed nor kept."""
 
 

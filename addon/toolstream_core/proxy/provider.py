@@ -12,6 +12,7 @@ from mitmproxy import http
 
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.protocols.api import ModelList
+from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
 from toolstream_core.proxy.flow_facts import note_chunks, note_match
@@ -80,7 +81,7 @@ def nothing_saved(match: Match, flows: Sequence[LlmFlow]) -> Json:
         message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
     else:
         message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(flows)}"
-    return named(dialect).not_saved(message)
+    return named(dialect).error_body(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
 
 
 def assembled(saved: LlmFlow) -> Json:

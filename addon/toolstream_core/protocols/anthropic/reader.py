@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
-from toolstream_core.protocols.response_content import finishes, text_content, unstreamed_content
+from toolstream_core.protocols.response_content import finishes, place_of, text_content, unstreamed_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -56,7 +56,7 @@ def read(frame: Frame) -> EventContent:
         case "content_block_delta":
             return _delta(payload)
         case "content_block_stop":
-            return EventContent((Fragment(index=_index(payload), phase=Phase.CLOSE),))
+            return EventContent((Fragment(index=place_of(payload.get("index")), phase=Phase.CLOSE),))
         case "message_start":
             model = json_access.get(payload, "message", "model")
             return EventContent(model=model if isinstance(model, str) else None)
@@ -77,7 +77,7 @@ def kind_of(payload: dict[str, Json], name: str) -> str:
 
 
 def _start(payload: dict[str, Json]) -> EventContent:
-    block, place = payload.get("content_block"), _index(payload)
+    block, place = payload.get("content_block"), place_of(payload.get("index"))
     if not isinstance(block, dict):
         return EventContent(begins=(place,))
     kind = _kind(block)
@@ -95,14 +95,6 @@ def _kind(block: dict[str, Json]) -> Kind | None:
         return Kind.FUNCTION
     of_server = isinstance(block_type, str) and block_type.endswith("_tool_use")
     return Kind.SERVER if of_server or "input" in block else None
-
-
-def _index(payload: dict[str, Json]) -> int | Absent:
-    """The block's place; `ABSENT` for anything but a number."""
-    index = payload.get("index")
-    if type(index) is not int:
-        index = json_access.integer(index)
-    return index if isinstance(index, int) else ABSENT
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
@@ -132,7 +124,7 @@ def _delta(payload: dict[str, Json]) -> EventContent:
         fragment = delta["partial_json"]
         arguments, well_formed = (fragment, True) if isinstance(fragment, str) else json_access.argument_delta(fragment)
         well_formed = well_formed and delta.get("type", _ARGUMENTS) == _ARGUMENTS
-        index = _index(payload)
+        index = place_of(payload.get("index"))
         return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))
     return text_content(delta.get("text"), delta.get("thinking"))
 

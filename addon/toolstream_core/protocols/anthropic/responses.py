@@ -159,20 +159,11 @@ _WORDS: Final = {
 }
 
 
-def error_body(kind: ErrorKind, status: int) -> Json:
+def error_body(kind: ErrorKind, status: int, message: str) -> Payload:
     """As `WireProtocol.error_body`."""
-    return _error(_WORDS[kind], kind.message)
+    return {"type": "error", "error": {"type": _WORDS[kind], "message": message}}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
-    return named_event(_error(_WORDS[kind], kind.message))
-
-
-def not_saved(message: str) -> Json:
-    """As `WireProtocol.not_saved`."""
-    return _error(_WORDS[ErrorKind.NOT_FOUND], message)
-
-
-def _error(kind: str, message: str) -> Json:
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    return named_event(error_body(kind, kind.status, kind.message))

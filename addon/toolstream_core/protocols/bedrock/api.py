@@ -52,10 +52,6 @@ class BedrockApi(Api):
         return f"{base}/converse{'-stream' if streamed else ''}", query
 
     @override
-    def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
-        return f"{self.server}/model/{quote(model, safe='')}/converse{'-stream' if streamed else ''}"
-
-    @override
     def shortest_request(self, model: str, *, streamed: bool) -> Json:
         return {"messages": []}
 

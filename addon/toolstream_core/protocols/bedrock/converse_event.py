@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import CHUNK
 
 if TYPE_CHECKING:
@@ -53,12 +52,6 @@ class ConverseEvent:
         return self.payload is not self.body
 
     @property
-    def index(self) -> int | None:
-        """The index of the block: a number in any spelling; other values do not count."""
-        index = self.body.get(INDEX)
-        return index if type(index) is int else index_of(self.body)
-
-    @property
     def tool(self) -> Payload | None:
         """The call in a start or a delta."""
         payload = self.body.get(_SAYING.get(self.kind, ""))
@@ -87,14 +80,6 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
         if isinstance(body, dict):
             return ConverseEvent(kind, body, payload)
     return None
-
-
-def index_of(body: Payload) -> int | None:
-    """As `ConverseEvent.index`."""
-    index = body.get(INDEX)
-    if type(index) is not int:
-        index = json_access.integer(index)
-    return index if isinstance(index, int) else None
 
 
 def input_delta(index: Json, text: str) -> Payload:

@@ -13,13 +13,14 @@ from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
     BLOCK_STOP,
+    INDEX,
     METADATA,
     STOP,
     event_of,
     read_event,
 )
 from toolstream_core.protocols.in_band_errors import MAX_ERROR, exception_text
-from toolstream_core.protocols.response_content import finishes, text_content
+from toolstream_core.protocols.response_content import finishes, place_of, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -48,15 +49,15 @@ def read(frame: Frame) -> EventContent:
     event = event_of(frame)
     if event is None:
         return EventContent(error=error) if (error := _error(frame)) else NOTHING
+    place = place_of(event.body.get(INDEX))
     match event.kind:
         case "contentBlockStart":
             tool = event.tool
-            place = _place(event)
             return EventContent(begins=(place,)) if tool is None else EventContent((_call(tool, place, Phase.OPEN),))
         case "contentBlockDelta":
-            return _delta(event)
+            return _delta(event, place)
         case "contentBlockStop":
-            return EventContent((Fragment(index=_place(event), phase=Phase.CLOSE),))
+            return EventContent((Fragment(index=place, phase=Phase.CLOSE),))
         case "messageStop":
             reason = event.body.get("stopReason")
             return EventContent(finishes=finishes(reason), error=_failure(reason), end=True)
@@ -81,11 +82,6 @@ def _error(frame: Frame) -> str | None:
     return f"{frame.name}: {message}"[:MAX_ERROR]
 
 
-def _place(event: ConverseEvent) -> int | Absent:
-    index = event.index
-    return ABSENT if index is None else index
-
-
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     """A call in its start or in a complete response; Bedrock itself runs a `server_tool_use`."""
     arguments, _ = json_access.argument_text(tool.get("input", ABSENT))
@@ -103,11 +99,11 @@ def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     )
 
 
-def _delta(event: ConverseEvent) -> EventContent:
+def _delta(event: ConverseEvent, place: int | Absent) -> EventContent:
     tool = event.tool
     if tool is not None:
         arguments, well_formed = json_access.argument_delta(tool.get("input", ABSENT))
-        return EventContent((Fragment(index=_place(event), arguments=arguments, well_formed=well_formed),))
+        return EventContent((Fragment(index=place, arguments=arguments, well_formed=well_formed),))
     text = json_access.get(event.body, "delta", "text")
     thought = json_access.get(event.body, "delta", "reasoningContent", "text")
     return text_content(text, thought)

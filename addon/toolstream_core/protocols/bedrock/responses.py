@@ -79,12 +79,12 @@ def _add(block: Payload, delta: Payload) -> None:
     if not thought:
         return
     reasoning = block.setdefault("reasoningContent", {})
-    for key, call_frames in thought.items():
-        if key in _REASONING and isinstance(call_frames, str):
+    for key, value in thought.items():
+        if key in _REASONING and isinstance(value, str):
             parts = reasoning.setdefault("reasoningText", {})
-            parts[key] = parts.get(key, "") + call_frames
+            parts[key] = parts.get(key, "") + value
         else:
-            reasoning[key] = call_frames
+            reasoning[key] = value
 
 
 def _unkeyed(payload: Payload) -> Payload:
@@ -177,20 +177,11 @@ _WORDS: Final = {
 """AWS sends them in the header `x-amzn-errortype`; its clients read them from the body if the header is missing."""
 
 
-def error_body(kind: ErrorKind, status: int) -> Json:
+def error_body(kind: ErrorKind, status: int, message: str) -> Json:
     """As `WireProtocol.error_body`."""
-    return _error(kind, kind.message)
+    return {"__type": _WORDS[kind], "message": message}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
     return exception_message(kind)
-
-
-def not_saved(message: str) -> Json:
-    """As `WireProtocol.not_saved`."""
-    return _error(ErrorKind.NOT_FOUND, message)
-
-
-def _error(kind: ErrorKind, message: str) -> Json:
-    return {"__type": _WORDS[kind], "message": message}

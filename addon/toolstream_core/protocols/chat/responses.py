@@ -150,7 +150,7 @@ def promoted(promotion: Promotion) -> list[Frame]:
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
-    return data_event(error_body(kind, kind.status))
+    return data_event(error_body(kind, kind.status, kind.message))
 
 
-error_body, not_saved = openai_errors.body, openai_errors.not_saved
+error_body = openai_errors.body

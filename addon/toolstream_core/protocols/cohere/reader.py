@@ -22,7 +22,7 @@ from toolstream_core.protocols.cohere.wire import (
     kind_of,
 )
 from toolstream_core.protocols.in_band_errors import MAX_ERROR, error_text, unread_error
-from toolstream_core.protocols.response_content import finishes, text_content
+from toolstream_core.protocols.response_content import finishes, place_of, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -91,10 +91,7 @@ def _bare_error(payload: dict[str, Json]) -> str | None:
 
 def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
     """The events of a call; without an entry they only have an index."""
-    at = payload.get("index", ABSENT)
-    if type(at) is not int:
-        at = json_access.integer(at)
-    index = at if isinstance(at, int) else ABSENT
+    index = place_of(payload.get("index"))
     found = entries(payload) or [{}]
     return EventContent(tuple([_fragment(entry, index, phase) for entry in found]))
 

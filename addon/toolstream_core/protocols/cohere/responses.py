@@ -169,13 +169,11 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         for place, call in enumerate(response.calls)
     ]
     plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in response.calls))}."
-    call_frames = (
-        {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": response.text}]}
-    )
+    said = {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": response.text}]}
     return {
         "id": _uuid(response.hexadecimal("answer", 32)),
         "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
-        "message": {"role": "assistant", **call_frames},
+        "message": {"role": "assistant", **said},
         "usage": {
             "billed_units": {"input_tokens": read, "output_tokens": written},
             "tokens": {"input_tokens": read, "output_tokens": written},
@@ -187,16 +185,11 @@ def _uuid(digits: str) -> str:
     return "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
 
 
-def error_body(kind: ErrorKind, status: int) -> Json:
+def error_body(kind: ErrorKind, status: int, message: str) -> Json:
     """As `WireProtocol.error_body`."""
-    return {"message": kind.message}
+    return {"message": message}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`. The end of the message has the error; there are no error events."""
     return named_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": kind.message}})
-
-
-def not_saved(message: str) -> Json:
-    """As `WireProtocol.not_saved`."""
-    return {"message": message}

@@ -121,20 +121,11 @@ def promoted(promotion: Promotion) -> list[Frame]:
     ]
 
 
-def error_body(kind: ErrorKind, status: int) -> Json:
+def error_body(kind: ErrorKind, status: int, message: str) -> Json:
     """The body of an HTTP error."""
-    return _error(kind, status, kind.message)
+    return {"error": {"code": status, "message": message, "status": _ERRORS[kind]}}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
     """An error inside a stream."""
-    return data_event(error_body(kind, kind.status))
-
-
-def not_saved(message: str) -> Json:
-    """The body of a 404 with this message."""
-    return _error(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
-
-
-def _error(kind: ErrorKind, status: int, message: str) -> Json:
-    return {"error": {"code": status, "message": message, "status": _ERRORS[kind]}}
+    return data_event(error_body(kind, kind.status, kind.message))

@@ -120,4 +120,4 @@ def error_event(kind: ErrorKind, number: int) -> bytes:
     return encoded({**error, "event_id": f"event_error_{number}"}) + b"\n"
 
 
-error_body, not_saved = openai_errors.body, openai_errors.not_saved
+error_body = openai_errors.body

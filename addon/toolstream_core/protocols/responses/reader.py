@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
-from toolstream_core.protocols.response_content import unstreamed_content
+from toolstream_core.protocols.response_content import place_of, unstreamed_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -58,7 +58,7 @@ def read(frame: Frame) -> EventContent:
         key = "arguments" if "arguments" in payload else "input" if "input" in payload else "code"
         return EventContent((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
     if kind in _ITEMS:
-        fragment = _item(payload.get("item"), _place(payload), _ITEMS[kind])
+        fragment = _item(payload.get("item"), place_of(payload.get("output_index")), _ITEMS[kind])
         return EventContent((fragment,)) if fragment else NOTHING
     if kind == "response.output_text.delta":
         text = payload.get("delta")
@@ -86,7 +86,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
     call_id, item_id, name = payload.get("call_id", ABSENT), payload.get("item_id", ABSENT), payload.get("name", ABSENT)
     return Fragment(
         0,
-        _place(payload),
+        place_of(payload.get("output_index")),
         call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
         item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
         name if type(name) in json_access.SIMPLE else json_access.text(name),
@@ -96,14 +96,6 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
         kind,
         well_formed,
     )
-
-
-def _place(payload: dict[str, Json]) -> int | Absent:
-    """The item's place; anything but a number counts as absent."""
-    place = payload.get("output_index")
-    if type(place) is not int:
-        place = json_access.integer(place)
-    return place if isinstance(place, int) else ABSENT
 
 
 def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:

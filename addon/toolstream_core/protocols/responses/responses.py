@@ -197,4 +197,4 @@ def error_event(kind: ErrorKind, number: int) -> bytes:
     return named_event({**error, "sequence_number": number})
 
 
-error_body, not_saved = openai_errors.body, openai_errors.not_saved
+error_body = openai_errors.body
