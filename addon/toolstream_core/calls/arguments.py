@@ -127,9 +127,8 @@ ENDLESS = Room(math.inf)
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `is_complete` is cheap at any time."""
 
-    def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
-        """Start empty. Keeps at most `limit` characters (`MAX_TEXT` by default), and no more than `room` has left."""
-        self._limit = MAX_TEXT if limit is None else limit
+    def __init__(self, room: Room = ENDLESS) -> None:
+        """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `room` has left."""
         self.room = room
         self._joined = JoinedText()
         self.size = 0
@@ -239,7 +238,7 @@ class ArgumentText:
         self._first = self._first or fragment.lstrip(WHITE)[:1]
         self.size += count
         room = self.room
-        if self.truncated or self.size > self._limit or count > room.left:
+        if self.truncated or self.size > MAX_TEXT or count > room.left:
             self.truncated, self._last, self.whole_again = True, "", None
             return
         room.left -= count

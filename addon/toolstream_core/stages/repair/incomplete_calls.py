@@ -42,7 +42,6 @@ class IncompleteCalls(Repairer):
         context: Context,
         *,
         stops: bool = False,
-        reasons: bool = True,
         is_last: Callable[[Event], bool] = _is_end,
         is_end: Callable[[Event], bool] = lambda event: False,  # noqa: ARG005
         split: Callable[[Event, Writer], tuple[list[Frame], list[Frame]]] = lambda event, writer: ([], [event.frame]),  # noqa: ARG005
@@ -50,14 +49,12 @@ class IncompleteCalls(Repairer):
         """For one stream.
 
         :param stops: whether the stop of a call is an end too: clients may run the call there
-        :param reasons: whether a finish reason is an end
         :param is_last: whether clients stop reading at an event
         :param is_end: whether an event without data is an end
         :param split: the frames of a final event: those to send, and those to withhold
         """
         super().__init__(context)
-        self._stops, self._reasons = stops, reasons
-        self._is_last, self._is_end, self._split = is_last, is_end, split
+        self._stops, self._is_last, self._is_end, self._split = stops, is_last, is_end, split
         self._held: list[Frame] = []
         """The withheld events."""
         self._ended = False
@@ -111,9 +108,9 @@ class IncompleteCalls(Repairer):
         """Whether an event ends a call or the response, and not as truncated."""
         if self._stops and any(one.phase is Phase.CLOSE for one in content.fragments):
             return True
-        if content.end and not (content.finishes and self._reasons):
+        if content.end and not content.finishes:
             return True
-        return self._reasons and any(one.reason and not is_cut(one.reason) for one in content.finishes)
+        return any(one.reason and not is_cut(one.reason) for one in content.finishes)
 
 
 def _has_fragment(content: EventContent) -> bool:

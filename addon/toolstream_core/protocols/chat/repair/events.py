@@ -146,34 +146,23 @@ class ChatEvents:
         self.client = client
         self._context = client.context
         self._report, self._on = client.reporter.report, client.reporter.on
-        self._stream = Stream(client)
-        self._finishes = Finishes(client, self._stream)
-        self._writer = EntryWriter(client, self._stream, self._finishes)
-        self._closing = Closing(client, self._stream, self._finishes, self._writer)
+        self.stream = Stream(client)
+        self._finishes = Finishes(client, self.stream)
+        self._writer = EntryWriter(client, self.stream, self._finishes)
+        self._closing = Closing(client, self.stream, self._finishes, self._writer)
         policy = client.policy
         self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
-        self.skipped = self._stream.skipped
         self.held = self._closing.held
-
-    @property
-    def judges_calls(self) -> bool:
-        """Whether the request's tools make the calls of this stream relevant."""
-        return self._stream.judges_calls
-
-    @property
-    def last(self) -> int:
-        """Number of the last event that was sent."""
-        return self._stream.last
 
     @property
     def needs_next_event(self) -> bool:
         """Whether the next event has to be shown to the stage."""
-        return self._stream.needs_next_event or (self._finishes.any_sent and not self._stream.done)
+        return self.stream.needs_next_event or (self._finishes.any_sent and not self.stream.done)
 
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
         fragment, one, delta = part.fragment, part.one, part.delta
-        if self._stream.done or not one.is_open or one.text.diverged or not delta or not fragment.well_formed:
+        if self.stream.done or not one.is_open or one.text.diverged or not delta or not fragment.well_formed:
             return False
         if self._holds or self._spreads:
             return False
@@ -184,16 +173,16 @@ class ChatEvents:
         finish = self._finishes.by_choice.get(fragment.choice)
         if (finish is not None and finish.sent) or not (one.is_in_step(delta) and one.intended.is_plain(delta)):
             return False
-        if self.client.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
+        if self.client.choice(fragment.choice) != fragment.choice or self.stream.differs(frame):
             return False
-        self._stream.passes(frame)
+        self.stream.passes(frame)
         one.got(delta, as_received=True)
-        self._stream.last = frame.number
+        self.stream.last = frame.number
         return True
 
     def arrives(self, waiting: Waiting) -> None:
         """An event came: update what is known of the response."""
-        self._stream.arrives(waiting.event)
+        self.stream.arrives(waiting.event)
         if len(waiting.touched) != len(waiting.event.content.fragments):
             self._pass_by(waiting.event.content.fragments)
         if self._finishes.by_choice:
@@ -208,7 +197,7 @@ class ChatEvents:
     def _pass_by(self, fragments: Iterable[Fragment]) -> None:
         """Note calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
         for one in fragments:
-            if one.kind is Kind.CUSTOM or not self._stream.judges_calls:
+            if one.kind is Kind.CUSTOM or not self.stream.judges_calls:
                 self._finishes.called.add(one.choice)
                 self.client.turn(one.choice).placed(one.index)
 
@@ -218,7 +207,7 @@ class ChatEvents:
         A finish waits if calls lack a part, and the total of the tokens if they lack their finish.
         """
         content = first.event.content
-        if following is not None or self._stream.done or (first.touched and not content.finishes):
+        if following is not None or self.stream.done or (first.touched and not content.finishes):
             return False
         reasons = [one for one in content.finishes if one.reason]
         if not reasons:
@@ -243,10 +232,10 @@ class ChatEvents:
         """The frames to send for an event, before they are split."""
         event, frame = waiting.event, waiting.event.frame
         content = event.content
-        if self._stream.done and frame.data is not None:
+        if self.stream.done and frame.data is not None:
             return [] if self._report(DATA_AFTER_END, frame.number, "an event follows [DONE]") else [frame]
         if content.error:
-            self._stream.failed = True
+            self.stream.failed = True
             self._report(IN_BAND_ERROR, frame.number, f"the provider reports an error: {content.error}")
         if content.end and not content.finishes and not waiting.touched:
             return self._closing.at_done(frame)
@@ -254,14 +243,14 @@ class ChatEvents:
             return [frame]
         payload = frame.json
         if not isinstance(payload, dict) or "choices" not in payload:
-            self._stream.last = frame.number
-            return self._stream.pinned(frame)
+            self.stream.last = frame.number
+            return self.stream.pinned(frame)
         before = [] if waiting.touched else self._closing.before(waiting, following)
         result = self._rewritten(payload, waiting, following, before)
         released = self._closing.released(frame.number) if self._holds else []
         if result is payload:
             return [*before, frame, *released]
-        sent = {} if self._stream.head is payload else self._stream.head
+        sent = {} if self.stream.head is payload else self.stream.head
         if (waiting.touched or content.finishes) and has_nothing(result, sent) and not has_role(result):
             return [*before, *released]
         return [*before, self._context.writer.rewrite(frame, result), *released]
@@ -275,12 +264,12 @@ class ChatEvents:
         choices = [
             self._choice(raw, choice_number(raw, place), waiting, following, before) for place, raw in enumerate(raws)
         ]
-        self._stream.last = frame.number
-        self._stream.remember(payload)
+        self.stream.last = frame.number
+        self.stream.remember(payload)
         changed = any(made is not raw for made, raw in zip(choices, raws, strict=True))
         result = {**payload, "choices": choices} if changed else payload
-        if self._stream.differs(frame, seen=bool(waiting.touched or waiting.event.content.finishes)):
-            result = {**result, "id": self._stream.head["id"]}
+        if self.stream.differs(frame, seen=bool(waiting.touched or waiting.event.content.finishes)):
+            result = {**result, "id": self.stream.head["id"]}
         return result
 
     def is_cut(self, frame: Frame) -> bool:
@@ -297,7 +286,7 @@ class ChatEvents:
         if not isinstance(raw, dict):
             return raw
         event = waiting.event
-        mine = [part for part in waiting.touched if part.fragment.choice == number] if self._stream.judges_calls else []
+        mine = [part for part in waiting.touched if part.fragment.choice == number] if self.stream.judges_calls else []
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
@@ -323,17 +312,17 @@ class ChatEvents:
         if not complete:
             return choice
         number = event.frame.number
-        streamed = unstreamed(choice, complete, number, self.client, self._stream, self._writer)
+        streamed = unstreamed(choice, complete, number, self.client, self.stream, self._writer)
         if streamed is None:
             names = tuple(name for part in complete for name in self.client.withholding(part.one, over=True))
             self.client.reporter.shape(names)
             return {**choice, "message": rest_of(choice)} if names else choice
         before += streamed
-        return without_calls(choice, text_said=self._stream.text_said)
+        return without_calls(choice, text_said=self.stream.text_said)
 
     def _with_delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, ends: bool) -> dict[str, Json]:
         """The choice with the `delta` object that it lacks."""
-        bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self._stream.head)
+        bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self.stream.head)
         if not (bare and (ends or not mine)):
             return choice
         if not self._report(MISSING_DELTA, event.frame.number, "a choice has no delta object"):
@@ -349,7 +338,7 @@ class ChatEvents:
                 part.one.text.diverged = True
             parts = []
         changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
-        self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
+        self.stream.text_said = self.stream.text_said or bool(delta.get("content"))
         return choice if changed is delta else {**choice, "delta": changed}
 
 

@@ -53,7 +53,7 @@ class ChatRepair(Repairer):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        judged = resolved if self._events.judges_calls else ()
+        judged = resolved if self._events.stream.judges_calls else ()
         touched = self._touched([one for one in judged if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
         if alone and len(touched) == 1 and len(resolved) == 1 and self._events.is_forwarded(touched[0], frame):
@@ -90,7 +90,7 @@ class ChatRepair(Repairer):
         if not (kept or added):
             return [*out, *cut]
         rest = [] if added else cut  # half an event gives way to what ends the answer
-        self.audit(self._events.last + 1, cut if added else [], [*kept, *added])
+        self.audit(self._events.stream.last + 1, cut if added else [], [*kept, *added])
         return [*out[:-1], *map(self._context.writer.ended, out[-1:]), *kept, *added, *rest]
 
     @override
@@ -124,7 +124,7 @@ class ChatRepair(Repairer):
             for number, defect in skip(one.intended.meaning, one.text, passed):
                 self.report(defect, number, defect.meaning, call)
             self.client.turn_of(one).skipped(one)
-        self._events.skipped(passed.first + passed.events - 1)
+        self._events.stream.skipped(passed.first + passed.events - 1)
 
     def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
