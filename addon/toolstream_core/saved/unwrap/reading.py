@@ -411,7 +411,7 @@ def _says(first: Sequence[Found]) -> list[Note]:
     if before:
         notes.append(Note("line-prefix", f"the text before each event, such as “{before[-_SHOWN:]}”"))
     if lead.is_part:
-        notes.append(Note("chunk-parts", "parts of chunks instead of an event stream"))
+        notes.append(Note("chunk-parts", "the notation of separate parts of chunks"))
     if lead.group.path:
         notes.append(Note("records", f"records that hold the events in `{lead.group.path}`"))
     notation = lead.group.notation
@@ -422,7 +422,7 @@ def _says(first: Sequence[Found]) -> list[Note]:
     elif (
         notation == "json" and _form(lead) is Form.EVENTS and not (lead.is_complete or lead.is_part or lead.group.path)
     ):
-        notes.append(Note("json-values", "JSON values instead of an event stream"))
+        notes.append(Note("json-values", "the notation of separate JSON values"))
     return notes
 
 
