@@ -44,7 +44,6 @@ PLACES = [
     "report:Reporters.sinks",
     "live_response:LiveResponse.keep_sent",
     "capture.capture:Capture.begin",
-    "capture.capture:Capture._keeps",
     "capture.recording:Recording.end",
     "capture.recording:Recording._submit",
     "capture.recording:_Chunks.add",
