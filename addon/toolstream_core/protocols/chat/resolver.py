@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 #                                    whole ones
 #   known   other                    the open call's name again inside its          -> the same (its id changes)
 #                                    arguments, which do not begin anew; or no
-#                                    name, arguments unfinished
+#                                    name, arguments unfinished or only `{}`
+#                                    where the tool needs some
 #   none    known                                                                 -> that call, or a new one as above
 #   none    new                      a name comes, or nothing is open             -> a new one
 #   none    new                      no name, arguments unfinished                -> the last (its id changes); not in
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
+_LONGEST_PLACEHOLDER: Final = 16
+"""Characters of the longest arguments that may stand for none."""
 _MOST_HEADERS: Final = 64
 """The most calls of one index that may wait for their arguments."""
 
@@ -298,7 +301,7 @@ class ChatCalls(Calls):
             return newest
         # Behind a piece of an older call of this index, nobody knows which of them has changed its id.
         returned = state.last is not newest and state.last in here
-        return newest if not returned and id_changed(newest, fragment) else None
+        return newest if not returned and (id_changed(newest, fragment) or self._fills(newest, fragment)) else None
 
     def _first_lacking(self, here: list[OpenCall], fragment: Fragment) -> OpenCall | None:
         """The first of an index's last calls that has no arguments, and needs some, if a fragment begins some."""
@@ -327,6 +330,12 @@ class ChatCalls(Calls):
     def _lacks_arguments(self, call: OpenCall) -> bool:
         """Whether a call has no arguments, and its tool needs some, or no tool is known."""
         return call.arguments.empty and self._tools.get(call.name, not self._tools)
+
+    def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
+        """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
+        if nonblank(fragment.name) or not self._tools.get(call.name, False):
+            return False
+        return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
     def _by_id(self, state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last

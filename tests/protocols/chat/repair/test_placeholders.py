@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.invariants.driven import changed
 from tests.invariants.healthy import Healthy, streams
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 
 LONE = [one for one in streams() if one.name == "without arguments" and b"{}" in one.body]
@@ -18,3 +21,33 @@ def test_a_lone_placeholder_is_no_change(healthy: Healthy) -> None:
     assert went.out == healthy.body
     assert went.told == []
     assert went.record.changed == 0
+
+
+TOOL = {"name": "look", "parameters": {"type": "object", "properties": {"at": {}}, "required": ["at"]}}
+CHAT = StreamFacts(
+    path="/v1/chat/completions",
+    content_type="text/event-stream",
+    request={"tools": [{"type": "function", "function": TOOL}]},
+)
+
+
+def entry(call_id: str, arguments: str, **function: str) -> dict[str, object]:
+    """An event with a fragment of the only call."""
+    said = {"index": 0, "id": call_id, "type": "function", "function": {**function, "arguments": arguments}}
+    return {"choices": [{"index": 0, "delta": {"tool_calls": [said]}}]}
+
+
+@pytest.mark.parametrize("pieces", [['{"at":1}'], ['{"at"', ":1}"]], ids=["whole", "pieces"])
+def test_a_placeholder_is_filled_under_another_id(pieces: list[str]) -> None:
+    """The tool needs arguments, so the nameless ones behind `{}` are its own, although the id changes with them."""
+    more = [entry(f"call_{at}", text) for at, text in enumerate(pieces)]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    events = [entry("call_a", "{}", name="look"), *more, end]
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events) + b"data: [DONE]\n\n"
+    went = changed(body, CHAT)
+    [call] = went.record.calls
+    assert (call.name, call.arguments, call.complete) == ("look", '{"at":1}', True)
+    assert "placeholder-arguments" in went.told
+    read = read_body([went.out], CHAT)
+    assert read is not None
+    assert [(one.name, one.arguments) for one in read.calls] == [("look", '{"at":1}')]
