@@ -98,7 +98,7 @@ def options(model: Any, given: ReceivedBytes) -> list[str]:
 
 @pytest.mark.parametrize("ids", [("call_b", "call_c"), ("", "call_c"), ("call_c", None)])
 def test_an_id_of_an_item_explains_nothing_where_there_are_no_items(ids: tuple[str | None, ...]) -> None:
-    """A client that keeps the last id is told the repair, and no model without a meaning here stands against it."""
+    """A client that keeps the last id gets advice: a model that cannot be meant does not stand against it."""
     sent = response(HEADER, *(more(text, id=one) for text, one in zip(('{"x":', "1}"), ids, strict=True)))
     explained = Explaining()(sent, [EchoedCall("call_c", "f", '{"x":1}')])
     assert explained.explanation is not None

@@ -70,7 +70,7 @@ class TextPrinter:
         """How the lines of each source begin."""
         self._advice: dict[str, str] = {}
         """Options that help with the responses without a verdict, by their sources."""
-        self._unrepaired: list[str] = []
+        self._unrepaired = set[str]()
         """Names of defects of calls that were found and have no repair."""
 
     def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
@@ -100,7 +100,7 @@ class TextPrinter:
             ["stream", *("call" for _ in record.calls), *(finding.severity.value for finding in record.findings)]
         )
         loud = (one for one in record.findings if one.severity.counts and one.call is not None)
-        self._unrepaired += (one.name for one in loud if one.repair is None)
+        self._unrepaired.update(one.name for one in loud if one.repair is None)
         if self._chunks is not None:
             return
         if self._counts["stream"] == 1:
@@ -130,7 +130,7 @@ class TextPrinter:
             self._release(self._waiting)
         for source, options in self._advice.items():
             self._blocks.block([f"{Label(self._tags[source]).begin()}→ {as_command(options)}"])
-        if names := sorted(set(self._unrepaired)):
+        if names := sorted(self._unrepaired):
             self._blocks.line(f"no repair of {', '.join(names)}: see toolstream explain {names[0]}")
         if self._counts["stream"] > 1:
             counted_names = ("stream", "call", "error", "warning", "note")
