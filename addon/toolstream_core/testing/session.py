@@ -28,6 +28,7 @@ from toolstream_core.testing.environment import (
     proxy_variables,
 )
 from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange, to_llms
+from toolstream_core.testing.java import JAVA_OPTIONS, java_options, trust_store
 from toolstream_core.testing.understanding import Passed, passed_of
 
 if TYPE_CHECKING:
@@ -352,9 +353,13 @@ class ProxySession:
     def environment(self) -> dict[str, str]:
         """The variables that lead clients here, with base URLs and keys if saved flows respond."""
         if self._setup.network == "all":
-            forwarded = {} if self._routes is None else self._routes.variables(self.proxy_url)
-            return {**proxy_variables(self.proxy_url, str(_bundle(self.ca_file))), **forwarded}
-        return {**proxy_variables(self.proxy_url, str(self.ca_file)), **provider_variables(self.proxy_url)}
+            ca_file = _bundle(self.ca_file)
+            addresses = {} if self._routes is None else self._routes.variables(self.proxy_url)
+        else:
+            ca_file = self.ca_file
+            addresses = provider_variables(self.proxy_url)
+        options = java_options(self.proxy_url, _java_store(ca_file), os.environ.get(JAVA_OPTIONS, ""))
+        return {**proxy_variables(self.proxy_url, str(ca_file)), JAVA_OPTIONS: options, **addresses}
 
     def child_environment(self) -> dict[str, str]:
         """The environment for a child process: this one's, changed so that clients come here."""
@@ -421,3 +426,11 @@ def _bundle(ca_file: Path) -> Path:
     if not bundle.exists():
         bundle.write_bytes(authorities(os.environ) + b"\n" + ca_file.read_bytes())
     return bundle
+
+
+def _java_store(ca_file: Path) -> Path:
+    """The same authorities, as Java reads them."""
+    store = ca_file.with_suffix(".jks")
+    if not store.exists():
+        store.write_bytes(trust_store(ca_file.read_text("utf-8", "replace")))
+    return store
