@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.calls.json_text import has_nothing
-from toolstream_core.defects.causes.rule import Part
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import Part, What
 from toolstream_core.model import ABSENT
 from toolstream_core.stages.inject.codec import EventCodec
 from toolstream_core.wire import json_access

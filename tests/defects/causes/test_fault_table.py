@@ -10,9 +10,10 @@ import pytest
 from tests.invariants.driven import injected
 from tests.invariants.healthy import Healthy, streams
 from tests.tables import INJECTORS
-from toolstream_core.defects.causes.fault_table import INJECTIONS, causes_for
+from toolstream_core.defects.causes.fault_table import CAUSES
 from toolstream_core.defects.causes.rule import START, it, on, per_call
 from toolstream_core.defects.causes.words import has, later_call
+from toolstream_core.defects.identity import MISSING_NAME
 from toolstream_core.protocols.anthropic.stages import PROTOCOL as ANTHROPIC
 from toolstream_core.protocols.bedrock.stages import PROTOCOL as BEDROCK
 from toolstream_core.protocols.chat.inject import ChatCodec
@@ -38,22 +39,22 @@ TWO = [one for one in streams() if one.name == "fragments of two" and one.dialec
 
 def test_a_defect_has_one_cause_in_each_protocol() -> None:
     """So that no row hides another one."""
-    rows = Counter((one.defect.name, protocol) for one in INJECTIONS for protocol in one.protocols)
+    rows = Counter((one.defect.name, protocol) for one in CAUSES for protocol in one.protocols)
     assert [defect for defect, count in rows.items() if count > 1] == []
-    assert all(one.protocols for one in INJECTIONS)
+    assert all(one.protocols for one in CAUSES)
 
 
 @pytest.mark.parametrize("dialect", [name for name, injectors in INJECTORS.items() if injectors])
 def test_every_cause_of_a_protocol_is_an_injector_of_it(dialect: str) -> None:
     """And none is listed for a protocol without it."""
-    assert causes_for(dialect).keys() <= INJECTORS[dialect].keys()
+    assert {one.defect.name for one in CAUSES if dialect in one.protocols} <= INJECTORS[dialect].keys()
 
 
 @pytest.mark.parametrize("healthy", TWO, ids=str)
 def test_a_row_acts_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is written once, and names fields, not keys of a protocol."""
-    defect = per_call(on(START & later_call & has("name"), it(name="other")))
-    added = injectors(healthy.dialect, CODECS[healthy.dialect], {"missing-name": defect})
+    defect = per_call(MISSING_NAME, on(START & later_call & has("name"), it(name="other")))
+    added = injectors(healthy.dialect, CODECS[healthy.dialect], [defect])
     monkeypatch.setitem(INJECTORS[healthy.dialect], "missing-name", added["missing-name"])
     went = injected(healthy.body, healthy.exchange, "missing-name")
     assert went.record.faults[0].changes == 1

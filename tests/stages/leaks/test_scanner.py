@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from toolstream_core.defects.causes.markup import MARKUP
 from toolstream_core.stages.leaks import Leaked, Scanner
 
+SYNTAXES = {defect.name: write for defect, write in MARKUP.items()}
 TOOLS = {
     "get_weather": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
     "shell": {"properties": {"line": {"type": "string"}}},
@@ -25,18 +26,18 @@ def scanned(text: str, size: int, tools: dict[str, object] | None = None) -> lis
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-@pytest.mark.parametrize("defect", MARKUP)
+@pytest.mark.parametrize("defect", SYNTAXES)
 def test_every_syntax(defect: str, size: int) -> None:
     """With values of the type that the tool's schema wants."""
-    [found] = scanned(MARKUP[defect]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
+    [found] = scanned(SYNTAXES[defect]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
     assert (found.defect.name, found.name) == (defect, "get_weather")
     assert json.loads(found.arguments) == {"city": "Oslo <N>", "days": 3}
 
 
-@pytest.mark.parametrize("defect", sorted(MARKUP.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
+@pytest.mark.parametrize("defect", sorted(SYNTAXES.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
 def test_text_stands_before_it_and_nothing_is_known_of_the_tools(defect: str) -> None:
     """Markup of its own is known without them."""
-    [found] = scanned("Let me see.\n" + MARKUP[defect]("get_weather", {"city": "Oslo"}), 5, {})
+    [found] = scanned("Let me see.\n" + SYNTAXES[defect]("get_weather", {"city": "Oslo"}), 5, {})
     assert (found.defect.name, found.name) == (defect, "get_weather")
 
 

@@ -27,10 +27,9 @@ from toolstream_core.defects.causes.rule import (
     STREAMED_ITEM,
     TAIL,
     WHOLE,
-    Injection,
     On,
+    What,
     head,
-    inject,
     it,
     keep,
     kept,
@@ -41,7 +40,6 @@ from toolstream_core.defects.causes.rule import (
     per_stream,
     start,
 )
-from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import (
     AGAIN,
     TEXT,
@@ -62,6 +60,7 @@ from toolstream_core.defects.causes.words import (
     cut_data,
     earlier_id,
     enveloped,
+    equals,
     first_call,
     has,
     has_calls,
@@ -93,7 +92,6 @@ from toolstream_core.defects.causes.words import (
     without_end,
 )
 from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
-from toolstream_core.defects.table import LEAK
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -104,468 +102,364 @@ _UNDER_ID: Final = it(id=lambda at: at.call.id or f"call_{at.call.position}")
 _STATES: Final = (snapshot(0.3), snapshot(0.7), all_arguments)
 _CUT: Final = it(arguments=text(without_end))
 
-INJECTIONS: Final[tuple[Injection, ...]] = (
+CAUSES: Final[tuple[Cause, ...]] = (
     # Events and their fields.
-    inject(framing.UNPARSABLE_DATA, per_stream(on(TEXT, it(data=cut_data), once=True)), *BLOCKS),
-    inject(
+    per_stream(framing.UNPARSABLE_DATA, on(TEXT, it(data=cut_data), once=True), of=BLOCKS),
+    per_stream(
         framing.UNPARSABLE_DATA,
-        per_stream(
-            on(
-                EVERY & (lambda at: at.get("type") == "response.function_call_arguments.delta"),
-                it(data=cut_data),
-                once=True,
-            )
-        ),
-        *ITEMS,
+        on(EVERY & equals("type", "response.function_call_arguments.delta"), it(data=cut_data), once=True),
+        of=ITEMS,
     ),
-    inject(framing.MISSING_EVENT_NAME, per_stream(on(EVERY, it(line=""))), ANTHROPIC),
-    inject(framing.MISSING_EVENT_NAME, per_stream(on(FRAGMENTS, it(line=""))), COHERE),
-    inject(
-        framing.MISSING_EVENT_TYPE,
-        per_stream(on(On(EVERY.kinds - ITEM.kinds) & has_event_line, it(type=ABSENT))),
-    ),
-    inject(
-        identity.MISSING_NAMESPACE,
-        per_call(on((START | STOP | ITEM) & has("namespace"), it(namespace=ABSENT))),
-    ),
-    inject(
+    per_stream(framing.MISSING_EVENT_NAME, on(EVERY, it(line="")), of=ANTHROPIC),
+    per_stream(framing.MISSING_EVENT_NAME, on(FRAGMENTS, it(line="")), of=COHERE),
+    per_stream(framing.MISSING_EVENT_TYPE, on(On(EVERY.kinds - ITEM.kinds) & has_event_line, it(type=ABSENT))),
+    per_call(identity.MISSING_NAMESPACE, on((START | STOP | ITEM) & has("namespace"), it(namespace=ABSENT))),
+    per_stream(
         framing.SEQUENCE_NUMBERS,
-        per_stream(on(EVERY & (lambda at: at.get("sequence_number") not in (0, ABSENT)), it(sequence_number=1))),
+        on(EVERY & (lambda at: at.get("sequence_number") not in (0, ABSENT)), it(sequence_number=1)),
     ),
-    inject(framing.NULL_USAGE, per_stream(on(FINISH, it(usage=None))), ANTHROPIC),
-    inject(framing.NULL_USAGE, per_stream(on(FINISH & has_calls, it(usage=None))), COHERE),
-    inject(framing.NULL_USAGE, per_stream(on(TAIL, it(usage=None))), BEDROCK),
-    inject(framing.MISSING_INPUT, per_call(on(START & has("arguments"), it(arguments=ABSENT)))),
-    inject(
-        framing.FOREIGN_DELTA,
-        per_call(on(DELTA, it, it(delta={"type": "text_delta", "text": "\n"}), once=True)),
-        ANTHROPIC,
+    per_stream(framing.NULL_USAGE, on(FINISH, it(usage=None)), of=ANTHROPIC),
+    per_stream(framing.NULL_USAGE, on(FINISH & has_calls, it(usage=None)), of=COHERE),
+    per_stream(framing.NULL_USAGE, on(TAIL, it(usage=None)), of=BEDROCK),
+    per_call(framing.MISSING_INPUT, on(START & has("arguments"), it(arguments=ABSENT))),
+    per_call(
+        framing.FOREIGN_DELTA, on(DELTA, it, it(delta={"type": "text_delta", "text": "\n"}), once=True), of=ANTHROPIC
     ),
-    inject(framing.FOREIGN_DELTA, per_call(on(DELTA, it, it(delta={"text": "\n"}), once=True)), BEDROCK),
-    inject(framing.RESTARTED_STREAM, per_stream(on(STOP, it, head, once=True)), *BLOCKS),
-    inject(
-        framing.RESTARTED_STREAM,
-        per_stream(on(EVERY & (lambda at: at.get("type") == "response.output_item.done"), it, head, once=True)),
-        *ITEMS,
+    per_call(framing.FOREIGN_DELTA, on(DELTA, it, it(delta={"text": "\n"}), once=True), of=BEDROCK),
+    per_stream(framing.RESTARTED_STREAM, on(STOP, it, head, once=True), of=BLOCKS),
+    per_stream(
+        framing.RESTARTED_STREAM, on(EVERY & equals("type", "response.output_item.done"), it, head, once=True), of=ITEMS
     ),
-    inject(framing.DATA_AFTER_END, per_stream(on(END, it, new(What.OTHER, line="content-end"))), COHERE),
-    inject(framing.TOOL_CALLS_OBJECT, per_call(on(START, it(entry=changed("entry", lambda entry: [entry])))), COHERE),
-    inject(
+    per_stream(framing.DATA_AFTER_END, on(END, it, new(What.OTHER, line="content-end")), of=COHERE),
+    per_call(framing.TOOL_CALLS_OBJECT, on(START, it(entry=changed("entry", lambda entry: [entry]))), of=COHERE),
+    per_stream(
         framing.MISSING_HEAD,
-        per_stream(
-            on(HEAD, it(type="response.in_progress")),
-            on(OTHER & acted & (lambda at: at.get("type") == "response.in_progress"), once=True),
-        ),
-        RESPONSES,
+        on(HEAD, it(type="response.in_progress")),
+        on(OTHER & acted & equals("type", "response.in_progress"), once=True),
+        of=RESPONSES,
     ),
-    inject(framing.MISSING_HEAD, per_stream(on(HEAD)), ANTHROPIC),
+    per_stream(framing.MISSING_HEAD, on(HEAD), of=ANTHROPIC),
     # Ids.
-    inject(identity.MISSING_ID, per_call(on(START, it(id=""))), ANTHROPIC, BEDROCK),
-    inject(identity.MISSING_ID, per_call(on(START, it(id=ABSENT))), COHERE),
-    inject(identity.MISSING_ID, per_call(on(FRAGMENTS, it(id=ABSENT))), CHAT),
-    inject(identity.MISSING_ID, per_call(on(OF_ITEM, it(id=ABSENT))), *ITEMS),
-    inject(identity.EMPTY_ID, per_call(on(DELTA, it(id="")))),
-    inject(identity.NULL_IDENTITY, per_call(on(DELTA, it(id=None, type=None, name=None)))),
-    inject(identity.REPEATED_ID, per_call(on(DELTA & known("id"), it(id=own("id"))))),
-    inject(identity.CHANGING_ID, per_call(on(DELTA, it(id=lambda at: f"{at.call.id}_2"))), COHERE),
-    inject(
-        identity.CHANGING_ID,
-        per_call(on(DELTA & has("arguments"), it(id=lambda at: f"{at.call.id}_{at.acted + 1}"))),
-        CHAT,
+    per_call(identity.MISSING_ID, on(START, it(id="")), of=(ANTHROPIC, BEDROCK)),
+    per_call(identity.MISSING_ID, on(START, it(id=ABSENT)), of=COHERE),
+    per_call(identity.MISSING_ID, on(FRAGMENTS, it(id=ABSENT)), of=CHAT),
+    per_call(identity.MISSING_ID, on(OF_ITEM, it(id=ABSENT)), of=ITEMS),
+    per_call(identity.EMPTY_ID, on(DELTA, it(id=""))),
+    per_call(identity.NULL_IDENTITY, on(DELTA, it(id=None, type=None, name=None))),
+    per_call(identity.REPEATED_ID, on(DELTA & known("id"), it(id=own("id")))),
+    per_call(identity.CHANGING_ID, on(DELTA, it(id=lambda at: f"{at.call.id}_2")), of=COHERE),
+    per_call(
+        identity.CHANGING_ID, on(DELTA & has("arguments"), it(id=lambda at: f"{at.call.id}_{at.acted + 1}")), of=CHAT
     ),
-    inject(identity.CHANGING_CALL_ID, per_call(on(STOP, it(id=lambda at: f"{at.call.id}_2")))),
-    inject(
+    per_call(identity.CHANGING_CALL_ID, on(STOP, it(id=lambda at: f"{at.call.id}_2"))),
+    per_call(
         identity.ROTATING_ITEM_ID,
-        per_call(on(DELTA | WHOLE | STOP, it(item_id=lambda at: f"{at.get('item_id')}_{at.acted + 2}"))),
+        on(DELTA | WHOLE | STOP, it(item_id=lambda at: f"{at.get('item_id')}_{at.acted + 2}")),
     ),
-    inject(identity.DUPLICATE_ID, per_call(on(START & later_call, it(id=of_first("id")))), *BLOCKS),
-    inject(identity.DUPLICATE_ID, per_call(on(FRAGMENTS & later_call & has("id"), it(id=of_first("id")))), CHAT),
-    inject(
+    per_call(identity.DUPLICATE_ID, on(START & later_call, it(id=of_first("id"))), of=BLOCKS),
+    per_call(identity.DUPLICATE_ID, on(FRAGMENTS & later_call & has("id"), it(id=of_first("id"))), of=CHAT),
+    per_call(
         identity.DUPLICATE_ID,
-        per_call(
-            on(OF_ITEM & later_call & (lambda at: at.call.name != at.first.name) & has("id"), it(id=of_first("id")))
-        ),
-        *ITEMS,
+        on(OF_ITEM & later_call & (lambda at: at.call.name != at.first.name) & has("id"), it(id=of_first("id"))),
+        of=ITEMS,
     ),
-    inject(
+    per_call(
         identity.LATE_ID,
-        per_call(
-            on(START & has("arguments"), it(id=ABSENT, arguments=""), new(What.DELTA, id=own("id"), arguments=text())),
-            on(START, it(id=ABSENT)),
-            on((DELTA | STOP) & bare_start & known("id"), it(id=own("id")), once=True),
-        ),
+        on(START & has("arguments"), it(id=ABSENT, arguments=""), new(What.DELTA, id=own("id"), arguments=text())),
+        on(START, it(id=ABSENT)),
+        on((DELTA | STOP) & bare_start & known("id"), it(id=own("id")), once=True),
     ),
-    inject(identity.REUSED_ID, per_call(on(START & has_earlier_id, it(id=earlier_id))), *BLOCKS),
-    inject(identity.REUSED_ID, per_call(on(START & has("name") & has_earlier_id, it(id=earlier_id))), *COMPLETE),
-    inject(identity.ODD_ID, per_call(on(START, it(id=lambda at: f"{at.call.id}{'x' * 400}"))), *DELTAS),
-    inject(identity.ODD_ID, per_call(on(OF_ITEM & has("id"), it(id=changed("id", appended("x" * 400))))), *ITEMS),
-    inject(identity.ODD_ID, per_call(on(START & has("name"), it(id=lambda at: f"call {at.call.position}"))), *COMPLETE),
+    per_call(identity.REUSED_ID, on(START & has_earlier_id, it(id=earlier_id)), of=BLOCKS),
+    per_call(identity.REUSED_ID, on(START & has("name") & has_earlier_id, it(id=earlier_id)), of=COMPLETE),
+    per_call(identity.ODD_ID, on(START, it(id=lambda at: f"{at.call.id}{'x' * 400}")), of=DELTAS),
+    per_call(identity.ODD_ID, on(OF_ITEM & has("id"), it(id=changed("id", appended("x" * 400)))), of=ITEMS),
+    per_call(identity.ODD_ID, on(START & has("name"), it(id=lambda at: f"call {at.call.position}")), of=COMPLETE),
     # Names.
-    inject(
+    per_call(
         identity.LATE_NAME,
-        per_call(
-            on(START & has("arguments"), it(name=ABSENT), new(What.DELTA, arguments="", name=own("name"))),
-            on(START, it(name=ABSENT)),
-            on((DELTA | STOP) & bare_start & known("name"), it(name=own("name")), once=True),
-        ),
-        CHAT,
-        COHERE,
+        on(START & has("arguments"), it(name=ABSENT), new(What.DELTA, arguments="", name=own("name"))),
+        on(START, it(name=ABSENT)),
+        on((DELTA | STOP) & bare_start & known("name"), it(name=own("name")), once=True),
+        of=(CHAT, COHERE),
     ),
-    inject(identity.LATE_NAME, per_call(on(START, it(name=""))), *ITEMS),
-    inject(identity.REPEATED_NAME, per_call(on(DELTA, it(name=own("name")))), COHERE),
-    inject(
+    per_call(identity.LATE_NAME, on(START, it(name="")), of=ITEMS),
+    per_call(identity.REPEATED_NAME, on(DELTA, it(name=own("name"))), of=COHERE),
+    per_call(
         identity.REPEATED_NAME,
-        per_call(on(DELTA & (lambda at: bool(at.text) or not completes(at)), it(name=own("name")))),
-        CHAT,
+        on(DELTA & (lambda at: bool(at.text) or not completes(at)), it(name=own("name"))),
+        of=CHAT,
     ),
-    inject(identity.EMPTY_NAME, per_call(on(DELTA & lacks("name"), it(name=""))), CHAT),
-    inject(identity.EMPTY_NAME, per_call(on(STOP, it(name=""))), *ITEMS),
-    inject(
+    per_call(identity.EMPTY_NAME, on(DELTA & lacks("name"), it(name="")), of=CHAT),
+    per_call(identity.EMPTY_NAME, on(STOP, it(name="")), of=ITEMS),
+    per_call(
         identity.DECORATED_NAME,
-        per_call(on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"functions.{at.call.name}"))),
+        on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"functions.{at.call.name}")),
     ),
-    inject(
-        identity.UNKNOWN_TOOL,
-        per_call(on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"{at.call.name}_v2"))),
+    per_call(
+        identity.UNKNOWN_TOOL, on((NAMED | DELTA) & has("name") & offered, it(name=lambda at: f"{at.call.name}_v2"))
     ),
-    inject(identity.MISSING_NAME, per_call(on(FRAGMENTS, it(name=ABSENT))), CHAT),
-    inject(identity.MISSING_NAME, per_call(on(NAMED & has("name"), it(name=""))), *BLOCKS, *ITEMS, *COMPLETE),
-    inject(identity.MISSING_TYPE, per_call(on(FRAGMENTS, it(type=ABSENT)))),
+    per_call(identity.MISSING_NAME, on(FRAGMENTS, it(name=ABSENT)), of=CHAT),
+    per_call(identity.MISSING_NAME, on(NAMED & has("name"), it(name="")), of=(*BLOCKS, *ITEMS, *COMPLETE)),
+    per_call(identity.MISSING_TYPE, on(FRAGMENTS, it(type=ABSENT))),
     # Indexes.
-    inject(identity.MISSING_INDEX, per_call(on(FRAGMENTS, it(index=ABSENT))), *DELTAS),
-    inject(identity.MISSING_INDEX, per_call(on(STREAMED_ITEM, it(index=ABSENT))), *ITEMS),
-    inject(identity.REUSED_INDEX, per_call(on(FRAGMENTS & later_call, it(index=of_first("index")))), *DELTAS),
-    inject(identity.REUSED_INDEX, per_call(on(STREAMED_ITEM & later_call, it(index=of_first("index")))), *ITEMS),
-    inject(identity.OFFSET_INDEX, per_call(on(FRAGMENTS, it(index=plus(1)))), ANTHROPIC, CHAT),
-    inject(identity.OFFSET_INDEX, per_call(on(FRAGMENTS, it(index=lambda at: at.call.position + 1))), COHERE),
-    inject(identity.ODD_INDEX, per_call(on(FRAGMENTS, it(index=changed("index", str))))),
-    inject(identity.CHANGING_INDEX, per_call(on(DELTA & later_call, it(index=of_first("index")))), COHERE),
-    inject(
-        identity.CHANGING_INDEX,
-        per_call(on(DELTA & has("arguments") & known("id"), it(index=plus(7), id=own("id")))),
-        CHAT,
+    per_call(identity.MISSING_INDEX, on(FRAGMENTS, it(index=ABSENT)), of=DELTAS),
+    per_call(identity.MISSING_INDEX, on(STREAMED_ITEM, it(index=ABSENT)), of=ITEMS),
+    per_call(identity.REUSED_INDEX, on(FRAGMENTS & later_call, it(index=of_first("index"))), of=DELTAS),
+    per_call(identity.REUSED_INDEX, on(STREAMED_ITEM & later_call, it(index=of_first("index"))), of=ITEMS),
+    per_call(identity.OFFSET_INDEX, on(FRAGMENTS, it(index=plus(1))), of=(ANTHROPIC, CHAT)),
+    per_call(identity.OFFSET_INDEX, on(FRAGMENTS, it(index=lambda at: at.call.position + 1)), of=COHERE),
+    per_call(identity.ODD_INDEX, on(FRAGMENTS, it(index=changed("index", str)))),
+    per_call(identity.CHANGING_INDEX, on(DELTA & later_call, it(index=of_first("index"))), of=COHERE),
+    per_call(
+        identity.CHANGING_INDEX, on(DELTA & has("arguments") & known("id"), it(index=plus(7), id=own("id"))), of=CHAT
     ),
     # Calls.
-    inject(
+    per_call(
         identity.DOUBLED_CALL,
-        per_call(
-            on(
-                STOP,
-                it,
-                start(index=unused_index),
-                new(What.DELTA, index=unused_index, arguments=all_arguments),
-                new(What.STOP, index=unused_index),
-            )
+        on(
+            STOP,
+            it,
+            start(index=unused_index),
+            new(What.DELTA, index=unused_index, arguments=all_arguments),
+            new(What.STOP, index=unused_index),
         ),
-        *BLOCKS,
+        of=BLOCKS,
     ),
-    inject(
+    per_call(
         identity.DOUBLED_CALL,
-        per_call(
-            on(
-                STOP,
-                it,
-                start(**_ELSEWHERE),
-                new(What.DELTA, **_ELSEWHERE, arguments=all_arguments),
-                new(What.WHOLE, **_ELSEWHERE, arguments=all_arguments),
-                it(**_ELSEWHERE),
-            )
+        on(
+            STOP,
+            it,
+            start(**_ELSEWHERE),
+            new(What.DELTA, **_ELSEWHERE, arguments=all_arguments),
+            new(What.WHOLE, **_ELSEWHERE, arguments=all_arguments),
+            it(**_ELSEWHERE),
         ),
-        *ITEMS,
+        of=ITEMS,
     ),
-    inject(
+    per_call(
         identity.DOUBLED_CALL,
-        per_call(
-            on(
-                FRAGMENTS & completes & known("id"),
-                it,
-                AGAIN(index=unused_index),
-                once=True,
-            )
-        ),
-        CHAT,
+        on(FRAGMENTS & completes & known("id"), it, AGAIN(index=unused_index), once=True),
+        of=CHAT,
     ),
-    inject(identity.DOUBLED_CALL, per_call(on(START & has("name") & has_members, _UNDER_ID, _UNDER_ID)), GEMINI),
-    inject(identity.UNKNOWN_BLOCK, per_call(on(DELTA | STOP, it(index=unused_index)))),
-    inject(identity.MISSING_START, per_call(on(START))),
+    per_call(identity.DOUBLED_CALL, on(START & has("name") & has_members, _UNDER_ID, _UNDER_ID), of=GEMINI),
+    per_call(identity.UNKNOWN_BLOCK, on(DELTA | STOP, it(index=unused_index))),
+    per_call(identity.MISSING_START, on(START)),
     # Missing and empty arguments.
-    inject(
+    per_call(
         arguments.EMPTY_ARGUMENTS,
-        per_call(
-            on(
-                TEXT
-                & (lambda at: at.text.strip() == "{}" and at.context.may_be_empty(at.call.name))
-                & (lambda at: at.part.what is What.START or at.call.arguments.text().strip() == "{}"),
-                it(arguments=""),
-            )
+        on(
+            TEXT
+            & (lambda at: at.text.strip() == "{}" and at.context.may_be_empty(at.call.name))
+            & (lambda at: at.part.what is What.START or at.call.arguments.text().strip() == "{}"),
+            it(arguments=""),
         ),
     ),
-    inject(arguments.LOST_ARGUMENTS, per_call(on(TEXT, it(arguments=""))), *DELTAS),
-    inject(arguments.LOST_ARGUMENTS, per_call(on(DELTA), on(CLOSINGS, it(arguments=""))), *ITEMS),
-    inject(arguments.NULL_ARGUMENTS, per_call(on(START & lacks("arguments"), it(arguments=None))), CHAT, COHERE),
-    inject(
-        arguments.NULL_ARGUMENTS,
-        per_call(on(DELTA & (lambda at: at.get("arguments") == ""), it(arguments=None))),
-        BEDROCK,
-    ),
+    per_call(arguments.LOST_ARGUMENTS, on(TEXT, it(arguments="")), of=DELTAS),
+    per_call(arguments.LOST_ARGUMENTS, on(DELTA), on(CLOSINGS, it(arguments="")), of=ITEMS),
+    per_call(arguments.NULL_ARGUMENTS, on(START & lacks("arguments"), it(arguments=None)), of=(CHAT, COHERE)),
+    per_call(arguments.NULL_ARGUMENTS, on(DELTA & equals("arguments", ""), it(arguments=None)), of=BEDROCK),
     # Arguments in another form.
-    inject(
+    per_call(
         arguments.OBJECT_ARGUMENTS,
-        per_call(on(TEXT & is_object, it(arguments=as_object)), on(START & has_text, it(arguments="")), on(TEXT)),
-        *DELTAS,
+        on(TEXT & is_object, it(arguments=as_object)),
+        on(START & has_text, it(arguments="")),
+        on(TEXT),
+        of=DELTAS,
     ),
-    inject(
-        arguments.OBJECT_ARGUMENTS,
-        per_call(on(CLOSINGS, it(arguments=lambda at: complete_arguments(at.call) or {}))),
-        *ITEMS,
+    per_call(
+        arguments.OBJECT_ARGUMENTS, on(CLOSINGS, it(arguments=lambda at: complete_arguments(at.call) or {})), of=ITEMS
     ),
-    inject(arguments.CUMULATIVE_ARGUMENTS, per_call(on(TEXT & continues, it(arguments=so_far)))),
-    inject(
+    per_call(arguments.CUMULATIVE_ARGUMENTS, on(TEXT & continues, it(arguments=so_far))),
+    per_call(
         arguments.SNAPSHOT_ARGUMENTS,
-        per_call(
-            on(
-                START & has_text & has_snapshots, it(arguments=""), *(new(What.DELTA, arguments=one) for one in _STATES)
-            ),
-            on(START & has_text & is_open, it(arguments="")),
-            on(DELTA & has_text & has_snapshots, *(it(arguments=one) for one in _STATES)),
-            on(DELTA & has_text & continues & completes, it(arguments=all_arguments)),
-            on(DELTA & has_text & is_open),
-        ),
+        on(START & has_text & has_snapshots, it(arguments=""), *(new(What.DELTA, arguments=one) for one in _STATES)),
+        on(START & has_text & is_open, it(arguments="")),
+        on(DELTA & has_text & has_snapshots, *(it(arguments=one) for one in _STATES)),
+        on(DELTA & has_text & continues & completes, it(arguments=all_arguments)),
+        on(DELTA & has_text & is_open),
     ),
-    inject(arguments.ENVELOPED_ARGUMENTS, per_call(on(TEXT & has_own_parameters, it(arguments=enveloped))), *DELTAS),
-    inject(
+    per_call(arguments.ENVELOPED_ARGUMENTS, on(TEXT & has_own_parameters, it(arguments=enveloped)), of=DELTAS),
+    per_call(
         arguments.ENVELOPED_ARGUMENTS,
-        per_call(
-            on(DELTA & has_text & has_own_parameters, it(arguments=enveloped)),
-            on(CLOSINGS & has_own_parameters, it(arguments=all_enveloped)),
-        ),
-        *ITEMS,
+        on(DELTA & has_text & has_own_parameters, it(arguments=enveloped)),
+        on(CLOSINGS & has_own_parameters, it(arguments=all_enveloped)),
+        of=ITEMS,
     ),
-    inject(arguments.DOUBLE_ENCODED_ARGUMENTS, per_call(on(TEXT, it(arguments=quoted))), *DELTAS),
-    inject(
+    per_call(arguments.DOUBLE_ENCODED_ARGUMENTS, on(TEXT, it(arguments=quoted)), of=DELTAS),
+    per_call(
         arguments.DOUBLE_ENCODED_ARGUMENTS,
-        per_call(on(DELTA, it(arguments=quoted)), on(CLOSINGS, it(arguments=lambda at: as_json(all_arguments(at))))),
-        *ITEMS,
+        on(DELTA, it(arguments=quoted)),
+        on(CLOSINGS, it(arguments=lambda at: as_json(all_arguments(at)))),
+        of=ITEMS,
     ),
-    inject(
+    per_call(
         arguments.DOUBLE_ENCODED_ARGUMENTS,
-        per_call(
-            on(START & (lambda at: isinstance(at.get("arguments"), dict)), it(arguments=changed("arguments", as_json)))
-        ),
-        *COMPLETE,
+        on(START & (lambda at: isinstance(at.get("arguments"), dict)), it(arguments=changed("arguments", as_json))),
+        of=COMPLETE,
     ),
-    inject(
+    per_call(
         arguments.MISNAMED_ARGUMENTS,
-        per_call(
-            on(TEXT & is_object, it(arguments=ABSENT, parameters=as_object)),
-            on(START & has_text, it(arguments="")),
-            on(TEXT),
-        ),
-        CHAT,
+        on(TEXT & is_object, it(arguments=ABSENT, parameters=as_object)),
+        on(START & has_text, it(arguments="")),
+        on(TEXT),
+        of=CHAT,
     ),
-    inject(arguments.MISNAMED_ARGUMENTS, per_call(on(DELTA, it(arguments=ABSENT, parameters=text()))), COHERE),
-    inject(
+    per_call(arguments.MISNAMED_ARGUMENTS, on(DELTA, it(arguments=ABSENT, parameters=text())), of=COHERE),
+    per_call(
         arguments.SPLIT_SURROGATE,
-        per_call(
-            on(
-                TEXT & astral,
-                it(arguments=text(surrogate_part(0))),
-                new(What.DELTA, arguments=text(surrogate_part(1))),
-            )
-        ),
-        CHAT,
+        on(TEXT & astral, it(arguments=text(surrogate_part(0))), new(What.DELTA, arguments=text(surrogate_part(1)))),
+        of=CHAT,
     ),
-    inject(
+    per_call(
         arguments.SPLIT_SURROGATE,
-        per_call(on(DELTA & astral, it(arguments=text(surrogate_part(0))), it(arguments=text(surrogate_part(1))))),
-        *BLOCKS,
-        *ITEMS,
+        on(DELTA & astral, it(arguments=text(surrogate_part(0))), it(arguments=text(surrogate_part(1)))),
+        of=(*BLOCKS, *ITEMS),
     ),
     # Arguments with other text.
-    inject(
+    per_call(
         arguments.REPLAYED_ARGUMENTS,
-        per_call(on(DELTA & has("arguments") & completes, it, it(arguments=all_arguments), once=True)),
-        *BLOCKS,
-        *ITEMS,
+        on(DELTA & has("arguments") & completes, it, it(arguments=all_arguments), once=True),
+        of=(*BLOCKS, *ITEMS),
     ),
-    inject(
-        arguments.REPLAYED_ARGUMENTS,
-        per_call(
-            on(
-                TEXT & completes,
-                it,
-                AGAIN,
-                once=True,
-            )
-        ),
-        CHAT,
-    ),
-    inject(
+    per_call(arguments.REPLAYED_ARGUMENTS, on(TEXT & completes, it, AGAIN, once=True), of=CHAT),
+    per_call(
         arguments.PLACEHOLDER_ARGUMENTS,
-        per_call(on(DELTA & has("arguments") & takes_parameters, it(arguments="{}"), it, once=True)),
-        *BLOCKS,
-        *ITEMS,
+        on(DELTA & has("arguments") & takes_parameters, it(arguments="{}"), it, once=True),
+        of=(*BLOCKS, *ITEMS),
     ),
-    inject(
+    per_call(
         arguments.PLACEHOLDER_ARGUMENTS,
-        per_call(
-            on(
-                START & takes_parameters & has("arguments") & (lambda at: at.text.strip() != "{}"),
-                it(arguments="{}"),
-                new(What.DELTA, arguments=text()),
-            ),
-            on(START & takes_parameters & lacks("arguments"), it(arguments="{}")),
+        on(
+            START & takes_parameters & has("arguments") & (lambda at: at.text.strip() != "{}"),
+            it(arguments="{}"),
+            new(What.DELTA, arguments=text()),
         ),
-        CHAT,
+        on(START & takes_parameters & lacks("arguments"), it(arguments="{}")),
+        of=CHAT,
     ),
-    inject(
+    per_call(
         arguments.INVALID_ARGUMENTS,
-        per_call(on(TEXT & contains('"}'), it(arguments=text(line_feed_at_end)), once=True)),
-        *BLOCKS,
+        on(TEXT & contains('"}'), it(arguments=text(line_feed_at_end)), once=True),
+        of=BLOCKS,
     ),
-    inject(
+    per_call(
         arguments.INVALID_ARGUMENTS,
-        per_call(
-            on(TEXT & not_acted & contains("\\n"), it(arguments=text(lambda said: said.replace("\\n", "\n", 1)))),
-            on(TEXT & not_acted & contains('"}'), it(arguments=text(line_feed_at_end))),
-        ),
-        CHAT,
+        on(TEXT & not_acted & contains("\\n"), it(arguments=text(lambda said: said.replace("\\n", "\n", 1)))),
+        on(TEXT & not_acted & contains('"}'), it(arguments=text(line_feed_at_end))),
+        of=CHAT,
     ),
-    inject(
-        arguments.INVALID_ARGUMENTS,
-        per_call(on(OF_ITEM & contains('"}'), it(arguments=text(line_feed_at_end)))),
-        *ITEMS,
-    ),
-    inject(
+    per_call(arguments.INVALID_ARGUMENTS, on(OF_ITEM & contains('"}'), it(arguments=text(line_feed_at_end))), of=ITEMS),
+    per_call(
         arguments.TRAILING_GARBAGE,
-        per_call(on(TEXT & completes, it(arguments=text(appended("<|endof"))), it(arguments="text|>"), once=True)),
-        *BLOCKS,
+        on(TEXT & completes, it(arguments=text(appended("<|endof"))), it(arguments="text|>"), once=True),
+        of=BLOCKS,
     ),
-    inject(
+    per_call(
         arguments.TRAILING_GARBAGE,
-        per_call(
-            on(
-                TEXT & completes,
-                it(arguments=text(appended("<|tool"))),
-                new(What.DELTA, arguments="_call_end|>"),
-                once=True,
-            )
+        on(
+            TEXT & completes,
+            it(arguments=text(appended("<|tool"))),
+            new(What.DELTA, arguments="_call_end|>"),
+            once=True,
         ),
-        CHAT,
+        of=CHAT,
     ),
-    inject(
+    per_call(
         arguments.TRAILING_GARBAGE,
-        per_call(
-            on(DELTA & completes, it(arguments=text(appended("<|en"))), it(arguments="doftext|>")),
-            on(CLOSINGS & has("arguments"), it(arguments=text(appended("<|endoftext|>")))),
-        ),
-        *ITEMS,
+        on(DELTA & completes, it(arguments=text(appended("<|en"))), it(arguments="doftext|>")),
+        on(CLOSINGS & has("arguments"), it(arguments=text(appended("<|endoftext|>")))),
+        of=ITEMS,
     ),
     # Arguments at another event than the deltas.
-    inject(
+    per_call(
         arguments.PREFILLED_ARGUMENTS,
-        per_call(on(START), on(DELTA), on(STOP, start(arguments=as_object), it)),
-        ANTHROPIC,
-        BEDROCK,
+        on(START),
+        on(DELTA),
+        on(STOP, start(arguments=as_object), it),
+        of=(ANTHROPIC, BEDROCK),
     ),
-    inject(
+    per_call(
+        arguments.PREFILLED_ARGUMENTS, on(START), on(DELTA), on(STOP, start(arguments=all_arguments), it), of=COHERE
+    ),
+    per_call(
         arguments.PREFILLED_ARGUMENTS,
-        per_call(on(START), on(DELTA), on(STOP, start(arguments=all_arguments), it)),
-        COHERE,
+        on(START),
+        on(DELTA, keep),
+        on(WHOLE | STOP, start(arguments=all_arguments), kept, it, once=True),
+        of=ITEMS,
     ),
-    inject(
-        arguments.PREFILLED_ARGUMENTS,
-        per_call(on(START), on(DELTA, keep), on(WHOLE | STOP, start(arguments=all_arguments), kept, it, once=True)),
-        *ITEMS,
-    ),
-    inject(
+    per_call(
         arguments.MISSING_DELTAS,
-        per_call(on(DELTA), on(STOP & (lambda at: not at.call.arguments.empty), it(arguments=all_arguments))),
-        COHERE,
+        on(DELTA),
+        on(STOP & (lambda at: not at.call.arguments.empty), it(arguments=all_arguments)),
+        of=COHERE,
     ),
-    inject(arguments.MISSING_DELTAS, per_call(on(DELTA)), *ITEMS),
-    inject(
+    per_call(arguments.MISSING_DELTAS, on(DELTA), of=ITEMS),
+    per_call(
         arguments.SHORT_DELTAS,
-        per_call(on(DELTA & completes & (lambda at: len(at.text) > 1), it(arguments=text(lambda said: said[:-1])))),
+        on(DELTA & completes & (lambda at: len(at.text) > 1), it(arguments=text(lambda said: said[:-1]))),
     ),
-    inject(arguments.SHORT_CLOSING, per_call(on(WHOLE | STOP, it(arguments="")))),
-    inject(
+    per_call(arguments.SHORT_CLOSING, on(WHOLE | STOP, it(arguments=""))),
+    per_stream(
         arguments.MERGED_CALLS,
-        per_stream(
-            on(STOP & first_call, late),
-            on(TEXT & later_call, new(What.DELTA, index=of_first("index"), arguments=text())),
-            on(FRAGMENTS & later_call),
-        ),
-        *DELTAS,
+        on(STOP & first_call, late),
+        on(TEXT & later_call, new(What.DELTA, index=of_first("index"), arguments=text())),
+        on(FRAGMENTS & later_call),
+        of=DELTAS,
     ),
     # The end of a call.
-    inject(finish.CUT_OFF_CALL, per_call(on(TEXT & completes, _CUT)), *DELTAS),
-    inject(finish.UNCLOSED_CALL, per_call(on(STOP))),
-    inject(finish.REPEATED_STOP, per_call(on(STOP, it, it))),
-    inject(finish.REPEATED_START, per_call(on(DELTA, start, it, once=True)), *BLOCKS),
-    inject(finish.REPEATED_START, per_call(on(START, it, it)), *ITEMS),
-    inject(finish.OVERLAPPING_BLOCKS, per_call(on(STOP, late))),
-    inject(finish.MISSING_CALLS, per_stream(on(FRAGMENTS))),
-    inject(finish.UNSTREAMED_CALLS, per_stream(on(STREAMED_ITEM)), *ITEMS),
-    inject(finish.EMPTY_OUTPUT, per_stream(on(FINISH & has_calls & has("response"), it(output=[])))),
+    per_call(finish.CUT_OFF_CALL, on(TEXT & completes, _CUT), of=DELTAS),
+    per_call(finish.UNCLOSED_CALL, on(STOP)),
+    per_call(finish.REPEATED_STOP, on(STOP, it, it)),
+    per_call(finish.REPEATED_START, on(DELTA, start, it, once=True), of=BLOCKS),
+    per_call(finish.REPEATED_START, on(START, it, it), of=ITEMS),
+    per_call(finish.OVERLAPPING_BLOCKS, on(STOP, late)),
+    per_stream(finish.MISSING_CALLS, on(FRAGMENTS)),
+    per_stream(finish.UNSTREAMED_CALLS, on(STREAMED_ITEM), of=ITEMS),
+    per_stream(finish.EMPTY_OUTPUT, on(FINISH & has_calls & has("response"), it(output=[]))),
     # The end of the response.
-    inject(finish.TRUNCATED_STREAM, per_stream(on(TEXT & completes, _CUT, over=True)), *DELTAS, *ITEMS),
-    inject(finish.IN_BAND_ERROR, per_stream(on(TEXT & completes, _CUT, new(What.ERROR), over=True)), *BLOCKS, *ITEMS),
-    inject(
+    per_stream(finish.TRUNCATED_STREAM, on(TEXT & completes, _CUT, over=True), of=(*DELTAS, *ITEMS)),
+    per_stream(finish.IN_BAND_ERROR, on(TEXT & completes, _CUT, new(What.ERROR), over=True), of=(*BLOCKS, *ITEMS)),
+    per_stream(
         finish.IN_BAND_ERROR,
-        per_stream(on(On(EVERY.kinds - END.kinds) & acted), on(TEXT & completes, _CUT, new(What.ERROR))),
-        CHAT,
+        on(On(EVERY.kinds - END.kinds) & acted),
+        on(TEXT & completes, _CUT, new(What.ERROR)),
+        of=CHAT,
     ),
-    inject(finish.IN_BAND_ERROR, per_call(on(START, new(What.ERROR), over=True)), *COMPLETE),
-    inject(finish.MISSING_DONE, per_stream(on(END)), ANTHROPIC, CHAT),
-    inject(finish.MISSING_DONE, per_stream(on(END & has_calls, over=True)), COHERE),
-    inject(finish.MISSING_FINISH, per_stream(on(FINISH & has_calls)), *BLOCKS, *ITEMS),
-    inject(finish.MISSING_FINISH, per_stream(on(FINISH & has_calls, it(reason=None))), CHAT),
-    inject(finish.WRONG_FINISH, per_stream(on(FINISH & has_calls, it(reason=complete_reason))), *BLOCKS),
-    inject(
+    per_call(finish.IN_BAND_ERROR, on(START, new(What.ERROR), over=True), of=COMPLETE),
+    per_stream(finish.MISSING_DONE, on(END), of=(ANTHROPIC, CHAT)),
+    per_stream(finish.MISSING_DONE, on(END & has_calls, over=True), of=COHERE),
+    per_stream(finish.MISSING_FINISH, on(FINISH & has_calls), of=(*BLOCKS, *ITEMS)),
+    per_stream(finish.MISSING_FINISH, on(FINISH & has_calls, it(reason=None)), of=CHAT),
+    per_stream(finish.WRONG_FINISH, on(FINISH & has_calls, it(reason=complete_reason)), of=BLOCKS),
+    per_stream(
         finish.WRONG_FINISH,
-        per_stream(on(FINISH & has_calls & (lambda at: at.get("reason") == "tool_calls"), it(reason=complete_reason))),
-        CHAT,
+        on(FINISH & has_calls & equals("reason", "tool_calls"), it(reason=complete_reason)),
+        of=CHAT,
     ),
-    inject(finish.FOREIGN_FINISH, per_stream(on(FINISH & has_calls, it(reason="tool_calls"))), *BLOCKS),
-    inject(finish.FOREIGN_FINISH, per_stream(on(FINISH & has_calls, it(reason="tool_use"))), CHAT),
-    inject(
+    per_stream(finish.FOREIGN_FINISH, on(FINISH & has_calls, it(reason="tool_calls")), of=BLOCKS),
+    per_stream(finish.FOREIGN_FINISH, on(FINISH & has_calls, it(reason="tool_use")), of=CHAT),
+    per_stream(
         finish.FOREIGN_FINISH,
-        per_stream(
-            on(FINISH & has_calls & (lambda at: at.get("type") == "response.done"), it(type="response.completed")),
-            on(FINISH & has_calls, it(type="response.done")),
-        ),
-        *ITEMS,
+        on(FINISH & has_calls & equals("type", "response.done"), it(type="response.completed")),
+        on(FINISH & has_calls, it(type="response.done")),
+        of=ITEMS,
     ),
-    inject(finish.REPEATED_FINISH, per_stream(on(FINISH & has_calls, it, it)), COHERE),
-    inject(finish.REPEATED_FINISH, per_stream(on(FINISH & has_calls, it, new(What.FINISH, reason="stop"))), CHAT),
-    inject(
+    per_stream(finish.REPEATED_FINISH, on(FINISH & has_calls, it, it), of=COHERE),
+    per_stream(finish.REPEATED_FINISH, on(FINISH & has_calls, it, new(What.FINISH, reason="stop")), of=CHAT),
+    per_stream(
         finish.EARLY_FINISH,
-        per_stream(
-            on(START & not_acted & several_calls, new(What.FINISH), it),
-            on(TEXT & not_acted & continues, new(What.FINISH), it),
-            on(FINISH & acted),
-        ),
-        BEDROCK,
-        COHERE,
+        on(START & not_acted & several_calls, new(What.FINISH), it),
+        on(TEXT & not_acted & continues, new(What.FINISH), it),
+        on(FINISH & acted),
+        of=(BEDROCK, COHERE),
     ),
     # Calls as text.
     *(
-        inject(
-            defect,
-            per_stream(on(FINISH & has_calls, leaked(defect.name), it(reason=complete_reason)), on(FRAGMENTS)),
-            *DELTAS,
-        )
-        for defect in LEAK
-        if defect.name in MARKUP
+        per_stream(one, on(FINISH & has_calls, leaked(one), it(reason=complete_reason)), on(FRAGMENTS), of=DELTAS)
+        for one in MARKUP
     ),
-    inject(
-        leak.LEAKED_TWICE, per_stream(on(FINISH & has_calls, leaked(leak.LEAKED_HERMES.name, after=1), it)), *DELTAS
-    ),
+    per_stream(leak.LEAKED_TWICE, on(FINISH & has_calls, leaked(leak.LEAKED_HERMES, after=1), it), of=DELTAS),
 )
-"""Injections that need only the fields that protocols share. The others are in the protocol's `inject`."""
-
-
-def causes_for(protocol: str) -> dict[str, Cause]:
-    """The causes that hold for a protocol, by the defect's name."""
-    return {one.defect.name: one.cause for one in INJECTIONS if protocol in one.protocols}
+"""Causes that need only the fields that protocols share. The others are in the protocol's `inject`."""

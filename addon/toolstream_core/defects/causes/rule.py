@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
 from toolstream_core.model import Kind
 
@@ -17,6 +16,35 @@ if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, StreamFacts
     from toolstream_core.wire.frame import Frame
+
+
+class What(StrEnum):
+    """The kinds of events for a client, in all protocols."""
+
+    HEAD = auto()
+    """Begins the message."""
+    START = auto()
+    """Begins a call; the complete call where calls are not streamed."""
+    DELTA = auto()
+    """A fragment of a call."""
+    WHOLE = auto()
+    """Repeats the complete arguments, before the call's end."""
+    STOP = auto()
+    """Ends a call."""
+    ITEM = auto()
+    """A call inside the event that ends the response."""
+    FINISH = auto()
+    """Has the finish reason."""
+    TAIL = auto()
+    """Follows the finish, with the usage."""
+    END = auto()
+    """The last event."""
+    ERROR = auto()
+    """Reports an error of the provider."""
+    EVENT = auto()
+    """An event around its entries, where one event has several calls."""
+    OTHER = auto()
+    """Concerns no call."""
 
 
 class Part(NamedTuple):
@@ -171,12 +199,14 @@ class Rule:
 
 
 class Cause(NamedTuple):
-    """Injects a defect. The first rule that selects an event applies."""
+    """Injects a defect into the streams of some protocols. The first rule that selects an event applies."""
 
+    defect: Defect
+    protocols: tuple[str, ...]
     rules: tuple[Rule, ...]
-    per_stream: bool = False
+    per_stream: bool
     """Whether a fault selects the stream, instead of single calls."""
-    kind: Kind = Kind.FUNCTION
+    kind: Kind
     """The kind of the calls that are changed."""
 
 
@@ -185,14 +215,19 @@ def on(events: On, *emits: Emit, once: bool = False, over: bool = False) -> Rule
     return Rule(events, emits, once, over)
 
 
-def per_call(*rules: Rule) -> Cause:
-    """A cause for which a fault selects calls."""
-    return Cause(rules)
+def per_call(defect: Defect, *rules: Rule, of: str | tuple[str, ...] = (), kind: Kind = Kind.FUNCTION) -> Cause:
+    """A cause for which a fault selects calls; for all protocols of the defect, if `of` names none."""
+    return Cause(defect, _protocols(defect, of), rules, per_stream=False, kind=kind)
 
 
-def per_stream(*rules: Rule) -> Cause:
-    """A cause for which a fault selects streams."""
-    return Cause(rules, per_stream=True)
+def per_stream(defect: Defect, *rules: Rule, of: str | tuple[str, ...] = ()) -> Cause:
+    """A cause for which a fault selects streams; `of` as for `per_call`."""
+    return Cause(defect, _protocols(defect, of), rules, per_stream=True, kind=Kind.FUNCTION)
+
+
+def _protocols(defect: Defect, of: str | tuple[str, ...]) -> tuple[str, ...]:
+    named = (of,) if isinstance(of, str) else of or defect.dialects
+    return tuple(one for one in named if one in defect.dialects)
 
 
 it: Final = Emit()
@@ -242,16 +277,3 @@ CLOSINGS: Final = WHOLE | STOP | ITEM
 """The events that repeat the complete arguments."""
 NAMED: Final = START | CLOSINGS
 """The events that may have the name of a call."""
-
-
-class Injection(NamedTuple):
-    """Injects a defect into the streams of some protocols."""
-
-    defect: Defect
-    cause: Cause
-    protocols: tuple[str, ...]
-
-
-def inject(defect: Defect, cause: Cause, *protocols: str) -> Injection:
-    """An injection for `protocols`; for all protocols of the defect if none is given."""
-    return Injection(defect, cause, tuple(one for one in protocols or defect.dialects if one in defect.dialects))

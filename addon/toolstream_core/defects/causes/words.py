@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.defects.causes.rule import FRAGMENTS, new
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import FRAGMENTS, What, new
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access, numbers
 
@@ -96,6 +95,11 @@ def has_members(at: At) -> bool:
 def has_event_line(at: At) -> bool:
     """Its type is in its event line, too; a message of a WebSocket has none."""
     return at.frame.name == at.get("type") and not at.frame.raw.startswith(b"{")
+
+
+def equals(name: str, value: Json) -> Test:
+    """It has this value in the field."""
+    return lambda at: bool(at.get(name) == value)
 
 
 def lacks(name: str) -> Test:

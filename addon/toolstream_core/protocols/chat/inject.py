@@ -12,16 +12,15 @@ from toolstream_core.defects.causes.rule import (
     FINISH,
     FRAGMENTS,
     START,
-    Cause,
     Emit,
     Part,
+    What,
     it,
     new,
     on,
     per_call,
     per_stream,
 )
-from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import changed, cut_data, has, has_calls, text
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.edit import (
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.defects.causes.rule import At
+    from toolstream_core.defects.causes.rule import At, Cause
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.inject.codec import Replaced
     from toolstream_core.wire.frame import Frame
@@ -278,8 +277,9 @@ def part_of_name(which: int) -> Any:
 
 
 _SIGNED: Final = {"extra_content": {"google": {"thought_signature": "c2lnbmF0dXJl"}}}
-OWN: Final[dict[str, Cause]] = {
-    identity.SPLIT_NAME.name: per_call(
+OWN: Final[tuple[Cause, ...]] = (
+    per_call(
+        identity.SPLIT_NAME,
         on(
             START & long_name & has("arguments"),
             it(name=part_of_name(0), arguments=""),
@@ -288,34 +288,36 @@ OWN: Final[dict[str, Cause]] = {
         ),
         on(START & long_name, it(name=part_of_name(0), arguments=""), new(What.DELTA, name=part_of_name(1))),
     ),
-    identity.REPEATED_INDEX.name: per_stream(
-        on(START & has("arguments"), it(arguments=""), new(What.DELTA, arguments=text(), joined=True))
+    per_stream(
+        identity.REPEATED_INDEX,
+        on(START & has("arguments"), it(arguments=""), new(What.DELTA, arguments=text(), joined=True)),
     ),
-    identity.DETACHED_SIGNATURE.name: per_stream(
-        on(EVENT & has_entries, it, new(What.EVENT, delta=_SIGNED), once=True)
-    ),
-    framing.MISSING_DELTA.name: per_stream(on(AROUND & has_entries, new(What.EVENT, delta=ABSENT), it, once=True)),
-    framing.CHANGING_STREAM_ID.name: per_stream(
+    per_stream(identity.DETACHED_SIGNATURE, on(EVENT & has_entries, it, new(What.EVENT, delta=_SIGNED), once=True)),
+    per_stream(framing.MISSING_DELTA, on(AROUND & has_entries, new(What.EVENT, delta=ABSENT), it, once=True)),
+    per_stream(
+        framing.CHANGING_STREAM_ID,
         on(
             AROUND & has("id") & (lambda at: has_entries(at) or has("reason")(at)),
             it(id=lambda at: f"{at.get('id')}-{at.frame.number}"),
-        )
+        ),
     ),
-    framing.TOOL_CALLS_OBJECT.name: per_stream(on(AROUND & has_entries, it(payload=as_object))),
-    framing.LEGACY_FUNCTION_CALL.name: per_stream(
+    per_stream(framing.TOOL_CALLS_OBJECT, on(AROUND & has_entries, it(payload=as_object))),
+    per_stream(
+        framing.LEGACY_FUNCTION_CALL,
         on(FRAGMENTS),
         on(FINISH & has_first_call, it(function_call=function_call, reason="function_call")),
         on(EVENT & has_first_call, it(function_call=function_call)),
         on(FINISH, it(reason="function_call")),
     ),
-    framing.SPLIT_CHOICES.name: per_stream(
+    per_stream(
+        framing.SPLIT_CHOICES,
         on(FRAGMENTS),
         on(AROUND & has_entries, Emit(second_choice), it),
         on(FINISH & has_calls, it, new(What.FINISH, choice=1, reason=changed("reason", str))),
     ),
-    framing.UNPARSABLE_DATA.name: per_stream(on(AROUND & has_entries, it(data=cut_data), once=True)),
-    framing.DATA_AFTER_END.name: per_stream(on(END, it, new(What.TAIL))),
-    finish.UNSTREAMED_CALLS.name: per_stream(on(FINISH & has_calls, it(message=message)), on(FRAGMENTS)),
-    finish.EMPTY_FINISH.name: per_stream(on(EVENT & has_entries, it(reason=""))),
-    finish.EARLY_FINISH.name: per_stream(on(EVENT & has_entries, it(reason="tool_calls"))),
-}
+    per_stream(framing.UNPARSABLE_DATA, on(AROUND & has_entries, it(data=cut_data), once=True)),
+    per_stream(framing.DATA_AFTER_END, on(END, it, new(What.TAIL))),
+    per_stream(finish.UNSTREAMED_CALLS, on(FINISH & has_calls, it(message=message)), on(FRAGMENTS)),
+    per_stream(finish.EMPTY_FINISH, on(EVENT & has_entries, it(reason=""))),
+    per_stream(finish.EARLY_FINISH, on(EVENT & has_entries, it(reason="tool_calls"))),
+)

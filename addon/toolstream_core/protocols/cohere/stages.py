@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import COHERE
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects import identity
 from toolstream_core.defects.defect import REALTIME
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
@@ -19,8 +18,5 @@ if TYPE_CHECKING:
 
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, realtime=True),)
 AT_END: Final = IncompleteCalls
-INJECTORS: Final[dict[str, InjectorMaker]] = injectors(
-    REALTIME, ResponsesCodec, {name: cause for name, cause in OWN.items() if name != identity.CUSTOM_AS_FUNCTION.name}
-)
-"""Realtime has no custom tools."""
+INJECTORS: Final[dict[str, InjectorMaker]] = injectors(REALTIME, ResponsesCodec, OWN)
 SHAPES: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS, SEQUENTIAL)}

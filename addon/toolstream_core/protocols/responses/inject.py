@@ -15,8 +15,8 @@ from toolstream_core.defects.causes.rule import (
     STOP,
     STREAMED_ITEM,
     WHOLE,
-    Cause,
     Part,
+    What,
     it,
     new,
     on,
@@ -24,8 +24,7 @@ from toolstream_core.defects.causes.rule import (
     per_stream,
     start,
 )
-from toolstream_core.defects.causes.what import What
-from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls
+from toolstream_core.defects.causes.words import as_json, changed, continues, equals, has, has_calls
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.stages.inject.codec import EventCodec
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.causes.rule import At, Value
+    from toolstream_core.defects.causes.rule import At, Cause, Value
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.inject.codec import Path, Payload, Replaced
     from toolstream_core.wire.frame import Frame
@@ -214,9 +214,9 @@ def without_envelope(at: At) -> Json:
     return {**kept, **{key: value for key, value in response.items() if key != "type"}}
 
 
-def output_of(syntax: str) -> Value:
+def output_of(defect: Defect) -> Value:
     """The output of a response whose calls are text."""
-    return lambda at: [message("\n".join(as_markup(syntax, one) for one in at.calls))]
+    return lambda at: [message("\n".join(as_markup(defect, one) for one in at.calls))]
 
 
 def fragment_index(at: At) -> int:
@@ -251,10 +251,11 @@ def as_function(at: At) -> Json:
 
 _FIRST: Final = '{"input":"'
 _SAME_PLACE: Final = {"index": changed("index", int), "item_id": changed("item_id", str)}
-CUSTOM_AS_FUNCTION: Final = Cause(
-    (
+OWN: Final[tuple[Cause, ...]] = (
+    per_call(
+        identity.CUSTOM_AS_FUNCTION,
         on((START | STOP) & is_custom, it(item=as_function)),
-        on(ITEM & (lambda at: at.get("type") == "custom_tool_call"), it(payload=as_function)),
+        on(ITEM & equals("type", "custom_tool_call"), it(payload=as_function)),
         on(
             DELTA,
             it(
@@ -267,12 +268,10 @@ CUSTOM_AS_FUNCTION: Final = Cause(
             new(What.DELTA, **_SAME_PLACE, arguments=lambda at: f'{"" if at.call.arguments.size else _FIRST}"}}'),
             new(What.WHOLE, **_SAME_PLACE, arguments=lambda at: input_object(at.get("input"))),
         ),
+        kind=Kind.CUSTOM,
     ),
-    kind=Kind.CUSTOM,
-)
-OWN: Final[dict[str, Cause]] = {
-    identity.CUSTOM_AS_FUNCTION.name: CUSTOM_AS_FUNCTION,
-    identity.ITEM_PER_FRAGMENT.name: per_call(
+    per_call(
+        identity.ITEM_PER_FRAGMENT,
         on(START),
         on(
             DELTA,
@@ -282,20 +281,17 @@ OWN: Final[dict[str, Cause]] = {
         ),
         on(WHOLE | STOP),
     ),
-    identity.FUNCTION_AS_CUSTOM.name: per_call(
+    per_call(
+        identity.FUNCTION_AS_CUSTOM,
         on(DELTA, it(type="response.custom_tool_call_input.delta")),
         on(
             WHOLE,
-            it(
-                type="response.custom_tool_call_input.done",
-                arguments=ABSENT,
-                input=lambda at: at.get("arguments"),
-            ),
+            it(type="response.custom_tool_call_input.done", arguments=ABSENT, input=lambda at: at.get("arguments")),
         ),
     ),
-    framing.BARE_RESPONSE.name: per_stream(on(FINISH & has("response"), it(payload=without_envelope))),
-    **{
-        syntax: per_stream(on(FINISH & has_calls, leaked(syntax), it(output=output_of(syntax))), on(STREAMED_ITEM))
-        for syntax in MARKUP
-    },
-}
+    per_stream(framing.BARE_RESPONSE, on(FINISH & has("response"), it(payload=without_envelope))),
+    *(
+        per_stream(one, on(FINISH & has_calls, leaked(one), it(output=output_of(one))), on(STREAMED_ITEM))
+        for one in MARKUP
+    ),
+)

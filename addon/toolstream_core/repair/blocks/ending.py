@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     FOREIGN_FINISH,

@@ -17,7 +17,7 @@ from toolstream_core.defects.arguments import (
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
 )
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA, MISSING_INPUT
 from toolstream_core.defects.identity import (

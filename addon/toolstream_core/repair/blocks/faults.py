@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.defects.causes.rule import Part
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import Part, What
 from toolstream_core.defects.causes.words import deltas
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent

@@ -8,7 +8,7 @@ from enum import StrEnum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.model import Kind
 from toolstream_core.repair.blocks.protocol import number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step

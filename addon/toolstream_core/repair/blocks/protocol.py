@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.repair.identity import USUAL_ID

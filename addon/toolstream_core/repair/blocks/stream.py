@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
-from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.model import Phase
 from toolstream_core.repair.blocks import arguments as truth

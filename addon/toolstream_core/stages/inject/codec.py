@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.causes.rule import Part
-    from toolstream_core.defects.causes.what import What
+    from toolstream_core.defects.causes.rule import Part, What
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
