@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.agents import AGENTS, Agent, recognise
+from toolstream_core.agents import AGENTS, Agent, program, recognise
 
 SPELLINGS = [
     ("{command} x", 1),
@@ -82,3 +82,18 @@ def test_no_two_agents_share_a_name() -> None:
     """Each command and package is one agent's."""
     names = [name for agent in AGENTS for name in (*agent.commands, *agent.packages)]
     assert len({*names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("java -cp /lib/*:. -Xmx1g Agent hi", "Agent"),
+        ("/usr/bin/java -Xmx1g -jar agent.jar", "agent.jar"),
+        ("env KEY=1 uv run --with openai agent.py", "agent.py"),
+        ("python agent.py", "python"),
+    ],
+)
+def test_the_program_of_a_runner(command: str, expected: str) -> None:
+    """Behind its options and their values."""
+    words = command.split()
+    assert words[program(words)[0]] == expected

@@ -49,6 +49,7 @@ RUNNERS: Final = (
     Runner(("python3", "-m")),
     Runner(("node",), frozenset({"-r", "--require", "--import", "-C", "--conditions"})),
     Runner(("bun",)),
+    Runner(("java",), frozenset({"-cp", "-classpath", "--class-path", "-p", "--module-path"})),
 )
 
 
@@ -64,11 +65,7 @@ class Recognised(NamedTuple):
 
 def recognise(command: Sequence[str]) -> Recognised | None:
     """The agent that a command line starts, also by `npx` and its like; `None` where it is none that is known."""
-    at = 0
-    separated = False
-    while runner := _runner(command[at:]):
-        at = _program(command, at + len(runner.words), runner.valued)
-        separated = runner.separated
+    at, separated = program(command)
     if at >= len(command):
         return None
     agent = next((agent for agent in AGENTS if _is(agent, command[at])), None)
@@ -83,6 +80,15 @@ def recognise(command: Sequence[str]) -> Recognised | None:
 def _runner(words: Sequence[str]) -> Runner | None:
     begin = [_program_name(words[0]), *words[1:3]] if words else []
     return next((runner for runner in RUNNERS if tuple(begin[: len(runner.words)]) == runner.words), None)
+
+
+def program(command: Sequence[str]) -> tuple[int, bool]:
+    """The place of the program that the runners in a command line run, and whether a `--` precedes its arguments."""
+    at, separated = 0, False
+    while runner := _runner(command[at:]):
+        at = _program(command, at + len(runner.words), runner.valued)
+        separated = runner.separated
+    return at, separated
 
 
 def _program(command: Sequence[str], at: int, valued: frozenset[str]) -> int:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
+from toolstream_core.agents import program
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
 from toolstream_core.checking.client import Client, ProxySlots, Workdir, clients_of
 from toolstream_core.checking.report import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-_INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "java", "bash", "sh", "env")
+_INTERPRETERS: Final = ("python", "deno", "ruby", "bash", "sh")
 
 
 def requested_plan(args: argparse.Namespace) -> Plan:
@@ -109,7 +110,8 @@ def requested_clients(args: argparse.Namespace) -> list[Client]:
 
 def _name(command: Sequence[str]) -> str:
     """The name of the client: its program, or the script that an interpreter runs."""
-    words = [word for word in command if not word.startswith("-")] or list(command)
+    at, _ = program(command)
+    words = [word for word in command[at:] if not word.startswith("-")] or list(command)
     names = [Path(word).name for word in words]
     runs_other = names[0].startswith(_INTERPRETERS) and len(names) > 1
     return names[1] if runs_other else names[0]

@@ -271,6 +271,8 @@ class CutOff(AtPoint):
 class ErrorEvent(AtPoint):
     """Sends an error and ends the stream."""
 
+    whole = True
+
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
         return (replace(rest, raw=self._error(rest.place.number)), Finish())
