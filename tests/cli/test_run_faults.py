@@ -43,9 +43,18 @@ except urllib.error.HTTPError:
 """
 
 
-def ran(*options: str | Path) -> list[str]:
-    """What is said while a client that takes each id for a new call asks twice."""
-    command = [*toolstream("run", FLOW, "--speed", "0", *options), "--", sys.executable, "-c", NAIVE]
+LEAVES = """
+import os, urllib.request
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+body = b'{"model": "gpt-4.1-mini", "stream": true, "messages": []}'
+urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})).readline()
+os._exit(0)
+"""
+
+
+def ran(*options: str | Path, client: str = NAIVE) -> list[str]:
+    """What is said while a client, by default one that takes each id for a new call and asks twice, runs."""
+    command = [*toolstream("run", FLOW, "--speed", "0", *options), "--", sys.executable, "-c", client]
     done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stderr.decode().splitlines()
@@ -106,3 +115,10 @@ def test_the_summary_names_the_faults() -> None:
     told = ran("--fault", "deepseek,reused-index", "--level", "off")
     assert "toolstream: injected: deepseek 1" in told
     assert "toolstream: injected nothing (no matching event): reused-index" in told
+
+
+def test_a_command_that_ends_during_a_response_has_left_it() -> None:
+    """The proxy did not stop it, although it notices the end of the command first."""
+    told = "\n".join(ran("--fault", "stall:at=event:2,ms=60000", client=LEAVES))
+    assert "truncated: Client disconnected." in told
+    assert "proxy was stopped" not in told

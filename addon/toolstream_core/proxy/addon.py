@@ -318,6 +318,11 @@ class ToolstreamAddon:
         self._responses.take(flow.id)
         self._deliveries.forget(flow)
 
+    def disconnected(self) -> None:
+        """All clients have left, which mitmproxy does not notice while it waits to send."""
+        for flow_id in self._responses.in_flight:
+            self._closed(flow_id)
+
     def done(self) -> None:
         """Report the rest."""
         self._responses.stop()

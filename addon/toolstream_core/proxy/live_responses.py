@@ -138,6 +138,11 @@ class LiveResponses:
         """Whether a response has begun and is not over."""
         return flow_id in self._responses and not self._responses[flow_id].over
 
+    @property
+    def in_flight(self) -> list[str]:
+        """The flows of responses that are not over for the client."""
+        return list(self._responses)
+
     def take(self, flow_id: str) -> LiveResponse | None:
         """The response of a flow that is about to end."""
         return self._responses.pop(flow_id, None)

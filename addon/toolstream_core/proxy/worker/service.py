@@ -234,6 +234,7 @@ class Service:
         """End the responses in flight, and report the counts. Nothing is forwarded any more."""
         del order
         await self._close_clients()
+        self._addon.disconnected()
         await _settle(lambda: not self._addon.verdicts.unexplained, EXPLAINING)
         self._finished = True
         await self._master.done()
