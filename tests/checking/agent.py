@@ -1,8 +1,8 @@
 """A client of Chat Completions with one tool, on the standard library: `agent.py WAY`, where WAY is how it reads.
 
 `right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
-for a new call; `crash` exits if an id is empty; `half` runs whatever arguments came; `twice` runs each call two times;
-`endless` never believes an answer; `whole` asks for a response without a stream.
+for a new call; `crash` exits if an id is empty; `complete` exits if an entry has no name; `half` runs whatever came as
+arguments; `twice` runs each call two times; `endless` never believes an answer; `whole` asks without a stream.
 """
 
 from __future__ import annotations
@@ -111,6 +111,12 @@ def read_or_crash(data: bytes, request: dict[str, Any], broken: str) -> list[dic
     return read_simply(data, request, broken)
 
 
+def read_complete(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
+    """Each entry is a complete call; none that has no name."""
+    del request, broken
+    return [entry(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in entries(data)]
+
+
 def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
     """A call as requests say it again."""
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -121,7 +127,8 @@ def once(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if way == "whole":
         data, _, _ = ask(messages, stream=False)
         return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
-    read = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash}.get(way, read_simply)
+    readers = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash, "complete": read_complete}
+    read = readers.get(way, read_simply)
     for last in [False] * (TRIES - 1) + [True]:
         try:
             return read(*ask(messages))

@@ -69,10 +69,11 @@ def case(kind: str, name: str) -> Case:
     return Case(protocol="openai-chat", kind=Kind(kind), name=name, title="")
 
 
-def exchanges(*advised: tuple[str, ...]) -> Any:
+def exchanges(*advised: tuple[str, ...], protocol: str = "openai-chat", calls: int = 0) -> Any:
     """Exchanges with verdicts that advise something, after one without a verdict."""
     verdicts = [None, *(SimpleNamespace(advice=one) for one in advised)]
-    return [SimpleNamespace(verdict=one) for one in verdicts]
+    request = SimpleNamespace(protocol=protocol)
+    return [SimpleNamespace(verdict=one, request=request, calls=[None] * calls) for one in verdicts]
 
 
 ALL_SAFE = "--set toolstream_repair=safe"
@@ -100,6 +101,18 @@ def test_the_advice_of_a_verdict_is_tried_first() -> None:
     found = exchanges((), (shape, "--set toolstream_shape=b"), ("--set toolstream_shape=c",))
     assert candidates(case("fault", "late-id"), found) == [shape, repair, ALL_SAFE]
     assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair, ALL_SAFE]
+
+
+def test_whole_calls_are_tried_last() -> None:
+    """Where there are calls and the protocol has the shape: a client that crashed on fragments may read them."""
+    whole = "--set toolstream_shape=whole-calls"
+    assert candidates(case("healthy", "healthy"), exchanges(calls=1)) == [whole]
+    assert candidates(case("fault", "late-id"), exchanges(calls=1)) == [
+        "--set toolstream_repair=late-id",
+        ALL_SAFE,
+        whole,
+    ]
+    assert candidates(case("healthy", "healthy"), exchanges(calls=1, protocol="ollama")) == []
 
 
 def test_nothing_is_tried_with_the_clients_own_provider() -> None:

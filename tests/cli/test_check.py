@@ -120,7 +120,7 @@ def test_clients_are_graded_by_what_they_made_of_it(
     before = len(runs.read_text())
     assert check(*words, "--resume", state, "--format", "json", "-o", "-") == 1
     assert graded(json.loads(capsys.readouterr().out)) == grades
-    assert len(runs.read_text()) == before + 4  # the healthy case, once for each client
+    assert len(runs.read_text()) == before + 4 + 2  # the healthy case of each client, again where it failed
     page, again = tmp_path / "page.html", ("--client", "by-id", "--case", "*/empty-id", "--repair", "safe")
     assert check(*words[:2], *again, "--compare", found, "--format", "html", "-o", page) == 0
     assert "<title>toolstream check: by-id" in page.read_text()
@@ -194,6 +194,18 @@ def test_advice_was_run(tmp_path: Path) -> None:
     assert check("--case", "empty-id", "--format", "json", "-o", found, "--", "sh", "-c", once) == 1
     case = json.loads(found.read_text())["clients"][0]["cases"][1]
     assert (case["grade"], case["advice"]) == ("failed", "")
+
+
+def test_a_client_that_reads_only_complete_calls_is_told_how_to_check_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It crashes on the healthy response, and with the option it does not."""
+    found = tmp_path / "r.json"
+    assert check("--case", "missing-type", "--format", "json", "-o", found, "--", *agent("complete")) == 1
+    healthy, other = json.loads(found.read_text())["clients"][0]["cases"]
+    assert (healthy["reason"], healthy["advice"], other["grade"]) == ("crashed", "--shape whole-calls", "skipped")
+    assert "  to check the other cases too, add --shape whole-calls\n" in capsys.readouterr().out
+    assert check("--case", "missing-type", "--shape", "whole-calls", "--", *agent("complete")) == 0
 
 
 def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:

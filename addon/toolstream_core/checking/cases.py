@@ -346,6 +346,10 @@ class Plan:
         """Whether the tools to call are selected by name."""
         return self.makes_calls and not self.calls and not self.tools
 
+    def has(self, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> bool:
+        """Whether every case has these options."""
+        return {*repair} <= {*self.repair} and {*shape} <= {*self.shape}
+
     def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
         """What the proxy does in a case; `repair` and `shape` are added to those of the plan."""
         return Setup(

@@ -275,6 +275,8 @@ def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
         yield "  the client must handle a healthy response correctly before other cases are checked; it printed:"
         yield from (f"    {printable(line)}" for line in printed)
     yield f"  to run it again: {printable(first['rerun'])}"
+    if first["advice"]:
+        yield f"  to check the other cases too, add {first['advice']}"
 
 
 def conditions(client: dict[str, Any]) -> str:

@@ -59,6 +59,7 @@ class CheckState(Results[tuple[str, str], dict[str, Any]]):
 
 SAFE: Final = frozenset(defect.name for defect in DEFECTS if defect.repair is Safety.SAFE)
 """The defects that have a safe repair."""
+_WHOLE: Final = "whole-calls"
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
@@ -68,11 +69,12 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, then whole calls.
 
     First the safe repairs of the injected defects, then all safe repairs: a defect may bring others with it.
-    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
-    client's own provider (`upstream`) nothing is tried: each run sends billable requests.
+    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing: it may
+    read only complete calls. With the client's own provider (`upstream`) nothing is tried: each run sends billable
+    requests.
     """
     if upstream:
         return []
@@ -80,7 +82,9 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     advised = next((one.advice[0] for one in verdicts if one.advice), "")
     names = injected(case.kind, case.name)
     repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
-    return list(dict.fromkeys(filter(None, [advised, *(Advice(repair=one).options for one in repairs)])))
+    whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
+    tried = [*(Advice(repair=one) for one in repairs), Advice(shape=_WHOLE if whole else "")]
+    return list(dict.fromkeys(filter(None, [advised, *(one.options for one in tried)])))
 
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
@@ -258,6 +262,8 @@ class ClientCheck:
         """The first options, of those that may help, under which the client passes; `""` if none does."""
         for options in candidates(case, failed.exchanges, upstream=self._plan.upstream):
             added = {name: (value,) for name, value in option_values(options).items()}
+            if self._plan.has(**added):
+                continue
             _, result = self._run_once(case, self._plan.setup(case, **added))
             if result.grade in (*_PASSED, Grade.CALL_REJECTED):
                 return as_flags(options)
