@@ -14,8 +14,8 @@ from toolstream_core.delivery.second_request import NothingRecoveredError, recov
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import StreamFacts
+from toolstream_core.protocols.api import Api
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.settings import Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit.actions import Ask, Send
@@ -38,7 +38,7 @@ def asked() -> Ask:
 def test_the_request_is_the_same_but_for_its_stream() -> None:
     """Nothing that only a stream may have."""
     request = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "seed": 7}
-    assert Requests().unstreamed(request) == {"model": "m", "stream": False, "seed": 7}
+    assert Api().unstreamed(request) == {"model": "m", "stream": False, "seed": 7}
 
 
 def test_the_calls_come_before_the_finish() -> None:

@@ -106,7 +106,7 @@ class Model:
         self.asked += 1
         identity = f"call_{self.asked}"
         protocol = named(self.report.protocol)
-        said = protocol.requests.conversation(request)
+        said = protocol.api.conversation(request)
         good = any(call.arguments == ARGUMENTS for call in said.calls)
         calls = () if good and said.results else (HealthyCall(NAME, ARGUMENTS),)
         text = "" if calls else "Use the console component."

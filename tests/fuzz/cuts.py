@@ -135,7 +135,7 @@ def _frames(protocol: WireProtocol, response: HealthyResponse, size: int) -> Ite
 
 
 def _read(protocol: WireProtocol, events: Iterable[bytes]) -> Iterator[tuple[str, Json]]:
-    framing = BodyFraming(CONTENT_TYPES[protocol.form])
+    framing = BodyFraming(CONTENT_TYPES[protocol.api.stream_form])
     opened = framing.open(b"".join(events), ended=True)
     assert framing.framer is not None
     for frame in framing.framer.feed(opened):

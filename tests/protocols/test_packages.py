@@ -50,7 +50,7 @@ BORROWED: Final = {
     )
 }
 """Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
-LAZY: Final = ("repair", "inject", "stages", "responses", "api")
+LAZY: Final = ("repair", "inject", "stages", "responses")
 """The modules of a package that reading a stream does not need."""
 CONSTANTS: Final = {
     name: defect

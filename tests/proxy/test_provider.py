@@ -110,7 +110,7 @@ def extracted(protocol: str) -> tuple[LlmFlow, Any]:
 def test_a_call_with_a_result_is_followed_by_a_final_text(protocol: str, streamed: bool) -> None:
     """In the form that the request asks for, although the saved conversation ends with the call."""
     fixture, request = extracted(protocol)
-    reader = named(protocol).requests
+    reader = named(protocol).api
     path = fixture.path if streamed else reader.unstreamed_path(fixture.path)
     flow = flow_for(request if streamed else reader.unstreamed(request), path)
     response = answered(Provider([fixture]), flow)
@@ -128,7 +128,7 @@ def test_a_call_with_a_result_is_followed_by_a_final_text(protocol: str, streame
 def test_a_loop_gets_an_error_in_the_form_of_the_api(protocol: str, streamed: bool) -> None:
     """It names the flow, the limit and the option; no client tries a 404 again."""
     fixture, _ = extracted(protocol)
-    reader = named(protocol).requests
+    reader = named(protocol).api
     path = fixture.path if streamed else reader.unstreamed_path(fixture.path)
     request = fixture.request if streamed else reader.unstreamed(fixture.request)
     provider = Provider([fixture], repeats=2)

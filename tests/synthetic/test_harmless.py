@@ -10,7 +10,7 @@ import pytest
 
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
+from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice, offered
 from toolstream_core.synthetic.harmless import is_harmless, may_be_called, words_of
 
 NAMES = [
@@ -117,4 +117,4 @@ def test_descriptions_are_read_in_every_protocol(protocol: Any) -> None:
     body = protocol.api.request(
         Question("m", "Hello?", (Tool("get_item", "Deletes it.", {"type": "object"}),), streamed=True)
     )
-    assert [one.description for one in protocol.requests.offered(body)] == ["Deletes it."]
+    assert [one.description for one in offered(body)] == ["Deletes it."]

@@ -78,7 +78,7 @@ def bedrock(**more: Any) -> dict[str, Any]:
 )
 def test_a_protocol_marks_errors(protocol: str, request_body: dict[str, Any], *, marked: bool) -> None:
     """What is marked is rejected; without a mark the text decides."""
-    [result] = named(protocol).requests.conversation(request_body).results
+    [result] = named(protocol).api.conversation(request_body).results
     assert (evidence(result).sign is Sign.REJECTED) == marked
 
 

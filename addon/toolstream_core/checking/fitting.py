@@ -12,7 +12,7 @@ from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, tools
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.settings import Words, settings
@@ -66,10 +66,10 @@ class Fitting:
         self._seed = seed
         self._json = parse(request.body)
         self._protocol = named(request.protocol)
-        self._reader = self._protocol.requests
+        self._reader = self._protocol.api
         self._form = self._reader.form(request.path, self._json)
         self._healthy: dict[tuple[str, ...], tuple[bytes, ...]] = {}
-        self._turn = match_key.results(request.path, self._json)
+        self._turn = conversation.results(self._json)
 
     def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
         """The cases that can be injected, each with the calls and the specification that it is run with.
@@ -180,17 +180,17 @@ class Fitting:
 
     def _made(self) -> Iterator[list[CallSpec]]:
         choice = self._reader.tool_choice(self._json)
-        offered = self._reader.offered(self._json)
-        tools = [tool for tool in may_be_called(offered, choice, self._tools) if not tool.custom]
-        if not tools:
+        offered = tools.offered(self._json)
+        found = [tool for tool in may_be_called(offered, choice, self._tools) if not tool.custom]
+        if not found:
             return
-        first = self._call(tools[0])
+        first = self._call(found[0])
         yield [first]
-        if not choice.single and (second := self._second(first, tools)) is not None:
+        if not choice.single and (second := self._second(first, found)) is not None:
             yield [first, second]
             if not first.arguments and second.arguments:
                 yield [second]
-        empty = [tool for tool in tools if not required(tool.schema)]
+        empty = [tool for tool in found if not required(tool.schema)]
         yield from ([CallSpec(tool.name, {})] for tool in empty[:1])
         if empty and not choice.single and (without := CallSpec(empty[0].name, {})) != first:
             yield [first, without]

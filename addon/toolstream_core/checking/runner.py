@@ -312,7 +312,7 @@ def _withheld(exchanges: Sequence[ProxiedExchange]) -> tuple[str, ...]:
     """The tools that were offered, if none was called because each may have effects."""
     if any(one.calls for one in exchanges):
         return ()
-    offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in exchanges)
+    offered = (withheld(named(str(one.request.protocol)).api, one.request.json) for one in exchanges)
     return next(filter(None, offered), ())
 
 

@@ -8,7 +8,7 @@ from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.transit.actions import Ask, Cut, EventPlace, Finish, Hold, Send
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.transit.faults import FaultContext
@@ -169,9 +169,9 @@ class Schedule:
             self._dialect = found
             binary = isinstance(self._framing.framer, EventStreamFramer)
             # Another API's events within messages are asked for in a way of their own.
-            asks = found.form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
+            asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
-            self._resolver = found.calls(found.requests.tools(self._exchange.request))
+            self._resolver = found.calls(tools.required(self._exchange.request))
             for way in self._ways:
                 way.protocol, way.binary = found, binary
 
@@ -223,10 +223,7 @@ class Schedule:
 def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
     """The faults that act on a response from a moment on. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
-    model, turn = (
-        match_key.model_of(exchange.path, exchange.request),
-        match_key.results(exchange.path, exchange.request),
-    )
+    model, turn = match_key.model_of(exchange.path, exchange.request), conversation.results(exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):
         reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
         if reached and one.acts_at(moment):

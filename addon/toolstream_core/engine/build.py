@@ -10,7 +10,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.faults.spec import Picker
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.repair.shapes import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.context import Context, nobody
@@ -125,7 +125,7 @@ class ChainFactory:
         if not self.settings.faults:
             return stages
         model = match_key.model_of(self.exchange.path, self.exchange.request)
-        turn = self.dialect.requests.results(self.exchange.request)
+        turn = conversation.results(self.exchange.request)
         for place, (fault, budget) in enumerate(self.settings.faults):
             if fault.reaches(host=self.exchange.host, path=self.exchange.path, model=model, turn=turn):
                 pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
@@ -157,7 +157,7 @@ class ChainFactory:
             self._schemas,
             promote=self.dialect.promoted,
             id_prefix=self.dialect.id_prefix,
-            ids_in=self.dialect.requests.earlier_ids,
+            ids_in=conversation.earlier_ids,
             reads_comments=self.dialect.reads_comments,
             repairs=repairs,
             writer=self.writer,
@@ -177,11 +177,11 @@ class ChainFactory:
 
     @cached_property
     def _schemas(self) -> Mapping[str, Json]:
-        return self.dialect.requests.schemas(self.exchange.request)
+        return tools.schemas(self.exchange.request)
 
     @cached_property
     def _tools(self) -> Mapping[str, bool]:
-        return self.dialect.requests.tools(self.exchange.request)
+        return tools.required(self.exchange.request)
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
+from toolstream_core.protocols.requests import tools
 from toolstream_core.stages import stream_checks
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ class RecordBuilder:
         streamed: bool = True,
     ) -> None:
         """`exchange.request` gives the tools offered, which are evidence for reading."""
-        model = dialect.requests.model(exchange.path, exchange.request)
+        model = dialect.api.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
-        self._calls = dialect.calls(dialect.requests.tools(exchange.request))
-        self._tool_name = partial(dialect.requests.tool_name, exchange.request)
-        self._schemas = partial(dialect.requests.schemas, exchange.request)
-        self._lists_all_tools = partial(dialect.requests.lists_all_tools, exchange.request)
+        self._calls = dialect.calls(tools.required(exchange.request))
+        self._tool_name = partial(dialect.api.tool_name, exchange.request)
+        self._schemas = partial(tools.schemas, exchange.request)
+        self._lists_all_tools = partial(tools.lists_all, exchange.request)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)

@@ -1,4 +1,4 @@
-"""Where an API is reached, what it is asked, and how its clients are configured."""
+"""An API: where it is reached, what it is asked, how its requests are read, and how its clients are configured."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
+from toolstream_core.protocols.requests import conversation, tools
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Form
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.requests.conversation import Conversation
+    from toolstream_core.protocols.requests.tools import ToolChoice
 
 
 class Tool(NamedTuple):
@@ -55,7 +61,7 @@ class Specification:
 
 
 class Api:
-    """The public address of an API, and requests to it."""
+    """One API. The methods that read requests know the forms of OpenAI, Anthropic and Ollama, and never raise."""
 
     specification: ClassVar[Specification]
     server: ClassVar[str]
@@ -84,6 +90,10 @@ class Api:
     """Whether requests are signed with the host that they name, so that no proxy can forward them to another."""
 
     model_list: ClassVar[ModelList] = ModelList.DATA
+    own_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that requests of the same form to other APIs do not have."""
+    stream_form: ClassVar[Form] = Form.EVENTS
+    """The framing of a stream, unless the request decides it. JSON lines are streamed unless the request denies it."""
 
     def path(self, given: str, model: str) -> str:
         """The path to ask, for one that may end with the endpoint or lack it."""
@@ -123,6 +133,45 @@ class Api:
             "tools": [{"type": "function", "function": function} for function in functions(question.tools)],
             "stream": question.streamed,
         }
+
+    def fits(self, request: Mapping[str, Json]) -> bool:
+        """Whether a request to one of the protocol's paths requests a completion."""
+        return isinstance(request.get("messages"), list)
+
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        """Whether a request to an unknown path can only be the protocol's."""
+        return "model" in request and self.fits(request) and any(key in request for key in self.own_keys)
+
+    def form(self, path: str, request: Json) -> Form:
+        """The framing of the requested response; `path` includes the query."""
+        wanted = json_access.get(request, "stream")
+        streams = wanted is not False if self.stream_form is Form.LINES else wanted is True
+        return self.stream_form if streams else Form.WHOLE
+
+    def tool_name(self, request: Json, name: str) -> str:
+        """The name of the tool that a call names."""
+        return name
+
+    def tool_choice(self, request: Json) -> ToolChoice:
+        """The tools that the response may call."""
+        return tools.tool_choice(request)
+
+    def conversation(self, request: Json) -> Conversation:
+        """The earlier calls that the request repeats, and the tools' results."""
+        return conversation.conversation(request)
+
+    def model(self, path: str, request: Json) -> str | None:
+        """The model that a request's body names; where bodies name none, the one in the path."""
+        return tools.model_in_body(request)
+
+    def unstreamed_path(self, path: str) -> str:
+        """The path, with query, of the same request without a stream."""
+        return path
+
+    def unstreamed(self, request: Json) -> Json:
+        """The same request without a stream; everything else is unchanged."""
+        kept = {key: value for key, value in request.items() if key not in {"stream", "stream_options"}}
+        return {**kept, "stream": False}
 
 
 def functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:

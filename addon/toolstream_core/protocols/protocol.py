@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.protocols.requests.requests import Requests
-from toolstream_core.wire.frame import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES
 
 if TYPE_CHECKING:
     import re
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from toolstream_core.stages.stage import StageMaker
     from toolstream_core.wire.frame import Frame
 
-# A protocol is a package. Its definition names what reads a stream. The rest lies in three modules, `stages`,
-# `responses` and `api`, which are loaded on first use: most programs read and never rewrite.
+# A protocol is a package. Its definition names what reads a stream. The rest lies in two modules, `stages`
+# and `responses`, which are loaded on first use: most programs read and never rewrite.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +56,10 @@ class WireProtocol:
 
     `False` is always safe; a frame for which it is `True` is counted, not parsed.
     """
-    requests: Requests = field(default_factory=Requests)
+    api: Api
+    """The API: its address, its requests, and the variables of its clients."""
     pointers: tuple[str, ...]
     """JSON pointers to the calls, text, finish and errors of an event; `*` is any key."""
-    form: Form = Form.EVENTS
-    """The framing of a stream, unless the request decides it."""
     call_form: CallForm = CallForm.ANNOUNCED
     """How its streams bring a call."""
     call_keys: tuple[str, ...] = ("index",)
@@ -86,7 +84,7 @@ class WireProtocol:
     @property
     def content_type(self) -> str:
         """Content types of a stream."""
-        return CONTENT_TYPES[self.form]
+        return CONTENT_TYPES[self.api.stream_form]
 
     @property
     def repairs(self) -> tuple[RepairerMaker, ...]:
@@ -122,12 +120,6 @@ class WireProtocol:
         """The last of the stages that repair, for a client that needs this policy."""
         *_, last = self._stages("REPAIRS")
         found: RepairerMaker = last if policy.shapes_nothing else partial(last, policy=policy)
-        return found
-
-    @property
-    def api(self) -> Api:
-        """The address of the API, its requests, and the variables of its clients: `api.API`."""
-        found: Api = self._part("api", "API")
         return found
 
     def promoted(self, promotion: Promotion) -> list[Frame]:
@@ -166,11 +158,8 @@ class WireProtocol:
 
     def _stages(self, name: str) -> Any:
         """Stages that change a stream: repairs, faults, shapes."""
-        return self._part("stages", name)
+        return getattr(import_module(f"{self.package}.stages"), name)
 
     def _responses(self, name: str) -> Any:
         """A function that writes responses; it has the name of the method above."""
-        return self._part("responses", name)
-
-    def _part(self, module: str, name: str) -> Any:
-        return getattr(import_module(f"{self.package}.{module}"), name)
+        return getattr(import_module(f"{self.package}.responses"), name)

@@ -155,8 +155,8 @@ class Deliveries:
             return False
         if not wants_stream(flow.request.path, body) or is_signed(flow.request):
             return False
-        binary = protocol.requests.form(flow.request.path, body) is Form.MESSAGES
-        if binary and protocol.form is not Form.MESSAGES:
+        binary = protocol.api.form(flow.request.path, body) is Form.MESSAGES
+        if binary and protocol.api.stream_form is not Form.MESSAGES:
             return False
         flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
         flow.comment = DESTREAMED
@@ -199,8 +199,8 @@ class Deliveries:
         exchange = live.exchange
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
-            content = encoded(protocol.requests.unstreamed(exchange.request))
-            path = protocol.requests.unstreamed_path(flow.request.path)
+            content = encoded(protocol.api.unstreamed(exchange.request))
+            path = protocol.api.unstreamed_path(flow.request.path)
             source_response = await resend(flow, content, ASKING, path=path)
             complete = replace(
                 exchange, content_type="application/json", content_encoding="", status=source_response.status_code
@@ -227,8 +227,8 @@ class Deliveries:
         """The events of an unstreamed response. An error is forwarded as it is, or as an event after the headers."""
         assert flow.response is not None
         request = live.exchange.request
-        wanted = encoded(protocol.requests.unstreamed(request))
-        path = protocol.requests.unstreamed_path(flow.request.path)
+        wanted = encoded(protocol.api.unstreamed(request))
+        path = protocol.api.unstreamed_path(flow.request.path)
         try:
             source_response = await resend(flow, wanted, FETCHING, path=path)
         except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is

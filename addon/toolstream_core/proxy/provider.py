@@ -214,7 +214,7 @@ def respond(flow: http.HTTPFlow, written: Written) -> None:
         flow.response = json_response(200, written.unstreamed)
         return
     form, events = written.wanted.form, written.events
-    if form is not written.protocol.form:
+    if form is not written.protocol.api.stream_form:
         events = tuple(framed([parse(event.partition(b"data: ")[2]) for event in events], form))
     flow.response = http.Response.make(200, b"".join(events), {"content-type": CONTENT_TYPES[form]})
     note_chunks(flow, [Chunk(_EACH_MS * at, event) for at, event in enumerate(events)], None)

@@ -210,7 +210,7 @@ class Reporters:
     def sinks(self, live: LiveResponse, protocol: WireProtocol) -> Sequence[Sink]:
         """Everything that wants to know of one stream."""
         self._streams += 1
-        model = protocol.requests.model(live.exchange.path, live.exchange.request)
+        model = protocol.api.model(live.exchange.path, live.exchange.request)
         heading = live.heading = Heading(self._streams, live.exchange.host, protocol.name, model)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(live)]
         elapsed = live.elapsed if live.flow.live else None

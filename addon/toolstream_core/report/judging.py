@@ -16,7 +16,7 @@ from toolstream_core.clients.stepping import What
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.protocols.requests.conversation import without_history
+from toolstream_core.protocols.requests.conversation import earlier_ids, without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.stages.stream_checks import BY_CLIENT
@@ -95,7 +95,7 @@ class Explaining:
     def _advise(self, found: Explanation, response: ReceivedBytes) -> list[Advice] | None:
         """As `advise`; equal responses to requests with the same options and ids are tried once."""
         models, exchange = [found.model, *found.others, *found.common], response.exchange
-        ids = found.protocol and found.protocol.requests.earlier_ids(exchange.request)
+        ids = found.protocol and earlier_ids(exchange.request)
         alike = replace(exchange, source="", request=without_history(exchange.request))
         key = (models, found.choice, hashlib.sha256(response.body).digest(), response.broken, alike, ids)
         for known, advised in self._advised:

@@ -108,7 +108,7 @@ def form_of(saved: LlmFlow) -> Form:
         return Form.MESSAGES
     # One line for each message of a WebSocket.
     lines = saved.chunks and saved.body.startswith(b"{")
-    return Form.LINES if lines else named(saved.record.dialect).form
+    return Form.LINES if lines else named(saved.record.dialect).api.stream_form
 
 
 def names_of(saved: LlmFlow) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_text import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
@@ -82,10 +82,8 @@ class Condition:
 
     def _in_order(self, candidate: Candidate) -> bool:
         """Whether the responses of a conversation still differ in the number of tool results before them."""
-        new = [match_key.results(one.exchange.path, one.exchange.request) for one in candidate]
-        old = [
-            match_key.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate
-        ]
+        new = [conversation.results(one.exchange.request) for one in candidate]
+        old = [conversation.results(self._before(one).exchange.request) for one in candidate]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
 
     def _before(self, turn: Turn) -> Turn:
@@ -111,7 +109,7 @@ class Condition:
         before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
         if self.for_client:
             return any(same(one.arguments, call.arguments) for one in before)
-        schema = match_key.reader_of(exchange.path, exchange.request).schemas(exchange.request).get(call.name)
+        schema = tools.schemas(exchange.request).get(call.name)
         needed = {*json_access.items(json_access.get(schema, "required"))}
         return any(_keeps(value_of(call.arguments), value_of(one.arguments), needed) for one in before)
 
@@ -156,9 +154,8 @@ def _fits(turn: Turn, original_turn: Turn) -> bool:
         return False
     if old_request.words and not new_request.words:
         return False
-    reader = match_key.reader_of(path, old)
-    history = (new_request.results, reader.earlier_ids(new))
-    return history in ((0, frozenset()), (old_request.results, reader.earlier_ids(old)))
+    history = (new_request.results, conversation.earlier_ids(new))
+    return history in ((0, frozenset()), (old_request.results, conversation.earlier_ids(old)))
 
 
 def shows(reader: RecordCache, codes: Collection[str]) -> Oracle:
@@ -200,8 +197,8 @@ def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentRes
     wanted = match_key.read(exchange.path, exchange.request)
     if wanted is None:
         return
-    conversation = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", conversation)
+    said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
     record = records.record(turn)
     if record is None:
         conversations.no_response(token)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import tools
 from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, with_type, without
 from toolstream_core.shrinking.events import Numbering, Proposal, spans
 from toolstream_core.wire import numbers
@@ -349,11 +349,7 @@ def _kept(candidate: Candidate) -> set[str]:
     """Strings that stay: names, types, and texts, which have a pass of their own."""
     kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
     kept.update(channel.text for turn in candidate for channel in channels(turn))
-    kept.update(
-        name
-        for turn in candidate
-        for name in match_key.reader_of(turn.exchange.path, turn.exchange.request).tools(turn.exchange.request)
-    )
+    kept.update(name for turn in candidate for name in tools.schemas(turn.exchange.request))
     for payload in _payloads(candidate):
         for path, _, value in nodes(payload):
             if isinstance(value, str) and path and path[-1] in _KEPT_KEYS:

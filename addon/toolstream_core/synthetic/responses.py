@@ -14,7 +14,7 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import distinct_arguments
 from toolstream_core.synthetic.texts import clear_places
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.api import Api
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.protocols.requests.requests import Requests
     from toolstream_core.protocols.requests.tools import OfferedTool
 
 
@@ -142,18 +142,18 @@ class SyntheticProvider:
         wanted = match_key.read(path, request)
         if wanted is None:
             return None
-        reader = named(wanted.dialect).requests
+        reader = named(wanted.dialect).api
         token = self._token(wanted, body)
         calls = () if self._is_answered(reader, request) else self._calls(reader, request)
-        text = "" if calls else DONE if reader.offered(request) else PLAIN
+        text = "" if calls else DONE if tools.offered(request) else PLAIN
         response = HealthyResponse(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
         self._sent.extend(response.call_letters(place, _MARK) for place in range(len(calls)))
-        written = _written(response, wanted, self._not_offered(reader, request))
+        written = _written(response, wanted, self._not_offered(request))
         return written if calls or self._specs else replace(written, withheld=withheld(reader, request))
 
-    def _not_offered(self, reader: Requests, request: Json) -> str:
+    def _not_offered(self, request: Json) -> str:
         """As `Written` has it. A request without tools, such as one for a title, lacks none."""
-        offered = dict.fromkeys(tool.name for tool in reader.offered(request))
+        offered = dict.fromkeys(tool.name for tool in tools.offered(request))
         missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
         return f"{', '.join(missing)} is not an offered tool; available tools: {', '.join(offered)}" if missing else ""
 
@@ -163,19 +163,19 @@ class SyntheticProvider:
             self._requested[key] += 1
             return f"{key}|{self._requested[key]}"
 
-    def _is_answered(self, reader: Requests, request: Json) -> bool:
+    def _is_answered(self, reader: Api, request: Json) -> bool:
         """Whether the calls have come back, with results or in the text."""
-        if reader.ends_with_results(request):
+        if conversation.ends_with_results(request):
             return True
         text = "\n".join(reader.conversation(request).texts)
         return any(mark in text for mark in self._sent)
 
-    def _calls(self, reader: Requests, request: Json) -> tuple[HealthyCall, ...]:
+    def _calls(self, reader: Api, request: Json) -> tuple[HealthyCall, ...]:
         choice = reader.tool_choice(request)
         names = [spec.tool for spec in self._specs]
-        tools = may_be_called(reader.offered(request), choice, names)
-        specs = self._specs or [CallSpec(tool.name) for tool in tools[:1]]
-        offered = {tool.name: tool for tool in tools}
+        harmless = may_be_called(tools.offered(request), choice, names)
+        specs = self._specs or [CallSpec(tool.name) for tool in harmless[:1]]
+        offered = {tool.name: tool for tool in harmless}
         wanted = [(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
         taken = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
         calls = [self._made(tool, spec, place, taken) for tool, spec, place in wanted]
@@ -218,9 +218,9 @@ def _written(response: HealthyResponse, wanted: RequestKey, missing: str = "") -
     return Written(protocol, wanted, tuple(protocol.healthy_stream(response)), ABSENT, response.calls, missing)
 
 
-def withheld(reader: Requests, request: Json) -> tuple[str, ...]:
+def withheld(reader: Api, request: Json) -> tuple[str, ...]:
     """The names of the tools that a request offers and allows, where none of them is harmless."""
-    choice, offered = reader.tool_choice(request), reader.offered(request)
+    choice, offered = reader.tool_choice(request), tools.offered(request)
     allowed = [tool.name for tool in offered if choice.names is None or tool.name in choice.names]
     return () if may_be_called(offered, choice) else tuple(dict.fromkeys(allowed))
 

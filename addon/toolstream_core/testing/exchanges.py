@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import match_key, tools
 from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
 
@@ -183,7 +183,7 @@ class SentRequest(Entry):
     @cached_property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools that it offers."""
-        return tuple(tool.name for tool in match_key.reader_of(self.path, self.json).offered(self.json))
+        return tuple(tool.name for tool in tools.offered(self.json))
 
     @property
     def model(self) -> str | None:

@@ -90,7 +90,7 @@ class ReadResponse:
         assert reader is not None
         return {
             **self._head(),
-            "model": protocol.requests.model(exchange.path, exchange.request) or "",
+            "model": protocol.api.model(exchange.path, exchange.request) or "",
             "protocol": protocol.name,
             "streamed": True,
             "choices": 1,

@@ -32,4 +32,4 @@ def test_the_public_address_is_one_that_the_protocol_claims() -> None:
     protocol = named("bedrock")
     for streamed in (True, False):
         assert protocol.claims(protocol.api.public_url(NOVA, streamed=streamed, array=False))
-        assert protocol.requests.fits(protocol.api.shortest_request(NOVA, streamed=streamed))
+        assert protocol.api.fits(protocol.api.shortest_request(NOVA, streamed=streamed))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.protocols.bedrock.api import BedrockApi
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.wire.frame import Form
 
 SCHEMA = {"type": "object", "required": ["a"]}
@@ -42,12 +42,12 @@ def test_what_is_asked(path: str, name: str, form: Form) -> None:
 
 def test_what_is_offered_and_said_again() -> None:
     """Tools, the model, the turn, calls and results."""
-    reader = BedrockRequests()
-    assert reader.schemas(REQUEST) == {"f": SCHEMA}
-    assert reader.tools(REQUEST) == {"f": True}
+    reader = BedrockApi()
+    assert tools.schemas(REQUEST) == {"f": SCHEMA}
+    assert tools.required(REQUEST) == {"f": True}
     assert reader.model("/v/model/us.claude%3A0/converse?x=1", REQUEST) == "us.claude:0"
-    assert (reader.results(REQUEST), reader.words(REQUEST)) == (1, "Go on.")
-    assert reader.earlier_ids(REQUEST) == {"t"}
+    assert (conversation.results(REQUEST), conversation.words(REQUEST)) == (1, "Go on.")
+    assert conversation.earlier_ids(REQUEST) == {"t"}
     told = reader.conversation(REQUEST)
     assert [(call.id, call.name, call.arguments) for call in told.calls] == [("t", "f", '{"a":1}')]
     assert [(result.id, result.text) for result in told.results] == [("t", '{"b":2}')]
@@ -56,14 +56,14 @@ def test_what_is_offered_and_said_again() -> None:
 @pytest.mark.parametrize("odd", [None, [], {"messages": 5}, {"messages": [5, {"content": 5}, {"content": [5]}]}])
 def test_odd_requests_raise_nothing(odd: Any) -> None:
     """They say nothing."""
-    reader = BedrockRequests()
-    assert reader.schemas(odd) == {}
+    reader = BedrockApi()
+    assert tools.schemas(odd) == {}
     assert reader.conversation(odd).calls == ()
 
 
 def test_the_path_of_the_whole_answer() -> None:
     """The query stays."""
-    reader = BedrockRequests()
+    reader = BedrockApi()
     assert reader.unstreamed_path("/model/m/converse-stream?a=1") == "/model/m/converse?a=1"
     assert reader.unstreamed_path("/model/m/converse") == "/model/m/converse"
     assert reader.unstreamed(REQUEST) == REQUEST

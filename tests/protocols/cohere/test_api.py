@@ -26,4 +26,4 @@ def test_the_public_address_is_one_that_the_protocol_claims() -> None:
     """And the shortest request fits it."""
     protocol = named("cohere-v2")
     assert protocol.claims(protocol.api.public_url("m", streamed=True, array=False))
-    assert protocol.requests.fits(protocol.api.shortest_request("m", streamed=True))
+    assert protocol.api.fits(protocol.api.shortest_request("m", streamed=True))

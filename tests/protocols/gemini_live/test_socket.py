@@ -157,5 +157,5 @@ def test_a_socket_at_another_path_is_recognised(message: Any, recognised: bool) 
 )
 def test_the_model_is_named_without_its_place(model: str) -> None:
     """As in the paths of Gemini's other requests."""
-    assert GEMINI_LIVE.requests.model(PATH, {"model": model}) == "gemini-live"
-    assert GEMINI_LIVE.requests.model(PATH, {}) is None
+    assert GEMINI_LIVE.api.model(PATH, {"model": model}) == "gemini-live"
+    assert GEMINI_LIVE.api.model(PATH, {}) is None

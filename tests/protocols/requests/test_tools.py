@@ -6,8 +6,7 @@ import pytest
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
-from toolstream_core.protocols.requests.requests import Requests
-from toolstream_core.protocols.requests.tools import model_in_body
+from toolstream_core.protocols.requests.tools import model_in_body, required
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 
@@ -24,18 +23,18 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 )
 def test_tools(request_body: object) -> None:
     """Every protocol's way to declare a tool with a required parameter."""
-    assert Requests().tools(request_body) == {"f": True}
+    assert required(request_body) == {"f": True}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
 def test_foreign_tools(foreign: object) -> None:
     """What makes no sense declares nothing."""
-    assert Requests().tools(foreign) == {}
+    assert required(foreign) == {}
 
 
 def test_a_tool_without_required_parameters() -> None:
     """No schema, or one that requires nothing."""
-    assert Requests().tools({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
+    assert required({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
         "f": False,
         "g": False,
     }

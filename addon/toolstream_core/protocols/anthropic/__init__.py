@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.anthropic.api import AnthropicApi
 from toolstream_core.protocols.anthropic.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.anthropic.request import AnthropicRequests
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.protocols.protocol import WireProtocol
 
@@ -31,6 +31,6 @@ ANTHROPIC: Final = WireProtocol(
         "/stop_reason",
         "/error",
     ),
-    requests=AnthropicRequests(),
+    api=AnthropicApi(),
     id_prefix="toolu_",
 )

@@ -1,18 +1,23 @@
-"""The Anthropic Messages API."""
+"""The Anthropic Messages API, which Vertex and Bedrock take too: there, the path has the model and the streaming."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import TYPE_CHECKING, Any, override
 
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.api import Api, Specification
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Form
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolstream_core.model import Json
     from toolstream_core.protocols.api import Question
 
 
 class AnthropicApi(Api):
-    """The Anthropic Messages API."""
+    """Messages of content blocks."""
 
     specification = Specification(
         title="Anthropic, streaming messages",
@@ -28,6 +33,21 @@ class AnthropicApi(Api):
         "ANTHROPIC_API_BASE",  # litellm
         "ANTHROPIC_API_URL",  # langchain
     )
+    own_keys = ("anthropic_version", "system", "stop_sequences")
+
+    @override
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        if not self.fits(request) or not ("model" in request or "anthropic_version" in request):
+            return False
+        tools = json_access.items(request.get("tools"))
+        schemas = any(json_access.get(tool, "input_schema") is not ABSENT for tool in tools)
+        return schemas or any(key in request for key in self.own_keys)
+
+    @override
+    def form(self, path: str, request: Json) -> Form:
+        if path.partition("?")[0].endswith("/invoke-with-response-stream"):
+            return Form.MESSAGES
+        return Form.EVENTS if ":streamRawPredict" in path else super().form(path, request)
 
     @override
     def key_headers(self, host: str, key: str | None) -> dict[str, str]:
@@ -50,6 +70,3 @@ class AnthropicApi(Api):
             ],
             "stream": question.streamed,
         }
-
-
-API: Final = AnthropicApi()

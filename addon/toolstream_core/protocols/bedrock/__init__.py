@@ -3,11 +3,10 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.bedrock.api import BedrockApi
 from toolstream_core.protocols.bedrock.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.protocols.bedrock.resolver import ConverseCalls
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.frame import Form
 
 BEDROCK: Final = WireProtocol(
     name="bedrock",
@@ -33,8 +32,7 @@ BEDROCK: Final = WireProtocol(
         "/contentBlockDelta",
         "/messageStop",
     ),
-    requests=BedrockRequests(),
-    form=Form.MESSAGES,
+    api=BedrockApi(),
     id_prefix="tooluse_",
     call_keys=("contentBlockIndex",),
     id_key="toolUseId",

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.chat.api import ChatApi
 from toolstream_core.protocols.chat.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.chat.request import ChatRequests
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.protocols.protocol import WireProtocol
 
@@ -30,5 +30,5 @@ CHAT: Final = WireProtocol(
         "/error",
         "/x_groq/error",
     ),
-    requests=ChatRequests(),
+    api=ChatApi(),
 )

@@ -1,14 +1,19 @@
-"""The Chat Completions API."""
+"""The Chat Completions API: a list of messages, and a model."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.api import Api, Specification
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Json
+
 
 class ChatApi(Api):
-    """The Chat Completions API."""
+    """The form that most gateways speak."""
 
     specification = Specification(
         title="OpenAI, Chat Completions: streaming events",
@@ -19,10 +24,11 @@ class ChatApi(Api):
     endpoint = "/chat/completions"
     key_variables = ("OPENAI_API_KEY",)
     base_path = "/v1"
-    base_url_variables: ClassVar[tuple[str, ...]] = (
+    base_url_variables = (
         "OPENAI_BASE_URL",  # openai-python, openai-node, the AI SDK, most agents
         "OPENAI_API_BASE",  # litellm, langchain, aider
     )
 
-
-API: Final = ChatApi()
+    @override
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        return "model" in request and self.fits(request)

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.cohere.api import CohereApi
 from toolstream_core.protocols.cohere.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.cohere.request import CohereRequests
 from toolstream_core.protocols.cohere.resolver import CohereCalls
 from toolstream_core.protocols.protocol import WireProtocol
 
@@ -26,5 +26,5 @@ COHERE: Final = WireProtocol(
         "/delta/error",
         "/tool_calls",
     ),
-    requests=CohereRequests(),
+    api=CohereApi(),
 )

@@ -1,8 +1,4 @@
-"""The Cohere v2 chat API."""
-
-from __future__ import annotations
-
-from typing import Final
+"""The Cohere v2 chat API: messages, tools and repeated calls have the form of Chat Completions."""
 
 from toolstream_core.protocols.api import Api, ModelList, Specification
 
@@ -25,6 +21,4 @@ class CohereApi(Api):
         "COHERE_API_BASE",  # litellm
     )
     model_list = ModelList.NAMES
-
-
-API: Final = CohereApi()
+    own_keys = ("strict_tools", "citation_options", "safety_mode")

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.gemini.api import GeminiApi
 from toolstream_core.protocols.gemini.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.gemini.request import GeminiRequests
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
 from toolstream_core.protocols.protocol import WireProtocol
 
@@ -23,7 +23,7 @@ GEMINI: Final = WireProtocol(
         *("/candidates/*/content/parts", "/candidates/*/finishReason", "/promptFeedback", "/error"),
         *("/response/candidates/*/content/parts", "/response/candidates/*/finishReason"),
     ),
-    requests=GeminiRequests(),
+    api=GeminiApi(),
     ends_with_finish=True,
     reads_comments=False,
     call_keys=(),

@@ -5,10 +5,9 @@ from typing import Final
 
 from toolstream_core.calls.resolver import CompleteCalls
 from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.gemini_live.api import GeminiLiveApi
 from toolstream_core.protocols.gemini_live.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.gemini_live.request import GeminiLiveRequests
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.frame import Form
 
 _CONTENT: Final = ("modelTurn", "outputTranscription", "turnComplete", "generationComplete", "interrupted")
 
@@ -22,8 +21,7 @@ GEMINI_LIVE: Final = WireProtocol(
     read_response=read_response,
     quiet=quiet,
     pointers=("/toolCall", "/toolCallCancellation", *(f"/serverContent/{key}" for key in _CONTENT), "/error"),
-    requests=GeminiLiveRequests(),
-    form=Form.LINES,
+    api=GeminiLiveApi(),
     call_form=CallForm.WHOLE,
     over_http=False,
     read_only=True,

@@ -4,11 +4,10 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.ollama.api import OllamaApi
 from toolstream_core.protocols.ollama.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.ollama.request import OllamaRequests
 from toolstream_core.protocols.ollama.resolver import OllamaCalls
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.wire.frame import Form
 
 _MESSAGE: Final = ("/message/content", "/message/thinking", "/message/tool_calls")
 
@@ -23,8 +22,7 @@ OLLAMA: Final = WireProtocol(
     quiet=quiet,
     call_form=CallForm.WHOLE,
     pointers=(*_MESSAGE, "/response", "/done", "/done_reason", "/error"),
-    requests=OllamaRequests(),
-    form=Form.LINES,
+    api=OllamaApi(),
     ends_with_finish=True,
     call_keys=(),
 )

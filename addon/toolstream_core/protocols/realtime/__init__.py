@@ -4,10 +4,9 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.realtime.api import RealtimeApi
 from toolstream_core.protocols.realtime.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.realtime.request import RealtimeRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
-from toolstream_core.wire.frame import Form
 
 REALTIME: Final = WireProtocol(
     name="openai-realtime",
@@ -32,8 +31,7 @@ REALTIME: Final = WireProtocol(
         "/response/status_details",
         "/error",
     ),
-    requests=RealtimeRequests(),
-    form=Form.LINES,
+    api=RealtimeApi(),
     over_http=False,
     call_keys=("item_id", "output_index"),
     id_key="call_id",

@@ -1,15 +1,22 @@
-"""The Realtime API."""
+"""The Realtime API: requests are put together from a socket as a request to Responses would be."""
 
 from __future__ import annotations
 
-from typing import Final, override
+from typing import TYPE_CHECKING, override
+from urllib.parse import parse_qs, urlsplit
 
 from toolstream_core.protocols.api import Specification
 from toolstream_core.protocols.responses.api import ResponsesApi
+from toolstream_core.wire.frame import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Json
 
 
 class RealtimeApi(ResponsesApi):
-    """The Realtime API."""
+    """The session's model and tools, and the items since the last response."""
 
     specification = Specification(
         title="OpenAI, Realtime: server events",
@@ -17,10 +24,23 @@ class RealtimeApi(ResponsesApi):
         server_sent_events=False,
     )
     endpoint = "/realtime"
+    stream_form = Form.LINES
+
+    @override
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        return False
+
+    @override
+    def model(self, path: str, request: Json) -> str | None:
+        return super().model(path, request) or model_of(path)
 
     @override
     def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
         return f"{super().public_url(model, streamed=streamed, array=array)}?model={model}"
 
 
-API: Final = RealtimeApi()
+def model_of(path: str) -> str | None:
+    """The model that a socket's path names; Azure calls it `deployment`."""
+    query = parse_qs(urlsplit(path).query)
+    found = query.get("model") or query.get("deployment")
+    return found[0] if found else None

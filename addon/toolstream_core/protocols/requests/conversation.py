@@ -131,6 +131,16 @@ def refers_to_kept_calls(request: Json) -> bool:
     return json_access.get(request, "type") == "conversation.item.create" or _is_stored(request)
 
 
+def results(request: Json) -> int:
+    """How many tool results the conversation holds."""
+    return sum(1 for entry in _history(request) for _ in _results(entry))
+
+
+def ends_with_results(request: Json) -> bool:
+    """Whether results of tools have come since the assistant's last words or calls."""
+    return results(after_last_response(request)) > 0
+
+
 def words(request: Json) -> str:
     """The last user message; `""` if unknown."""
     return next(_prompts(reversed(_history(request))), "")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from toolstream_core.protocols.api import Api
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
-from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.protocols.requests import conversation, tools
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form
 from toolstream_core.wire.json_paths import top_keys
@@ -41,7 +42,7 @@ class RequestKey:
 _MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/|/model/([^/?]+)/(?:invoke|converse)")
 # Requests with the same bodies that want something else.
 _OTHER = re.compile(r"token|embed|moderation|batch|rank", re.IGNORECASE)
-_COMMON = Requests()
+_COMMON = Api()
 _HEAD: Final = 64 * 1024
 _OF_LLM: Final = frozenset(
     (b"messages", b"input", b"contents", b"prompt", b"model", b"tools", b"system", b"instructions", b"stream")
@@ -54,15 +55,15 @@ def read(path: str, request: Json) -> RequestKey | None:
     protocol = protocol_of(path, request)
     if protocol is None:
         return None
-    reader = protocol.requests
+    reader = protocol.api
     return RequestKey(
         dialect=protocol.name,
         model=model_of(path, request),
         form=reader.form(path, request),
-        tools=frozenset(reader.tools(request)),
-        results=reader.results(request),
-        words=reader.words(request),
-        opening=reader.opening(request),
+        tools=frozenset(tools.schemas(request)),
+        results=conversation.results(request),
+        words=conversation.words(request),
+        opening=conversation.opening(request),
     )
 
 
@@ -72,16 +73,16 @@ def protocol_of(path: str, request: Json) -> WireProtocol | None:
         return None
     claimed = claiming(path)
     if claimed is not None:
-        return claimed if claimed.requests.fits(request) else None
+        return claimed if claimed.api.fits(request) else None
     if _OTHER.search(path.partition("?")[0]):
         return None
-    return next((one for one in reversed(PROTOCOLS) if one.requests.claims(request)), None)
+    return next((one for one in reversed(PROTOCOLS) if one.api.claims(request)), None)
 
 
-def reader_of(path: str, request: Json) -> Requests:
+def reader_of(path: str, request: Json) -> Api:
     """What reads a request of this protocol; one that knows the common shapes where the protocol is not known."""
     protocol = claiming(path) or protocol_of(path, request)
-    return _COMMON if protocol is None else protocol.requests
+    return _COMMON if protocol is None else protocol.api
 
 
 def model_of(path: str, request: Json) -> str | None:
@@ -89,17 +90,12 @@ def model_of(path: str, request: Json) -> str | None:
     return reader_of(path, request).model(path, request) or _model_in(path)
 
 
-def results(path: str, request: Json) -> int:
-    """How many tool results the messages of a request hold."""
-    return reader_of(path, request).results(request)
-
-
 def wants_stream(path: str, request: Json) -> bool:
     """Whether a request asks for a stream: in its body, in its path (Gemini), or by default (Ollama)."""
     claimed = claiming(path)
     if json_access.get(request, "stream") is True:
         return True
-    return claimed is not None and claimed.requests.form(path, request) is not Form.WHOLE
+    return claimed is not None and claimed.api.form(path, request) is not Form.WHOLE
 
 
 def may_be_llm(path: str, body: bytes) -> bool:
@@ -115,7 +111,7 @@ def looks_like_llm(path: str, request: Json) -> bool:
     if not isinstance(request, dict):
         return False
     claimed = claiming(path)
-    if claimed is not None and claimed.requests.fits(request):
+    if claimed is not None and claimed.api.fits(request):
         return True
     if protocol_of(path, request) is not None:
         return True

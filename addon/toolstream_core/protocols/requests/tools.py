@@ -88,6 +88,13 @@ def schemas(request: Json) -> dict[str, Json]:
     return {tool.name: tool.schema for tool in _declared(request)}
 
 
+def required(request: Json) -> dict[str, bool]:
+    """The tools on offer by name, and whether each has required parameters."""
+    return {
+        name: bool(json_access.items(json_access.get(schema, "required"))) for name, schema in schemas(request).items()
+    }
+
+
 def lists_all(request: Json) -> bool:
     """Whether a call can name no other tool than those of the request: the provider's own tools have other names."""
     further = any(json_access.get(request, key) not in (ABSENT, None) for key in _FURTHER)

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.responses.api import ResponsesApi
 from toolstream_core.protocols.responses.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.responses.request import ResponsesRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
 
 RESPONSES: Final = WireProtocol(
@@ -32,7 +32,7 @@ RESPONSES: Final = WireProtocol(
         "/error",
         "/message",
     ),
-    requests=ResponsesRequests(),
+    api=ResponsesApi(),
     call_keys=("item_id", "output_index"),
     id_key="call_id",
 )

@@ -1,18 +1,21 @@
-"""The Responses API."""
+"""The Responses API: a prompt, a list of input items, or an earlier response that is gone on with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.protocols.api import Api, Specification, functions
+from toolstream_core.protocols.requests.tools import in_namespaces, namespaces
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolstream_core.model import Json
     from toolstream_core.protocols.api import Question
 
 
 class ResponsesApi(Api):
-    """The Responses API."""
+    """https://platform.openai.com/docs/api-reference/responses."""
 
     specification = Specification(
         title="OpenAI, Responses: streaming events",
@@ -23,6 +26,21 @@ class ResponsesApi(Api):
     key_variables = ("OPENAI_API_KEY",)
     base_path = "/v1"
     base_url_variables = ("OPENAI_BASE_URL",)
+    # Embeddings and moderations have `model` and `input` too.
+    own_keys = ("stream", "tools", "instructions", "previous_response_id", "reasoning", "store")
+
+    @override
+    def fits(self, request: Mapping[str, Json]) -> bool:
+        return any(key in request for key in ("input", "prompt", "previous_response_id"))
+
+    @override
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        return not isinstance(request.get("messages"), list) and super().claims(request)
+
+    @override
+    def tool_name(self, request: Json, name: str) -> str:
+        fitting = {tool for tool, _ in in_namespaces(namespaces(request), name)}
+        return fitting.pop() if len(fitting) == 1 else name
 
     @override
     def shortest_request(self, model: str, *, streamed: bool) -> Json:
@@ -37,6 +55,3 @@ class ResponsesApi(Api):
             "stream": question.streamed,
             "store": False,
         }
-
-
-API: Final = ResponsesApi()

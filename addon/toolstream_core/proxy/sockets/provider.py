@@ -94,7 +94,7 @@ class SocketProvider:
         request, protocol = request_json(flow.request), claiming(flow.request.path)
         if protocol is None or not isinstance(request, dict):
             return []
-        flow.request.content = encoded(protocol.requests.unstreamed(request))
+        flow.request.content = encoded(protocol.api.unstreamed(request))
         self._provider.respond(flow)
         if flow.response is None or flow.response.status_code >= BAD_STATUS:
             return []

@@ -393,7 +393,7 @@ def _is_source(head: Sequence[str]) -> bool:
 
 def _form(lead: Found) -> Form:
     """The framing of a stream whose events stood there as JSON."""
-    form = lead.dialect.form if lead.dialect is not None else Form.LINES
+    form = lead.dialect.api.stream_form if lead.dialect is not None else Form.LINES
     return form if form is Form.EVENTS else Form.LINES
 
 
