@@ -50,10 +50,10 @@ def test_received(number: int, pattern: Pattern) -> None:
             continue
         alignment = Alignment(ours, theirs)
         assert received(ours, alignment) == "".join(theirs.events.texts), way
-        assert set(alignment.numbers.values()) <= set(ours.events.numbers)
+        assert set(alignment.numbers.values()) <= {one.number for one in ours.events.frames}
         numbers = [number for _, one in sorted(alignment.objects().items()) for number in one["received_events"]]
         assert numbers == sorted(set(numbers)), way
-        assert set(numbers) <= set(theirs.events.numbers)
+        assert set(numbers) <= {one.number for one in theirs.events.frames}
 
 
 def test_a_response_that_was_not_rewritten() -> None:

@@ -280,9 +280,8 @@ class _AsSaved(Sink):
 
     def ended(self, record: Record) -> None:
         saved = self._saved
-        record.unwrapped = [*saved.unwrapped]
-        record.findings = [one for one in saved.all_findings(record.findings) if one.code in self._codes]
-        record.faults = [*saved.faults]
+        saved.complete(record)
+        record.findings = [one for one in record.findings if one.code in self._codes]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:
             record.notes.append(Note(specs, f"{_AFTER} had {_described(as_sent(saved))}"))

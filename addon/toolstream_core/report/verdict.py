@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.model import Call, Json
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.verdict import Problem, Verdict
 
 
@@ -190,13 +190,13 @@ def headline(verdict: Verdict, calls: Sequence[Call]) -> str:
     return HEADLINES[verdict.outcome].format(calls=_calls([calls[place] for place in named], list(named)))
 
 
-def without_verdict(calls: Sequence[Call], *, error: bool, broken: bool) -> str:
+def without_verdict(record: Record) -> str:
     """The headline of a response on which there is no verdict."""
-    if calls:
+    if record.calls:
         return "No later request shows how the client interpreted this response"
-    if error:
+    if record.error is not None:
         return "The provider reported an error before any call"
-    if broken:
+    if record.broken is not None:
         return "The response was cut off before any call"
     return "Text only: no call for the client to run"
 

@@ -22,7 +22,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from toolstream_core.model import Finding, Injected, Json, Note
+    from toolstream_core.model import Finding, Injected, Json, Note, Record
     from toolstream_core.protocols.socket_wire import SocketLane
 
 
@@ -151,9 +151,10 @@ class Exchange:
         facts = replace(self.facts, content_encoding="")
         return replace(self, facts=facts, chunks=[self.sent], times=(), sent=None)
 
-    def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
-        """The findings of the framing, then those in the chunks."""
-        return [*self.findings, *filter(self.shows, found)]
+    def complete(self, record: Record) -> None:
+        """Add what is known beside the chunks to their record: findings of the framing, faults, removed text."""
+        record.findings = [*self.findings, *filter(self.shows, record.findings)]
+        record.faults, record.unwrapped = [*self.faults], [*self.unwrapped]
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding in the chunks is one of the response, and not of the file's form."""

@@ -120,8 +120,8 @@ def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: 
     record = response.record
     assert record is not None
     if judged is None:
-        text = without_verdict(record.calls, error=record.error is not None, broken=record.broken is not None)
-        return {"verdict": UNKNOWN if record.calls else NONE, "understood": None, "headline": text}
+        none = UNKNOWN if record.calls else NONE
+        return {"verdict": none, "understood": None, "headline": without_verdict(record)}
     verdict, explained = judged.object, judged.explained
     event = verdict["event"] if alignment is None else alignment.of(verdict["event"])
     explanation = explained.explanation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.engine.sink import Sink
@@ -26,6 +26,16 @@ _SAVES: Final = 16
 _FIELDS: Final = ("index", "id", "item_id", "name", "type")
 
 
+class TimedEvent(NamedTuple):
+    """An event of a response, and its time."""
+
+    number: int
+    ms: int | None
+    """Milliseconds since the first chunk or the request; `None` where that is not known."""
+    resolved: ResolvedEvent | None
+    """`None` for a comment or a blank frame."""
+
+
 class Events(Sink):
     """Collects one object for each frame, in order: comments and blank frames too."""
 
@@ -39,26 +49,28 @@ class Events(Sink):
         self.objects: list[dict[str, Any]] = []
         self.texts: list[str] = []
         """The text of each frame."""
-        self.numbers: list[int] = []
-        """The number of each frame."""
-        self.resolved_events: list[ResolvedEvent] = []
-        """The events with data."""
-        self._lanes: dict[int, str] = {}
-        """By the identity of an open call, its lane."""
+        self.frames: list[TimedEvent] = []
+        """Each frame as an event with its time."""
+        self._places: dict[int, int] = {}
+        """By the identity of an open call, the place of its lane."""
         self.bytes = 0
         """Of all frames."""
         self._texts_used: set[str] = set()
         self._at: int | None = None
 
+    @property
+    def resolved_events(self) -> list[ResolvedEvent]:
+        """The events with data."""
+        return [one.resolved for one in self.frames if one.resolved is not None]
+
     @override
     def without_data(self, frame: Frame) -> None:
-        self._add(frame)["quiet"] = "comment" if frame.raw.lstrip().startswith(b":") else "blank"
+        self._add(frame, None)["quiet"] = "comment" if frame.raw.lstrip().startswith(b":") else "blank"
 
     @override
     def resolved(self, event: Event, content: EventContent, resolved: Sequence[ResolvedFragment]) -> None:
-        self.resolved_events.append(ResolvedEvent(event.frame.number, content, tuple(resolved)))
         fragments = [*self._texts(content), *(self._fragment(one) for one in resolved), *self._ends(content)]
-        added = self._add(event.frame)
+        added = self._add(event.frame, ResolvedEvent(event.frame.number, content, tuple(resolved)))
         if fragments:
             added["fragments"] = fragments
 
@@ -68,11 +80,12 @@ class Events(Sink):
         `places` has the place of each open call, by its identity; `calls` are so many.
         """
         moved: dict[str, str] = {}
-        for key, lane in self._lanes.items():
+        for key, before in self._places.items():
             place = places.get(key)
             if place is None:
                 place, calls = calls, calls + 1
-            moved[lane] = self._lanes[key] = call_lane(place)
+            self._places[key] = place
+            moved[call_lane(before)] = call_lane(place)
         if all(before == after for before, after in moved.items()):
             return
         for event in self.objects:
@@ -81,13 +94,14 @@ class Events(Sink):
 
     def lane_of(self, call: OpenCall) -> str:
         """The lane of a call. A new one gets the next lane."""
-        return self._lanes.setdefault(id(call), call_lane(len(self._lanes)))
+        return call_lane(self._places.setdefault(id(call), len(self._places)))
 
-    def lanes(self) -> list[str]:
-        """The lanes so far: reasoning, text, then the calls as they were opened."""
-        return [*(lane for lane in TEXTS if lane in self._texts_used), *self._lanes.values()]
+    def lanes(self, calls: int = 0) -> list[str]:
+        """The lanes so far: reasoning, text, then the calls; those of the first `calls` also without a fragment."""
+        places = sorted({*range(calls), *self._places.values()})
+        return [*(lane for lane in TEXTS if lane in self._texts_used), *map(call_lane, places)]
 
-    def _add(self, frame: Frame) -> dict[str, Any]:
+    def _add(self, frame: Frame, resolved: ResolvedEvent | None) -> dict[str, Any]:
         made: dict[str, Any] = {}
         if frame.number != len(self.objects):
             made["number"] = frame.number
@@ -99,7 +113,7 @@ class Events(Sink):
         self.texts.append(text)
         self.objects.append(made)
         self.bytes += len(frame.raw)
-        self.numbers.append(frame.number)
+        self.frames.append(TimedEvent(frame.number, now, resolved))
         return made
 
     def _texts(self, content: EventContent) -> Iterator[dict[str, Any]]:

@@ -16,9 +16,10 @@ class Alignment:
     """Places the frames that the client got beside those that the provider sent."""
 
     def __init__(self, ours: ReadResponse, theirs: ReadResponse) -> None:
-        self._numbers = ours.events.numbers
+        self._numbers = [one.number for one in ours.events.frames]
         self._texts = ours.events.texts
         self._theirs = theirs.events
+        self._their_numbers = [one.number for one in theirs.events.frames]
         self._lanes = [_lane(one) for one in ours.events.objects]
         self.numbers: dict[int, int] = {}
         """The number of the provider's event, by the number of the client's."""
@@ -31,7 +32,7 @@ class Alignment:
             elif first < at and self._texts:
                 self._added(begin, range(first, at))
             if place < len(self._texts):
-                self.numbers[self._theirs.numbers[at]] = self._numbers[place]
+                self.numbers[self._their_numbers[at]] = self._numbers[place]
             begin, first = place + 1, at + 1
 
     @property
@@ -48,7 +49,7 @@ class Alignment:
         return {row: self._object(frames) for row, frames in self.received.items()}
 
     def _object(self, frames: Sequence[int]) -> dict[str, Any]:
-        events = [self._theirs.numbers[at] for at in frames if "quiet" not in self._theirs.objects[at]]
+        events = [self._their_numbers[at] for at in frames if "quiet" not in self._theirs.objects[at]]
         return {"received": [self._theirs.texts[at] for at in frames], "received_events": events}
 
     def _differ(self, rows: range, frames: range) -> None:
@@ -59,14 +60,14 @@ class Alignment:
         for place, frame in enumerate(frames):
             at = rows[place] if same else max(at, last.get(_lane(self._theirs.objects[frame]), at))
             self.received[at].append(frame)
-            self.numbers[self._theirs.numbers[frame]] = self._numbers[at]
+            self.numbers[self._their_numbers[frame]] = self._numbers[at]
 
     def _added(self, before: int, frames: range) -> None:
         """The client got these frames before an event: they stand at the one before it, or at the first one."""
         row = max(0, before - 1)
         known = self.received.get(row, [frames.start - 1 if before else frames.stop])
         self.received[row] = [*known, *frames] if before else [*frames, *known]
-        self.numbers.update(dict.fromkeys(self._theirs.numbers[frames.start : frames.stop], self._numbers[row]))
+        self.numbers.update(dict.fromkeys(self._their_numbers[frames.start : frames.stop], self._numbers[row]))
 
 
 def _lane(event: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.jsonform import call_object, finding_object
 from toolstream_core.saved.exchange import messages_of
-from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane, shortened
+from toolstream_core.view.events import Events, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ class ReadResponse:
         self.record: Record | None = None
         """Known at the end, where the response is an LLM's."""
         self._now: int | None = None
-        self._places: dict[int, int | None] = {}
+        self.places: dict[int, int | None] = {}
         """By the identity of an open call, its place among the calls of the record."""
         self.events = Events(hide, lambda: self._now)
         self._session = Session(saved.facts, sinks=self._sinks, fast=False)
@@ -56,9 +56,9 @@ class ReadResponse:
         self._session.end(broken=self.saved.broken)
         self.record = self._session.record(broken=self.saved.broken)
         if self.record is not None:
-            self.record.findings = self.saved.all_findings(self.record.findings)
-            self._places = reported_places(self.record.calls, self.events.resolved_events)
-            self.events.move(self._places, len(self.record.calls))
+            self.saved.complete(self.record)
+            self.places = reported_places(self.record.calls, self.events.resolved_events)
+            self.events.move(self.places, len(self.record.calls))
 
     def object(self, received: Mapping[int, dict[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
         """As the document has it, once it is over; `received` has what the client got, where it is something else."""
@@ -75,7 +75,7 @@ class ReadResponse:
             "error": record.error,
             "finish": [*record.finish],
             "bytes": record.bytes,
-            "lanes": self.lanes(),
+            "lanes": self.events.lanes(len(record.calls)),
             "calls": [_call(one) for one in record.calls],
             "findings": [self._finding(one) for one in record.findings],
             "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
@@ -123,13 +123,6 @@ class ReadResponse:
             **({"started": saved.began} if saved.began else {}),
         }
 
-    def lanes(self) -> list[str]:
-        """The lanes of its fragments: reasoning, text, then the calls."""
-        used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())}
-        calls = [] if self.record is None else [call_lane(place) for place in range(len(self.record.calls))]
-        others = sorted(used - {*TEXTS, *calls, STREAM}, key=lambda lane: int(lane.rpartition("-")[2]))
-        return [*(lane for lane in TEXTS if lane in used), *calls, *others]
-
     def _choices(self) -> int:
         contents = [one.content for one in self.events.resolved_events]
         named = {one.choice for content in contents for one in content.fragments}
@@ -147,7 +140,7 @@ class ReadResponse:
             id(one.call): one.call for event in events for one in event.resolved if one.call.position == finding.call
         }
         there = [key for key, call in calls.items() if finding.event in call.runs]
-        return next((self._places[key] for key in [*there, *calls]), None)
+        return next((self.places[key] for key in [*there, *calls]), None)
 
     def _sinks(self, protocol: WireProtocol) -> Sequence[Sink]:
         self.protocol = protocol

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, override
+from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, flow, types
 
-from toolstream_core.clients.stepping import ResolvedEvent, reported_places
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.engine.sink import Sink
 from toolstream_core.redact import raised_at
 from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.view.clean import decoded, without_secrets
+from toolstream_core.view.response import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,27 +20,16 @@ if TYPE_CHECKING:
     from mitmproxy.command import CommandManager
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, EventContent, Record
+    from toolstream_core.model import Record
     from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.wire.frame import Frame
-
-
-class TimedEvent(NamedTuple):
-    """An event of a response, and its time."""
-
-    number: int
-    ms: int | None
-    """Milliseconds since the first chunk or the request; `None` where that is not known."""
-    resolved: ResolvedEvent | None
-    """`None` for a comment or a blank frame."""
+    from toolstream_core.view.events import TimedEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """A response, read to its end."""
 
-    saved: Exchange
     record: Record
     events: Sequence[TimedEvent]
     places: Mapping[int, int | None]
@@ -60,22 +48,9 @@ def facts_of(saved: Exchange) -> Facts | None:
     if not _is_llm(plain):
         return None
     clean = without_secrets(plain)
-    now: list[int | None] = [None]
-    events = _Events(lambda: now[0])
-    session = Session(clean.facts, sinks=lambda _: [events], fast=False)
-    for number, chunk in enumerate(clean.chunks):
-        now[0] = clean.times[number] if number < len(clean.times) else None
-        if chunk:
-            session.feed(chunk)
-        if not session.reading:
-            break
-    session.end(broken=clean.broken)
-    record = session.record(broken=clean.broken)
-    if record is None:
-        return None
-    record.faults = [*clean.faults]
-    resolved = [one.resolved for one in events.all if one.resolved is not None]
-    return Facts(clean, record, events.all, reported_places(record.calls, resolved), as_sent(clean))
+    response = read(clean)
+    record = response.record
+    return None if record is None else Facts(record, response.events.frames, response.places, as_sent(clean))
 
 
 def _is_llm(saved: Exchange) -> bool:
@@ -88,26 +63,6 @@ def _is_llm(saved: Exchange) -> bool:
             break
     session.end(broken=saved.broken)
     return session.record(broken=saved.broken, report=False) is not None
-
-
-class _Events(Sink):
-    """Collects the events of a response."""
-
-    live = True
-    each = True
-
-    def __init__(self, now: Callable[[], int | None]) -> None:
-        self._now = now
-        self.all: list[TimedEvent] = []
-
-    @override
-    def without_data(self, frame: Frame) -> None:
-        self.all.append(TimedEvent(frame.number, self._now(), None))
-
-    @override
-    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
-        number = event.frame.number
-        self.all.append(TimedEvent(number, self._now(), ResolvedEvent(number, content, tuple(fragments))))
 
 
 logger = logging.getLogger(__name__)
@@ -140,8 +95,7 @@ def _record(saved: Exchange, judging: Judging) -> Record | None:
     try:
         record = read_body(saved.chunks, saved.facts, broken=saved.broken)
         if record is not None:
-            record.findings = saved.all_findings(record.findings)
-            record.faults = [*saved.faults]
+            saved.complete(record)
         judging.take(saved, record)
     except Exception as error:  # noqa: BLE001 - the other flows are read
         logger.error("toolstream cannot show flow %s: %s", saved.facts.source, raised_at(error))

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from mitmproxy.websocket import WebSocketMessage
 
     from toolstream_core.model import Record
-    from toolstream_core.proxy.ui.facts import Facts, TimedEvent
+    from toolstream_core.proxy.ui.facts import Facts
     from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
+    from toolstream_core.view.events import TimedEvent
 
 logger = logging.getLogger(__name__)
 

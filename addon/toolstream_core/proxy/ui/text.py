@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from toolstream_core.clients.stepping import ResolvedEvent
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.proxy.ui.facts import Facts, TimedEvent
+    from toolstream_core.proxy.ui.facts import Facts
     from toolstream_core.proxy.ui.known import Seen
     from toolstream_core.report.verdict import ReportedVerdict
+    from toolstream_core.view.events import TimedEvent
 
 _ARGUMENTS: Final = 4000
 """Characters of arguments that are shown; the body has them all."""
@@ -32,8 +33,7 @@ def response_lines(facts: Facts, seen: Seen) -> Iterator[str]:
     """Of a response: the verdict first."""
     record, judged = facts.record, seen.judged
     if judged is None:
-        error, broken = record.error is not None, record.broken is not None
-        yield f"verdict: {without_verdict(record.calls, error=error, broken=broken)}"
+        yield f"verdict: {without_verdict(record)}"
     else:
         yield from _verdict(judged)
     yield f"response: {record.dialect}, {overview(seen.record or record, None).text}"
