@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ADDON: Final = ROOT / "addon"
-STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES")
+STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES", "promoted")
 """What `WireProtocol` takes from a package's `stages`."""
 FUNCTIONS: Final = {
-    "promoted": ["promotion"],
     "streamed": ["response", "request"],
     "assembled": ["payloads", "calls"],
     "healthy_stream": ["response"],

@@ -123,8 +123,8 @@ class WireProtocol:
         return found
 
     def promoted(self, promotion: Promotion) -> list[Frame]:
-        """Events that turn text into calls, and the event of the finish reason."""
-        found: list[Frame] = self._responses("promoted")(promotion)
+        """Events that turn text into calls, and the event of the finish reason: `stages.promoted`."""
+        found: list[Frame] = self._stages("promoted")(promotion)
         return found
 
     def streamed(self, response: Json, request: Json) -> list[bytes]:
@@ -157,7 +157,7 @@ class WireProtocol:
         import_module(f"{self.package}.stages")
 
     def _stages(self, name: str) -> Any:
-        """Stages that change a stream: repairs, faults, shapes."""
+        """What changes a stream: repairs, faults, shapes, and the function that writes further calls."""
         return getattr(import_module(f"{self.package}.stages"), name)
 
     def _responses(self, name: str) -> Any:

@@ -6,8 +6,9 @@ Tool calls in a message are read as in an event of the same API over HTTP.
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -51,15 +52,20 @@ class SocketEvent(NamedTuple):
     """The request of the response that starts here, if no client message started it."""
 
 
-class SocketTalk(Protocol):
-    """One socket, as its messages come. Both methods take JSON of any kind and raise nothing."""
+class SocketTalk(ABC):
+    """One socket, as its messages come. The methods take JSON of any kind and raise nothing."""
 
+    def __init__(self, path: str) -> None:
+        """For a socket that was opened at `path`."""
+
+    @abstractmethod
     def read_request(self, message: Json) -> SocketRequest | None:
         """The request in a client's message, if it requests a response."""
 
     def withdraw(self) -> None:
         """Withdraw the last request: it is not forwarded to the provider, which would have started the response."""
 
+    @abstractmethod
     def read_event(self, raw: bytes) -> SocketEvent | None:
         """The response that a provider's message belongs to, or `None`. JSON is parsed only if necessary."""
 
@@ -73,17 +79,20 @@ class Reply(NamedTuple):
     last: Json = None
 
 
-class SocketHost(SocketTalk, Protocol):
+class SocketHost(SocketTalk):
     """A served socket. Each response starts with the message that requests it."""
 
     def opened(self, request: Json) -> Sequence[Json]:
-        """The first messages of a socket. `request`: one that is served here, or `ABSENT`."""
+        """The first messages of a socket; none if the client speaks first. `request`: one served here, or `ABSENT`."""
+        return ()
 
+    @abstractmethod
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:
         """The replies to a client's message that does not request a response; `lanes` have a running response."""
 
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
         """The messages to send directly after a message of the lane's response."""
+        return ()
 
     def over(self, lane: str) -> None:
         """Note that the lane's response has ended."""

@@ -172,14 +172,6 @@ class CompleteCodec(EventCodec):
         return [Part(What.START, "call", one.fields, one.call) for one in self._entries]
 
     @override
-    def get(self, part: Part, name: str) -> Json:
-        return part.body.get(name, ABSENT)
-
-    @override
-    def put(self, part: Part, name: str, value: Json) -> Part:
-        return part._replace(body={**part.body, name: value})
-
-    @override
     def new(self, part: Part, what: What) -> Part:
         return Part(what, "", self._form.failure, part.call)
 

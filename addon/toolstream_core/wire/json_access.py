@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.wire import numbers
 from toolstream_core.wire.json_value import ABSENT
@@ -23,10 +23,6 @@ def get(value: Json, *path: str | int) -> Json:
         else:
             return ABSENT
     return value
-
-
-SIMPLE: Final = frozenset({str, type(None), type(ABSENT)})
-"""Types of values that `text` gives back as they are."""
 
 
 def text(value: Json) -> Seen[str]:

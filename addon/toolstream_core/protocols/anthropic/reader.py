@@ -102,15 +102,14 @@ def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase)
     arguments = ABSENT if value == {} and phase is Phase.OPEN else json_access.argument_text(value)[0]
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
-    identity, name, type_ = block.get("id", ABSENT), block.get("name", ABSENT), block.get("type", ABSENT)
     return Fragment(
         0,
         index,
-        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
+        json_access.text(block.get("id", ABSENT)),
         ABSENT,
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(block.get("name", ABSENT)),
         arguments,
-        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
+        json_access.text(block.get("type", ABSENT)),
         phase,
         kind,
     )

@@ -1,4 +1,4 @@
-"""Anthropic responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+"""Anthropic responses that toolstream writes: complete responses, streams, errors.
 
 https://docs.claude.com/en/api/messages; errors: https://docs.claude.com/en/api/errors
 """
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -80,29 +78,6 @@ def _block(block: Payload, cut: Cut) -> tuple[Payload, list[Payload]]:
             texts = cut(numbers.spaced(block.get("input", {})))
             return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in texts]
     return block, []
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """As `WireProtocol.promoted`."""
-    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    delta = payload["delta"]
-    changed = {**delta, "stop_reason": "tool_use"} if delta.get("stop_reason") == "end_turn" else delta
-    return [*call_frames(promotion), promotion.finished({**payload, "delta": changed})]
-
-
-def call_frames(promotion: Promotion) -> list[Frame]:
-    """The frames with only the calls."""
-    out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(promotion.calls):
-        place = {"index": promotion.place + at}
-        block = {"type": "tool_use", "id": identity, "name": wanted.name, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": wanted.arguments}
-        out += promotion.made(
-            {"type": "content_block_start", **place, "content_block": block},
-            {"type": "content_block_delta", **place, "delta": delta},
-            {"type": "content_block_stop", **place},
-        )
-    return out
 
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
-from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.identity import OFFSET_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
 from toolstream_core.repair.blocks.faults import BlockCodec
@@ -91,6 +91,11 @@ PROTOCOL: Final = BlockProtocol(
     },
     start={"arguments": {}},
     new={
+        What.START: {
+            "type": "content_block_start",
+            "index": 0,
+            _BLOCK: {"type": "tool_use", "id": "", "name": "", "input": {}},
+        },
         What.DELTA: {"type": "content_block_delta", "index": 0, "delta": _INPUT},
         What.STOP: {"type": "content_block_stop", "index": 0},
         What.FINISH: {
@@ -107,9 +112,7 @@ PROTOCOL: Final = BlockProtocol(
     words=FinishWords(
         called="tool_use", complete="end_turn", cut="max_tokens", filtered="refusal", others=("stop_sequence",)
     ),
-    index_defects=IndexDefects(
-        missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK
-    ),
+    index_defects=IndexDefects(missing=OFFSET_INDEX, odd=OFFSET_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK),
     other_deltas={
         "text": ("thinking_delta", "signature_delta", "input_json_delta"),
         "thinking": ("text_delta", "citations_delta", "input_json_delta"),
@@ -122,6 +125,7 @@ PROTOCOL: Final = BlockProtocol(
     usual_id=STRICT_ID,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
 )
+promoted = PROTOCOL.promoted
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (framing.SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
 AT_END: Final = partial(IncompleteCalls, stops=True)
 INJECTORS: Final[dict[str, InjectorMaker]] = {

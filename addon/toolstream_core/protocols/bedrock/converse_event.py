@@ -8,12 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.wire.aws_event_stream import CHUNK
-
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
 
 # ConverseStream names each message by its `:event-type`, and the payload is what the event says. Nova's models stream
 # the same events through InvokeModelWithResponseStream: in `chunk` messages, each event under its name as the one key
@@ -66,8 +62,6 @@ class ConverseEvent:
 def event_of(frame: Frame) -> ConverseEvent | None:
     """The event that a frame is, or `None`."""
     payload = frame.json
-    if frame.name in KINDS and isinstance(payload, dict):
-        return ConverseEvent(frame.name, payload, payload)
     return read_event(frame.name, payload) if isinstance(payload, dict) else None
 
 
@@ -80,13 +74,3 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
         if isinstance(body, dict):
             return ConverseEvent(kind, body, payload)
     return None
-
-
-def input_delta(index: Json, text: str) -> Payload:
-    """The body of a new argument delta."""
-    return {INDEX: index, "delta": {"toolUse": {"input": text}}}
-
-
-def made(writer: Writer, kind: str, body: Payload, number: int, *, keyed: bool) -> Frame:
-    """The frame of a new event, as part of event `number`."""
-    return writer.make({kind: body}, number, CHUNK) if keyed else writer.make(body, number, kind)

@@ -1,4 +1,4 @@
-"""Converse responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+"""Converse responses that toolstream writes: complete responses, streams, errors.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html; errors:
 https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html
@@ -18,9 +18,6 @@ from toolstream_core.protocols.bedrock.converse_event import (
     METADATA,
     START,
     STOP,
-    event_of,
-    input_delta,
-    made,
 )
 from toolstream_core.protocols.healthy_response import HealthyResponse, deltas_after_empty
 from toolstream_core.protocols.provider_error import ErrorKind
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 
 _REASONING: Final = ("text", "signature")
@@ -111,32 +106,6 @@ def _block(block: Payload, cut: Cut) -> Iterator[tuple[str, Payload]]:
 
 def _message(kind: str, body: Json) -> bytes:
     return fresh(encoded(body), kind).encode()
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """As `WireProtocol.promoted`."""
-    event = event_of(promotion.event.frame)
-    if event is None:
-        return [promotion.event.frame]
-    ends = event.body.get("stopReason") == "end_turn"
-    last = event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload
-    return [*call_frames(promotion), promotion.finished(last)]
-
-
-def call_frames(promotion: Promotion) -> list[Frame]:
-    """The frames with only the calls."""
-    event = event_of(promotion.event.frame)
-    out: list[Frame] = []
-    for place, (identity, wanted) in enumerate(promotion.calls, promotion.place):
-        start = {INDEX: place, "start": {"toolUse": {"toolUseId": identity, "name": wanted.name}}}
-        bodies = (
-            (BLOCK_START, start),
-            (BLOCK_DELTA, input_delta(place, wanted.arguments)),
-            (BLOCK_STOP, {INDEX: place}),
-        )
-        keyed = event is not None and event.keyed
-        out += [made(promotion.writer, kind, body, promotion.event.frame.number, keyed=keyed) for kind, body in bodies]
-    return out
 
 
 def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import BEDROCK, WARNING
 from toolstream_core.defects.finish import REPEATED_STOP
-from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock import converse_event as converse
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.repair.blocks.faults import BlockCodec
@@ -20,6 +20,7 @@ from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.wire.aws_event_stream import CHUNK
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -49,7 +50,8 @@ def read(frame: Frame) -> BlockEvent | None:
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
-    return converse.made(writer, WORDS[what], body, number, keyed=line)
+    kind = WORDS[what]
+    return writer.make({kind: body}, number, CHUNK) if line else writer.make(body, number, kind)
 
 
 def wrapped(frame: Frame, body: Payload) -> Payload:
@@ -90,6 +92,7 @@ PROTOCOL: Final = BlockProtocol(
     },
     start={},
     new={
+        What.START: {INDEX: 0, "start": {"toolUse": {"toolUseId": "", "name": ""}}},
         What.DELTA: {INDEX: 0, "delta": {"toolUse": {"input": ""}}},
         What.STOP: {INDEX: 0},
         What.FINISH: {"stopReason": "tool_use"},
@@ -100,9 +103,7 @@ PROTOCOL: Final = BlockProtocol(
     words=FinishWords(
         called="tool_use", complete="end_turn", cut="max_tokens", filtered="content_filtered", others=("stop_sequence",)
     ),
-    index_defects=IndexDefects(
-        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=None, changing=UNKNOWN_BLOCK
-    ),
+    index_defects=IndexDefects(missing=MISSING_INDEX, odd=ODD_INDEX, offset=None, changing=UNKNOWN_BLOCK),
     counted=False,
     implicit=True,
     wrong_finish_severity=WARNING,
@@ -110,6 +111,7 @@ PROTOCOL: Final = BlockProtocol(
     usual_id=STRICT_ID,
     bare=frozenset({INDEX, "p"}),
 )
+promoted = PROTOCOL.promoted
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockDifference, protocol=PROTOCOL))
 AT_END: Final = partial(IncompleteCalls, stops=True, is_last=lambda event: False)  # noqa: ARG005
 """Clients read on after `messageStop`: `metadata` follows it."""

@@ -134,15 +134,14 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
         index, well_formed = json_access.integer(index), False
-    identity, name, type_ = entry.get("id", ABSENT), function.get("name", ABSENT), entry.get("type", ABSENT)
     return Fragment(
         number,
         index,
-        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
+        json_access.text(entry.get("id", ABSENT)),
         ABSENT,
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(function.get("name", ABSENT)),
         arguments,
-        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
+        json_access.text(entry.get("type", ABSENT)),
         phase,
         Kind.FUNCTION,
         well_formed,

@@ -1,4 +1,4 @@
-"""Chat Completions responses that toolstream writes: complete responses, streams, errors, and calls before a finish."""
+"""Chat Completions responses that toolstream writes: complete responses, streams, errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.chat.edit import entry_chunk
 from toolstream_core.protocols.healthy_response import CREATED, HealthyResponse, deltas
 from toolstream_core.protocols.unstreamed_parts import add_texts, data_event, dictionary, merged, uncut
 from toolstream_core.wire import json_access
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -131,21 +128,6 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         "service_tier": "default",
         "system_fingerprint": f"fp_{response.hexadecimal('system', 10)}",
     }
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """As `WireProtocol.promoted`."""
-    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    choices = [
-        {**each, "finish_reason": "tool_calls"} if json_access.get(each, "finish_reason") == "stop" else each
-        for each in json_access.items(payload.get("choices"))
-    ]
-    out: list[Frame] = []
-    for at, (identity, wanted) in enumerate(promotion.calls):
-        function = {"name": wanted.name, "arguments": wanted.arguments}
-        call = {"index": promotion.place + at, "id": identity, "type": "function", "function": function}
-        out.append(promotion.writer.make(entry_chunk(payload, promotion.choice, call), promotion.event.frame.number))
-    return [*out, promotion.finished({**payload, "choices": choices})]
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:

@@ -104,15 +104,14 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
         as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_fragment
         arguments, was_text = as_text(arguments)
     head = entry if isinstance(entry, dict) else {}
-    identity, type_, name = head.get("id", ABSENT), head.get("type", ABSENT), function.get("name", ABSENT)
     return Fragment(
         0,
         index,
-        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
+        json_access.text(head.get("id", ABSENT)),
         ABSENT,
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(function.get("name", ABSENT)),
         arguments,
-        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
+        json_access.text(head.get("type", ABSENT)),
         phase,
         Kind.FUNCTION,
         was_text and key in (None, ARGUMENT_KEYS[0]),

@@ -1,4 +1,4 @@
-"""Cohere responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+"""Cohere responses that toolstream writes: complete responses, streams, errors.
 
 https://docs.cohere.com/reference/chat-stream; errors: https://docs.cohere.com/reference/errors
 """
@@ -14,7 +14,6 @@ from toolstream_core.protocols.cohere.wire import (
     MESSAGE_START,
     call_delta,
     call_end,
-    call_start,
     with_entry,
 )
 from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -133,23 +130,6 @@ def _add(blocks: list[Payload], delta: Payload) -> None:
 def _document(call: Call) -> Payload:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """As `WireProtocol.promoted`."""
-    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    delta = payload["delta"]
-    changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
-    return [*call_frames(promotion), promotion.finished({**payload, "delta": changed})]
-
-
-def call_frames(promotion: Promotion) -> list[Frame]:
-    """The frames with only the calls."""
-    out: list[Frame] = []
-    for index, (identity, wanted) in enumerate(promotion.calls, promotion.before):
-        start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
-        out += promotion.made(start, delta, call_end(index))
-    return out
 
 
 def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import COHERE
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
-from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
+from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX
 from toolstream_core.protocols.cohere import wire
 from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
 from toolstream_core.repair.blocks.faults import BlockCodec
@@ -109,6 +109,10 @@ PROTOCOL: Final = BlockProtocol(
     },
     start={"type": "function", "arguments": ""},
     new={
+        What.START: wire.with_entry(
+            {"type": CALL_START, "index": 0, "delta": {}},
+            {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
+        ),
         What.DELTA: wire.call_delta(0, ""),
         What.STOP: wire.call_end(0),
         What.FINISH: {"type": MESSAGE_END, "delta": {"finish_reason": "TOOL_CALL", "usage": _USAGE}},
@@ -125,10 +129,9 @@ PROTOCOL: Final = BlockProtocol(
         filtered="",
         others=("STOP_SEQUENCE", "ERROR", "TIMEOUT"),
     ),
-    index_defects=IndexDefects(
-        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX
-    ),
+    index_defects=IndexDefects(missing=MISSING_INDEX, odd=ODD_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX),
     late_identity=True,
+    calls_apart=True,
     event_lines=frozenset({*KINDS, *_CONTENT}),
     lines_by_first=True,
     repeated_finish=REPEATED_FINISH,
@@ -142,6 +145,7 @@ def _is_done(event: Event) -> bool:
     return (event.frame.data or b"").strip() == DONE
 
 
+promoted = PROTOCOL.promoted
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (
     framing.SseRepairer,
     EarlyFinishRepairer,

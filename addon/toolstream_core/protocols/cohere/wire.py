@@ -90,12 +90,6 @@ def arguments_in(payload: Json) -> Json:
     return ABSENT if key is None else function[key]
 
 
-def call_start(index: Json, identity: str, name: str) -> Payload:
-    """A new event that starts a call."""
-    entry = {"id": identity, "type": "function", "function": {"name": name, "arguments": ""}}
-    return with_entry({"type": CALL_START, "index": index, "delta": {}}, entry)
-
-
 def call_delta(index: Json, text: str) -> Payload:
     """A new event with a part of a call's arguments."""
     return with_entry({"type": CALL_DELTA, "index": index, "delta": {}}, {"function": {"arguments": text}})

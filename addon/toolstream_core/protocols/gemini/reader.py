@@ -128,9 +128,8 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
         return ()
     goes_on = call.get("willContinue") is True
     phase = Phase.OPEN if goes_on else Phase.CLOSE
-    identity, name = call.get("id", ABSENT), call.get("name", ABSENT)
-    identity = identity if type(identity) in json_access.SIMPLE else json_access.text(identity)
-    name = name if type(name) in json_access.SIMPLE else json_access.text(name)
+    identity = json_access.text(call.get("id", ABSENT))
+    name = json_access.text(call.get("name", ABSENT))
     if "partialArgs" in call:
         patches = numbers.dumps(call["partialArgs"])
         more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE)

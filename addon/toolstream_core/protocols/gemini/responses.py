@@ -1,4 +1,4 @@
-"""Gemini responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+"""Gemini responses that toolstream writes: complete responses, streams, errors.
 
 https://ai.google.dev/api/generate-content; errors: https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.gemini.reader import unwrapped
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, data_event, dictionary, merged
-from toolstream_core.wire import json_access, numbers
-from toolstream_core.wire.json_paths import changed
+from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.healthy_response import HealthyResponse
     from toolstream_core.protocols.unstreamed_parts import Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 _ERRORS: Final = {
     ErrorKind.INVALID: "INVALID_ARGUMENT",
@@ -101,24 +97,6 @@ def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) 
         "modelVersion": response.model,
         "responseId": response.letters("answer", 22),
     }
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """The event of the finish, with the calls as further parts of its first candidate."""
-    payload = promotion.event.frame.json
-    calls = [
-        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}}
-        for _, leaked in promotion.calls
-    ]
-    prefix, inner = unwrapped(payload)
-    content = json_access.get(inner, "candidates", 0, "content")
-    content = content if isinstance(content, dict) else {"role": "model"}
-    content = {**content, "parts": [*json_access.items_at(content, "parts"), *calls]}
-    return [
-        promotion.writer.rewrite(
-            promotion.event.frame, changed(payload, {(*prefix, "candidates", 0, "content"): content})
-        )
-    ]
 
 
 def error_body(kind: ErrorKind, status: int, message: str) -> Json:

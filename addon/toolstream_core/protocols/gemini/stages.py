@@ -15,7 +15,7 @@ from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import Injector, injectors
-from toolstream_core.wire import json_access
+from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.json_paths import changed, known_only
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_paths import Path
@@ -157,6 +158,24 @@ def _is_complete(entry: Entry) -> bool:
 def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:
     frame, (first, *rest) = event.frame, payloads
     return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in rest)]
+
+
+def promoted(promotion: Promotion) -> list[Frame]:
+    """The event of the finish, with the calls as further parts of its first candidate."""
+    payload = promotion.event.frame.json
+    calls = [
+        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}}
+        for _, leaked in promotion.calls
+    ]
+    prefix, inner = unwrapped(payload)
+    content = json_access.get(inner, "candidates", 0, "content")
+    content = content if isinstance(content, dict) else {"role": "model"}
+    content = {**content, "parts": [*json_access.items_at(content, "parts"), *calls]}
+    return [
+        promotion.writer.rewrite(
+            promotion.event.frame, changed(payload, {(*prefix, "candidates", 0, "content"): content})
+        )
+    ]
 
 
 REPAIRS: Final = (framing.SseRepairer, partial(CompleteCallStage, FORM))

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.stages.stage import StageMaker
+    from toolstream_core.wire.frame import Frame
+
+
+def promoted(promotion: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`: the same frame, as streams of this API are not changed."""
+    return [promotion.event.frame]
+
 
 REPAIRS: Final[tuple[RepairerMaker, ...]] = ()
 AT_END: Final = IncompleteCalls

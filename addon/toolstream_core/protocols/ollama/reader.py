@@ -71,15 +71,14 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
     function = function if isinstance(function, dict) else {}
     index = function.get("index", entry.get("index", ABSENT))
     arguments, was_text = json_access.argument_text(function.get("arguments", ABSENT))
-    identity, name, type_ = entry.get("id", ABSENT), function.get("name", ABSENT), entry.get("type", ABSENT)
     return Fragment(
         0,
         index if type(index) is int else json_access.integer(index),
-        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
+        json_access.text(entry.get("id", ABSENT)),
         ABSENT,
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(function.get("name", ABSENT)),
         arguments,
-        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
+        json_access.text(entry.get("type", ABSENT)),
         phase,
         well_formed=not (was_text and arguments),
     )

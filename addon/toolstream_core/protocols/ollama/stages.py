@@ -14,7 +14,7 @@ from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT
 from toolstream_core.stages.inject.injector import Injector, UnterminatedEvent, injectors
-from toolstream_core.wire import json_access
+from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.json_paths import changed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.context import Context, Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker, Pick
     from toolstream_core.wire.frame import Frame
 
@@ -107,6 +107,16 @@ class CallsInDone(Injector):
 
 def _with_calls(payload: Json, entries: list[Json]) -> Json:
     return changed(payload, {_CALLS: entries or ABSENT})
+
+
+def promoted(promotion: Promotion) -> list[Frame]:
+    """A line with the calls, before the line of the finish."""
+    calls = [
+        {"function": {"name": leaked.name, "arguments": numbers.loads(leaked.arguments)}}
+        for _, leaked in promotion.calls
+    ]
+    frame = promotion.event.frame
+    return [promotion.writer.make(line(frame.json, {"content": "", "tool_calls": calls}), frame.number), frame]
 
 
 REPAIRS: Final = (partial(CompleteCallStage, FORM),)

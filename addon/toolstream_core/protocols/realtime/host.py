@@ -11,8 +11,8 @@ from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.socket import ENDS, OF_SESSION, RealtimeTalk
-from toolstream_core.protocols.sent_so_far import SentSoFar
-from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketRequest
+from toolstream_core.protocols.responses.host import SentSoFar
+from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketHost, SocketRequest
 from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -36,7 +36,7 @@ _OF_ITEMS: Final = {
 }
 
 
-class RealtimeHost(RealtimeTalk):
+class RealtimeHost(RealtimeTalk, SocketHost):
     """One socket that is served."""
 
     def __init__(self, path: str) -> None:
@@ -48,8 +48,9 @@ class RealtimeHost(RealtimeTalk):
         self._last_item: Json = None
         self._under_way: dict[str, SentSoFar] = {}
 
+    @override
     def opened(self, request: Json) -> Sequence[Json]:
-        """See `SocketHost.opened`: a session as the one was in which the request was recorded."""
+        """A session as the one was in which the request was recorded."""
         given = {key: value for key, value in dictionary(request).items() if key in OF_SESSION and key != "model"}
         self._session |= given
         self._described |= given
@@ -57,7 +58,7 @@ class RealtimeHost(RealtimeTalk):
 
     @override
     def read_request(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.read_request`: a response begins with what asks for it."""
+        """A response begins with what asks for it."""
         if super().read_request(message) is None:
             return None
         event, own = self._creates.pop()
@@ -69,8 +70,8 @@ class RealtimeHost(RealtimeTalk):
         lane = f"beside {self._next()}" if own.get("conversation") == "none" else _DEFAULT
         return SocketRequest(lane, body, event=event if isinstance(event, str) else "")
 
+    @override
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:
-        """See `SocketHost.replied`."""
         kind = json_access.get(message, "type")
         if kind == "session.update":
             self._described |= dictionary(json_access.get(message, "session"))
@@ -87,8 +88,9 @@ class RealtimeHost(RealtimeTalk):
         name, keys = _ECHOED.get(kind, ("", ())) if isinstance(kind, str) else ("", ())
         return Reply([self._event(name, **{key: json_access.get(message, key) for key in keys})] if name else ())
 
+    @override
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
-        """See `SocketHost.sent`: an item of the response is one of the conversation."""
+        """An item of the response is one of the conversation."""
         event = parse(raw)
         kind = json_access.get(event, "type")
         response = self._under_way.setdefault(lane, SentSoFar())
@@ -105,8 +107,8 @@ class RealtimeHost(RealtimeTalk):
             self._last_item = item.get("id")
         return [added]
 
+    @override
     def over(self, lane: str) -> None:
-        """See `SocketHost.over`."""
         self._under_way.pop(lane, None)
 
     def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
 
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
@@ -52,26 +50,6 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """The response that the last message has."""
     return realtime_response(responses.healthy_unstreamed(response))
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
-    *added, last = responses.promoted(promotion)
-    return [*_of_response(promotion, added), last]
-
-
-def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
-    """Events with an id of their own and that of the response that they are of."""
-    payload = promotion.event.frame.json
-    event = json_access.get(payload, "event_id")
-    given = json_access.get(payload, "response_id")
-    response = given if isinstance(given, str) else json_access.get(payload, "response", "id")
-    whose = {"response_id": response} if isinstance(response, str) else {}
-    return [
-        promotion.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})
-        for at, frame in enumerate(frames)
-        if isinstance(frame.json, dict)
-    ]
 
 
 def realtime_events(events: Iterable[Payload]) -> Iterator[Payload]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime import REALTIME
 from toolstream_core.protocols.realtime.api import model_of
 from toolstream_core.protocols.realtime.reader import DONE
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start, on_demand
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketTalk, SocketWire, Start, on_demand
 from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -41,9 +41,10 @@ _HEAD: Final = 200
 """Bytes of a message in which its type is looked for before it is parsed."""
 
 
-class RealtimeTalk:
+class RealtimeTalk(SocketTalk):
     """A socket with one session and one conversation; each response is a lane."""
 
+    @override
     def __init__(self, path: str) -> None:
         """`path` names the model."""
         model = model_of(path)
@@ -56,8 +57,9 @@ class RealtimeTalk:
         self._last: str | None = None
         """The last response that is a part of the conversation."""
 
+    @override
     def read_request(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.read_request`: the server announces each response, also one that was not requested.
+        """The server announces each response, also one that was not requested.
 
         A request that is not forwarded to the server has its own lane.
         """
@@ -74,12 +76,13 @@ class RealtimeTalk:
             return SocketRequest(f"{_REFUSED}{named}", self._body(own), Start.LATER, named)
         return None
 
+    @override
     def withdraw(self) -> None:
-        """See `SocketTalk.withdraw`."""
         self._creates.pop()
 
+    @override
     def read_event(self, raw: bytes) -> SocketEvent | None:
-        """See `SocketTalk.read_event`. Deltas, audio above all, are not parsed."""
+        """Deltas, audio above all, are not parsed."""
         found = _TYPE.search(raw)
         kind = found[1] if found else b""
         if kind.endswith(b".delta") and (lane := _LANE.search(raw)):

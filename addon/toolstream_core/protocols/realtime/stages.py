@@ -6,15 +6,40 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.defect import REALTIME
+from toolstream_core.protocols.responses import stages
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.repair.shapes import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.wire.frame import Frame
+
+
+def promoted(promotion: Promotion) -> list[Frame]:
+    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
+    *added, last = stages.promoted(promotion)
+    return [*_of_response(promotion, added), last]
+
+
+def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
+    """Events with an id of their own and that of the response that they are of."""
+    payload = promotion.event.frame.json
+    event = json_access.get(payload, "event_id")
+    given = json_access.get(payload, "response_id")
+    response = given if isinstance(given, str) else json_access.get(payload, "response", "id")
+    whose = {"response_id": response} if isinstance(response, str) else {}
+    return [
+        promotion.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})
+        for at, frame in enumerate(frames)
+        if isinstance(frame.json, dict)
+    ]
+
 
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, realtime=True),)
 AT_END: Final = IncompleteCalls

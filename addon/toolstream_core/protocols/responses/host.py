@@ -6,13 +6,13 @@ https://developers.openai.com/api/docs/guides/websocket-mode
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.responses.socket import ENDS, ResponsesTalk, lane_of
-from toolstream_core.protocols.sent_so_far import SentSoFar
-from toolstream_core.protocols.socket_wire import Reply, SocketError
+from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketHost
+from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -32,7 +32,41 @@ _NOT_STEERED: Final = {
 """By the codes that OpenAI has: https://developers.openai.com/api/reference/resources/responses"""
 
 
-class ResponsesHost(ResponsesTalk):
+class SentSoFar:
+    """What the client has of a response object, by the events that were forwarded."""
+
+    def __init__(self) -> None:
+        self.response: dict[str, Json] = {}
+        """The object as the first event has it."""
+        self.output: list[Json] = []
+        """The complete items."""
+        self.number = -1
+        """Of the last event, where events are numbered."""
+        self.ended = False
+        """Whether its last event went."""
+
+    @property
+    def id(self) -> Json:
+        """Of the response; `None` where nothing went yet."""
+        return self.response.get("id")
+
+    def take(self, event: Json, *, ends: bool) -> None:
+        """The next event went."""
+        self.ended = self.ended or ends
+        number = json_access.integer(json_access.get(event, "sequence_number"))
+        if isinstance(number, int):
+            self.number = number
+        if not self.response:
+            self.response = dictionary(json_access.get(event, "response"))
+        if json_access.get(event, "type") == "response.output_item.done":
+            self.output.append(json_access.get(event, "item"))
+
+    def cancelled(self, token: str) -> dict[str, Json]:
+        """The response as it is where it stops now; `token` makes its id where nothing went yet."""
+        return {"id": f"resp_{token}", **self.response, "status": "cancelled", "output": [*self.output]}
+
+
+class ResponsesHost(ResponsesTalk, SocketHost):
     """One socket that is served."""
 
     def __init__(self, path: str) -> None:
@@ -40,25 +74,21 @@ class ResponsesHost(ResponsesTalk):
         self._under_way: dict[str, SentSoFar] = {}
         self._over: deque[Json] = deque(maxlen=_REMEMBERED)
 
-    def opened(self, request: Json) -> Sequence[Json]:
-        """See `SocketHost.opened`: the client speaks first."""
-        return ()
-
+    @override
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:
-        """See `SocketHost.replied`."""
         kind = json_access.get(message, "type")
         if kind == "response.cancel":
             return self._cancelled(message, lanes)
         return Reply([self._not_steered(message)] if kind == "response.steer" else ())
 
+    @override
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
-        """See `SocketHost.sent`: a response has only its own events."""
         event = parse(raw)
         self._under_way.setdefault(lane, SentSoFar()).take(event, ends=json_access.get(event, "type") in ENDS)
         return ()
 
+    @override
     def over(self, lane: str) -> None:
-        """See `SocketHost.over`."""
         response = self._under_way.pop(lane, None)
         if response is not None:
             self._over.append(response.id)

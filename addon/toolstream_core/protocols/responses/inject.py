@@ -86,7 +86,7 @@ _RECEIVED: Final = "came"
 class ResponsesCodec(EventCodec):
     """One stream."""
 
-    complete = ""
+    paths = PATHS
 
     def __init__(self) -> None:
         self._shift = 0
@@ -108,16 +108,6 @@ class ResponsesCodec(EventCodec):
         one = resolved[0] if len(resolved) == 1 and resolved[0].fragment.phase is not Phase.WHOLE else None
         call = one.call if one is not None and one.call.kind in {Kind.FUNCTION, Kind.CUSTOM} else None
         return [Part(What.OTHER if call is None and what in _OF_CALLS else what, _RECEIVED, payload, call)]
-
-    @override
-    def get(self, part: Part, name: str) -> Json:
-        return json_access.get(part.body, *_path(part.what, name))
-
-    @override
-    def put(self, part: Part, name: str, value: Json) -> Part:
-        if name in {"data", "payload"}:
-            return part._replace(body=value)
-        return part._replace(body=put(part.body, _path(part.what, name), value))
 
     @override
     def new(self, part: Part, what: What) -> Part:
@@ -182,10 +172,6 @@ def _with_items(part: Part, items: dict[int, Json]) -> Json:
     if not isinstance(output, list) or all(items.get(id(one), one) is one for one in output):
         return part.body
     return put(part.body, ("response", "output"), [items.get(id(one), one) for one in output])
-
-
-def _path(what: What, name: str) -> Path:
-    return PATHS.get(what, {}).get(name) or (name,)
 
 
 def _with_event_id(body: Json, what: What, received: Json, at: int) -> Json:

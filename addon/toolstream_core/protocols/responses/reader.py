@@ -83,13 +83,12 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
     if type(arguments) is not str:
         as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_text
         arguments, well_formed = as_text(arguments)
-    call_id, item_id, name = payload.get("call_id", ABSENT), payload.get("item_id", ABSENT), payload.get("name", ABSENT)
     return Fragment(
         0,
         place_of(payload.get("output_index")),
-        call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
-        item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(payload.get("call_id", ABSENT)),
+        json_access.text(payload.get("item_id", ABSENT)),
+        json_access.text(payload.get("name", ABSENT)),
         arguments,
         ABSENT,
         phase,
@@ -109,15 +108,14 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     if type(arguments) is not str:
         as_text = json_access.argument_fragment if phase is Phase.OPEN else json_access.argument_text
         arguments, well_formed = as_text(arguments)
-    call_id, item_id = item.get("call_id", ABSENT), item.get("id", ABSENT)
     name = item["name"] if "name" in item else ABSENT if kind == "function_call" else kind.removesuffix("_call")
     empty = arguments == "" or (arguments == "{}" and "arguments" not in item)
     return Fragment(
         0,
         index,
-        call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
-        item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
-        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        json_access.text(item.get("call_id", ABSENT)),
+        json_access.text(item.get("id", ABSENT)),
+        json_access.text(name),
         ABSENT if phase is Phase.OPEN and empty else arguments,
         kind,
         phase,

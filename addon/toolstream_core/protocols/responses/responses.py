@@ -1,8 +1,7 @@
-"""Responses that toolstream writes: complete responses, streams, errors, and calls before the terminal event."""
+"""Responses that toolstream writes: complete responses, streams, errors."""
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT, Kind
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
-    from toolstream_core.stages.context import Promotion, Wanted
-    from toolstream_core.wire.frame import Frame
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -172,23 +169,6 @@ def _message(response: HealthyResponse) -> dict[str, Any]:
         "content": [part],
         "role": "assistant",
     }
-
-
-def promoted(promotion: Promotion) -> list[Frame]:
-    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
-    items = [_promoted_item(identity, wanted) for identity, wanted in promotion.calls]
-    made = [promotion.made(*item_events(item, place)) for place, item in enumerate(items, promotion.place)]
-    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    response = payload.get("response")
-    if isinstance(response, dict):
-        output = [*json_access.items(response.get("output")), *items]
-        payload = {**payload, "response": {**response, "output": output}}
-    return [*chain.from_iterable(made), promotion.finished(payload)]
-
-
-def _promoted_item(identity: str, wanted: Wanted) -> Payload:
-    item = {"type": "function_call", "id": f"fc_{identity}", "call_id": identity, "name": wanted.name}
-    return {**item, "arguments": wanted.arguments, "status": "completed"}
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:

@@ -7,12 +7,12 @@ https://docs.x.ai/developers/advanced-api-usage/websocket-mode
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses import RESPONSES
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, on_demand
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketTalk, SocketWire, on_demand
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -39,24 +39,18 @@ _EDGE: Final = re.compile(rb'"(?:error|response\.(?:created|cancelled|completed|
 _OF_NO_RESPONSE: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
 
 
-class ResponsesTalk:
+class ResponsesTalk(SocketTalk):
     """A socket with one response at a time for each `stream_id`, and for messages without one."""
 
-    def __init__(self, path: str) -> None:
-        """Nothing of the path matters: each message names its model."""
-
+    @override
     def read_request(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.read_request`: only `response.create` asks."""
         if not isinstance(message, dict) or message.get("type") != _CREATE:
             return None
         body = {key: value for key, value in message.items() if key not in _OF_TRANSPORT}
         return SocketRequest(lane_of(message), {**body, "stream": True})
 
-    def withdraw(self) -> None:
-        """See `SocketTalk.withdraw`: each response starts with its request."""
-
+    @override
     def read_event(self, raw: bytes) -> SocketEvent | None:
-        """See `SocketTalk.read_event`."""
         if _LANE not in raw and _EDGE.search(raw) is None:
             return None if _OF_NO_RESPONSE.match(raw) else SocketEvent("")
         payload = parse(raw)

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.defect import RESPONSES
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
+from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.repair.shapes import OF_RESPONSES
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.protocols.unstreamed_parts import Payload
+    from toolstream_core.stages.context import Promotion, Wanted
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.wire.frame import Frame
+
+
+def promoted(promotion: Promotion) -> list[Frame]:
+    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
+    items = [_promoted_item(identity, wanted) for identity, wanted in promotion.calls]
+    made = [promotion.made(*item_events(item, place)) for place, item in enumerate(items, promotion.place)]
+    payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    response = payload.get("response")
+    if isinstance(response, dict):
+        output = [*json_access.items(response.get("output")), *items]
+        payload = {**payload, "response": {**response, "output": output}}
+    return [*chain.from_iterable(made), promotion.finished(payload)]
+
+
+def _promoted_item(identity: str, wanted: Wanted) -> Payload:
+    item = {"type": "function_call", "id": f"fc_{identity}", "call_id": identity, "name": wanted.name}
+    return {**item, "arguments": wanted.arguments, "status": "completed"}
+
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (framing.SseRepairer, ResponsesRepair)
 AT_END: Final = IncompleteCalls

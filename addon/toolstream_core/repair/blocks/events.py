@@ -30,6 +30,7 @@ from toolstream_core.defects.identity import (
     MISSING_TYPE,
     REPEATED_ID,
     REPEATED_NAME,
+    REUSED_INDEX,
     UNKNOWN_BLOCK,
 )
 from toolstream_core.model import ABSENT
@@ -477,7 +478,7 @@ class BlockStarts:
             elif not is_number:
                 defect, why = defects.odd, f"the index is {given!r}"
             elif block.number in message.numbers or defects.offset is None:
-                defect, why = defects.reused, f"index {given} is that of an earlier block"
+                defect, why = REUSED_INDEX, f"index {given} is that of an earlier block"
             else:
                 defect, why = defects.offset, f"the index is {given} where {expected} comes next"
             repair = self._stream.report(defect, why, block.call)

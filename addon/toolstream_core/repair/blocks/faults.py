@@ -9,8 +9,6 @@ from toolstream_core.defects.causes.words import deltas
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent
 from toolstream_core.stages.inject.codec import EventCodec
-from toolstream_core.wire import json_access
-from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +29,7 @@ class BlockCodec(EventCodec):
     def __init__(self, protocol: BlockProtocol) -> None:
         """`protocol`: the table of events."""
         self._protocol = protocol
-        self.complete = protocol.words.complete
+        self.paths, self.complete = protocol.paths, protocol.words.complete
 
     @override
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
@@ -43,20 +41,10 @@ class BlockCodec(EventCodec):
         return (Part(what, read.kind, read.body, call),)
 
     @override
-    def get(self, part: Part, name: str) -> Json:
-        return json_access.get(part.body, *self._path(part.what, name))
-
-    @override
     def put(self, part: Part, name: str, value: Json) -> Part:
         if name == "line":
             return part._replace(line=value)
-        if name == "data":
-            return part._replace(body=value)
-        path = self._path(part.what, name)
-        return part._replace(body=put(part.body, path, value)) if _has_place(part.body, path) else part
-
-    def _path(self, what: What, name: str) -> Path:
-        return self._protocol.paths.get(what, {}).get(name) or (name,)
+        return super().put(part, name, value) if _has_place(part.body, self.path(part.what, name)) else part
 
     @override
     def new(self, part: Part, what: What) -> Part:

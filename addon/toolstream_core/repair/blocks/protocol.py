@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json, Severity
     from toolstream_core.repair.fields import Fields, Path, Payload
     from toolstream_core.repair.finish import FinishWords
+    from toolstream_core.stages.context import Promotion
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -61,7 +62,6 @@ class IndexDefects:
 
     missing: Defect
     odd: Defect
-    reused: Defect
     offset: Defect | None
     """`None` if an index may be any number."""
     changing: Defect
@@ -98,6 +98,8 @@ class BlockProtocol:
     """Whether indexes count from 0 upwards by one."""
     implicit: bool = False
     """Whether text comes at indexes that no event starts."""
+    calls_apart: bool = False
+    """Whether the indexes of calls do not count other blocks."""
     late_identity: bool = False
     """Whether deltas may have an id and a name."""
     other_deltas: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -151,6 +153,24 @@ class BlockProtocol:
     def filled(self, what: What, **fields: Json) -> Payload:
         """The body of a new event."""
         return laid_over(self.new[what], fields, always, self.paths[what])
+
+    def promoted(self, promotion: Promotion) -> list[Frame]:
+        """As `WireProtocol.promoted`."""
+        frame, writer = promotion.event.frame, promotion.writer
+        out: list[Frame] = []
+        event, line = self.read(frame), self.wrapped is None or self.keyed(frame)
+        first = promotion.before if self.calls_apart else promotion.place
+        for index, (identity, wanted) in enumerate(promotion.calls, first):
+            fields: dict[What, Fields] = {
+                What.START: {ID: identity, NAME: wanted.name},
+                What.DELTA: {ARGUMENTS: wanted.arguments},
+                What.STOP: {},
+            }
+            bodies = [(what, self.filled(what, **{INDEX: index, **own})) for what, own in fields.items()]
+            out += [self.make(writer, what, body, frame.number, line=line) for what, body in bodies]
+        if event is None or self.get(event, REASON) != self.words.complete:
+            return [*out, frame]
+        return [*out, self.rewrite(writer, frame, event, self.laid(event, {REASON: self.words.called}))]
 
 
 def _keys(body: Payload) -> Iterator[str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.defects.causes.rule import Part, What
@@ -23,6 +27,8 @@ type Replaced = tuple[Part, Sequence[Part]]
 class EventCodec(ABC):
     """The events of one stream."""
 
+    paths: Mapping[What, Mapping[str, Path]] = MappingProxyType({})
+    """The fields of each kind of part, as far as they are not keys of their own name."""
     complete = ""
     """The finish reason of a response without calls."""
     renumbers = False
@@ -34,13 +40,18 @@ class EventCodec(ABC):
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
         """The parts of an event; none if it is not an event of this protocol."""
 
-    @abstractmethod
     def get(self, part: Part, name: str) -> Json:
         """A field, or `ABSENT`."""
+        return json_access.get(part.body, *self.path(part.what, name))
 
-    @abstractmethod
     def put(self, part: Part, name: str, value: Json) -> Part:
-        """The part with another value in a field, or without the field."""
+        """The part with another value in a field, or without the field; `data` and `payload` are its entire body."""
+        body = value if name in {"data", "payload"} else put(part.body, self.path(part.what, name), value)
+        return part._replace(body=body)
+
+    def path(self, what: What, name: str) -> Path:
+        """Where such a part has a field: in `paths`, else under its name."""
+        return self.paths.get(what, {}).get(name) or (name,)
 
     @abstractmethod
     def new(self, part: Part, what: What) -> Part:
