@@ -117,18 +117,16 @@ class Schedule:
             self._finish()
 
     def _cut(self, data: bytes) -> None:
-        if self._framing.framer is None:
-            data = self._framing.open(data)
+        for frame in self._framing.feed(data):
+            self._frame(frame)
         if self._framing.foreign:
             self._stop()
-        elif self._framing.framer is not None:
-            for frame in self._framing.framer.feed(data):
-                self._frame(frame)
 
     def _finish(self) -> None:
         """The body is over, or cannot be decoded any further."""
         if self._framing.framer is not None:
-            self._cut(b"")
+            for frame in self._framing.end():
+                self._frame(frame)
         self._stop()
 
     def _stop(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.delivery.sent_bytes import SentBytes
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.model import StreamFacts
 from toolstream_core.proxy.backlog import Jobs
 from toolstream_core.proxy.flow_facts import ForwardedResponse, forwarded_response
 from toolstream_core.redact import redacted
@@ -76,24 +76,19 @@ class Verdicts:
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._jobs = Jobs()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._secrets: tuple[str, ...] = ()
-        """Those of the request that is looked at."""
+        self._request: http.Request | None = None
+        """The request that is looked at."""
 
     def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
         """A request came, with this body; call this before anything of it is changed."""
         self._jobs.finish()
         try:
-            wanted = match_key.read(flow.request.path, request)
-            if wanted is None:
-                return
-            tools = hash(wanted.tools)
-            place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
-            conversation = match_key.reader_of(flow.request.path, request).conversation(request)
-            self._secrets = secrets_of(flow.request)
-            self._conversations.request(flow.id, place, conversation)
+            self._request = flow.request
+            facts = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=request)
+            self._conversations.llm_request(flow.id, facts)
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self._failed(flow.id, error)
-        self._secrets = ()
+        self._request = None
 
     def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """A response is over for the client; nothing more of it is sent."""
@@ -161,7 +156,8 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
+        secrets = () if self._request is None else secrets_of(self._request)
+        hide = partial(redacted, secrets=(*judged.response.secrets, *secrets))
         reported = _described(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:

@@ -15,7 +15,6 @@ from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.clients.stepping import What
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.conversation import earlier_ids, without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
@@ -130,15 +129,10 @@ class Judging:
 
     def take(self, saved: Exchange, record: Record | None) -> None:
         """Take the next exchange; `record` is `None` if its response is not an LLM's."""
-        exchange = saved.facts
-        wanted = match_key.read(exchange.path, exchange.request)
-        if wanted is None:
-            return
-        self._secrets = saved.secrets
-        conversation = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-        place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
+        exchange, self._secrets = saved.facts, saved.secrets
         file = exchange.source.rpartition("#")[0]
-        self._conversations.request(exchange.source, place, conversation, source=file, began=saved.began)
+        if not self._conversations.llm_request(exchange.source, exchange, source=file, began=saved.began):
+            return
         if record is None:
             self._conversations.no_response(exchange.source)
             return

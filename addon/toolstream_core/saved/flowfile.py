@@ -172,15 +172,10 @@ def socket_lines(chunks: Iterable[Chunk], content_type: str, place: SocketLane) 
 
 
 def _frames(chunks: Iterable[Chunk], content_type: str) -> Iterator[tuple[int, Frame]]:
-    framing = BodyFraming(content_type)
-    after = 0
+    framing, after = BodyFraming(content_type), 0
     for after, data in chunks:
-        opened = data if framing.framer is not None else framing.open(data)
-        if framing.framer is not None:
-            yield from ((after, frame) for frame in framing.framer.feed(opened))
-    rest = framing.open(b"", ended=True) if framing.framer is None else b""
-    if framing.framer is not None:
-        yield from ((after, frame) for last in (rest, b"") for frame in framing.framer.feed(last))
+        yield from ((after, frame) for frame in framing.feed(data))
+    yield from ((after, frame) for frame in framing.end())
 
 
 def _whole(frame: Frame) -> bytes:

@@ -194,11 +194,8 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
 
 def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentResponse]) -> None:
     exchange, token = turn.exchange, str(turn.number)
-    wanted = match_key.read(exchange.path, exchange.request)
-    if wanted is None:
+    if not conversations.llm_request(token, exchange):
         return
-    said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
     record = records.record(turn)
     if record is None:
         conversations.no_response(token)

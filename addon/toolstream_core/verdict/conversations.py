@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.table import DEFECTS
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import Outcome
@@ -15,7 +16,7 @@ from toolstream_core.verdict.outcome import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from toolstream_core.model import Call, Record
+    from toolstream_core.model import Call, Record, StreamFacts
     from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
     from toolstream_core.verdict.outcome import IntendedCall, Verdict
 
@@ -381,6 +382,15 @@ class Conversations[A: SentResponse]:
 
     def __len__(self) -> int:
         return len(self._slots)
+
+    def llm_request(self, token: str, facts: StreamFacts, *, source: str = "", began: float = 0.0) -> bool:
+        """As `request`, by host, path and body; whether the request is one to an LLM, others are left out."""
+        wanted = match_key.read(facts.path, facts.request)
+        if wanted is not None:
+            place = f"{wanted.dialect} {facts.host} {wanted.model} {hash(wanted.tools)}"
+            conversation = match_key.reader_of(facts.path, facts.request).conversation(facts.request)
+            self.request(token, place, conversation, source=source, began=began)
+        return wanted is not None
 
     def request(
         self, token: str, place: str, conversation: Conversation, *, source: str = "", began: float = 0.0

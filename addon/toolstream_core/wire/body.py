@@ -216,7 +216,19 @@ class BodyFraming:
         head, self.head = self.head, b""
         return head
 
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that the next bytes complete; none before the framing is known, or if it is none of ours."""
+        if self.framer is None:
+            data = b"" if self.foreign else self.open(data)
+        return self.framer.feed(data) if self.framer is not None and data else []
+
+    def end(self) -> list[Frame]:
+        """The last frames; none if the framing is none of ours."""
+        head = self.open(b"", ended=True) if self.framer is None else b""
+        if self.framer is None:
+            return []
+        return [*(self.framer.feed(head) if head else ()), *self.framer.feed(b"")]
+
     def cut(self, body: bytes) -> list[Frame]:
-        """The frames of a complete body; none if its framing is none of ours."""
-        head = self.open(body, ended=True)
-        return [] if self.framer is None else [*self.framer.feed(head), *self.framer.feed(b"")]
+        """The frames of a complete body."""
+        return [*self.feed(body), *self.end()]

@@ -65,12 +65,7 @@ class _Body:
 
     def _frames(self, chunk: bytes) -> list[Frame]:
         """The frames that a chunk completes; none if the body is one document."""
-        framing = self._framing
-        if framing.framer is None:
-            chunk = b"" if framing.foreign else framing.open(chunk)
-        if framing.framer is None or isinstance(framing.framer, DocumentFramer) or not chunk:
-            return []
-        return framing.framer.feed(chunk)
+        return [] if isinstance(self._framing.framer, DocumentFramer) else self._framing.feed(chunk)
 
     def _begins_another(self, frame: Frame) -> bool:
         if frame.data is None or self._is_inside(frame):
