@@ -34,7 +34,7 @@ def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -
     problems = [] if problem is None else [{"verdict": problem, "call": 0, "message": "m"}]
     return {
         "verdict": outcome, "understood": not problems, "call": None, "event": None, "explained": [], "advice": [],
-        "problems": problems, "sent": [], "results": [], "count": 0, "request": request,
+        "problems": problems, "sent": [], "results": [], "count": 0, "request": request, "explanation": "", "fix": "",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
 from toolstream_core.model.record import Runs
 from toolstream_core.report.verdict import ReportedVerdict
-from toolstream_core.testing.exchanges import FoundVerdict, ProxiedExchange, proxied_exchange, verdict_of
+from toolstream_core.testing.exchanges import FoundProblem, FoundVerdict, ProxiedExchange, proxied_exchange
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
@@ -41,7 +41,8 @@ def found(told: Judged[SentResponse] | None) -> FoundVerdict | None:
         return None
     request = None if told.request is None else int(told.request)
     reported = ReportedVerdict(source="", verdict=told.verdict, calls=told.response.calls, request=told.request)
-    return verdict_of({**reported.object, "request": request})
+    values = {**reported.object, "request": request, "explanation": "", "fix": ""}
+    return FoundVerdict.of(values, problems=tuple(map(FoundProblem.of, values["problems"])))
 
 
 def body_of(*messages: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from toolstream_core.protocols.requests import match_key, tools
 from toolstream_core.redact import redacted
@@ -30,6 +30,13 @@ class Entry:
 
     def keys(self) -> Iterator[str]:
         return (one.name for one in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], **own: Any) -> Self:
+        """Read the proxy's report of one; `own` are values of fields that the report has in another form."""
+        names = [one.name for one in fields(cls) if one.name not in own]  # type: ignore[arg-type]  # as in `keys`
+        found = {name: tuple(values[name]) if isinstance(values[name], list) else values[name] for name in names}
+        return cls(**found, **own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,19 +104,6 @@ class FoundFault(Entry):
     """How many calls, or streams, were drawn to be hit."""
     changes: int
     """How many changes were made: none, where the fault found nothing to act on."""
-
-
-def verdict_of(values: Mapping[str, Any]) -> FoundVerdict:
-    """Read the proxy's report of a verdict."""
-    chosen = {one.name: values.get(one.name, "") for one in fields(FoundVerdict)}
-    problems = tuple(FoundProblem(**problem) for problem in values["problems"])
-    lists = {name: tuple(values[name]) for name in ("explained", "advice", "sent", "results")}
-    return FoundVerdict(**{**chosen, **lists, "problems": problems})
-
-
-def finding_of(finding: Mapping[str, Any]) -> FoundDefect:
-    """Read the proxy's report of a finding."""
-    return FoundDefect(**{one.name: finding[one.name] for one in fields(FoundDefect)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,21 +288,20 @@ def proxied_exchange(values: Mapping[str, Any]) -> ProxiedExchange:
         ),
         over=values["over"],
         status=values.get("status"),
-        calls=tuple(_call(call) for call in record.get("calls", ())),
-        findings=tuple(finding_of(finding) for finding in record.get("findings", ())),
+        calls=tuple(map(SentCall.of, record.get("calls", ()))),
+        findings=tuple(map(FoundDefect.of, record.get("findings", ()))),
         finish=tuple(record.get("finish", ())),
         broken=record.get("broken") or values.get("broken"),
         source=(values.get("replay") or {}).get("source") or "",
         changes=tuple(record.get("changes", ())),
         comment=str(values.get("comment") or ""),
         response=(values.get("replay") or {}).get("answer"),
-        verdict=verdict_of(values["verdict"]) if values.get("verdict") else None,
-        faults=tuple(FoundFault(**fault) for fault in record.get("faults", ())),
+        verdict=_verdict(values["verdict"]) if values.get("verdict") else None,
+        faults=tuple(map(FoundFault.of, record.get("faults", ()))),
         sent=tuple(values.get("events", ())),
         truncated=bool(values.get("truncated")),
     )
 
 
-def _call(call: Mapping[str, Any]) -> SentCall:
-    chosen = {one.name: call[one.name] for one in fields(SentCall)}
-    return SentCall(**{**chosen, "events": tuple(call["events"])})
+def _verdict(values: Mapping[str, Any]) -> FoundVerdict:
+    return FoundVerdict.of(values, problems=tuple(map(FoundProblem.of, values["problems"])))
