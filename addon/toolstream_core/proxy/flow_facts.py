@@ -10,9 +10,9 @@ from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.printable import word
 from toolstream_core.redact import redacted
+from toolstream_core.saved.exchange import timed
 from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
 from toolstream_core.saved.matching import Outcome
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.delivery.sent_bytes import SentBytes
     from toolstream_core.model import Record
     from toolstream_core.saved.matching import Match
+    from toolstream_core.shrinking.candidate import Chunk
     from toolstream_core.sockets.lines import LineEnds
 
 _STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
@@ -77,11 +78,7 @@ def provided(flow: http.HTTPFlow) -> Provided | None:
     noted = flow.metadata.get(NOTED)
     if flow.response is None or flow.response.raw_content is None or noted is None:
         return None
-    chunks: list[Chunk] = []
-    at = 0
-    for after, size in json_access.items(json_access.get(noted, "chunks")):
-        chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
-        at += size
+    chunks = [*timed(flow.response.raw_content, json_access.items(json_access.get(noted, "chunks")))]
     broken = json_access.text(json_access.get(noted, "broken"))
     messages = line_ends_of(flow).messages(chunk.data for chunk in chunks)
     return Provided(chunks, broken if isinstance(broken, str) else None, messages)

@@ -233,9 +233,8 @@ class BodyRedactor:
     `known` are secrets that the request carried (`known_secrets`).
     """
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
-        """For one body; `finder` is one of the same redaction and secrets that has looked at similar bodies."""
-        self._text = _TextRedactor(redaction, known, finder)
+    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
+        self._text = _TextRedactor(redaction, known)
         self._head = b""
         self._redactor: MessageRedactor | _TextRedactor | None = None
         """Known when the first bytes show the kind of body."""
@@ -270,8 +269,8 @@ class BodyRedactor:
 class _TextRedactor:
     """As `BodyRedactor`, for text."""
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
-        self._finder = finder or SecretFinder(redaction, known)
+    def __init__(self, redaction: Redaction, known: Sequence[str]) -> None:
+        self._finder = SecretFinder(redaction, known)
         self._channels = Channels(self._finder)
         self._signatures = Signatures(self._finder)
         self._in_signatures = Channels(self._finder.sure) if self._finder.sure else None

@@ -174,6 +174,11 @@ class Cut:
             at += size
 
 
+def timed(body: bytes, table: Sequence[tuple[int, int]]) -> Iterator[Chunk]:
+    """The chunks of a body with their times; `table` as for `Exchange.of`."""
+    return (Chunk(when, part) for (when, _), part in zip(table, Cut(body, [size for _, size in table]), strict=True))
+
+
 class NewBody(NamedTuple):
     """The body that replaces a saved one."""
 

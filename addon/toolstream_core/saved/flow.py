@@ -20,7 +20,7 @@ from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import may_be_llm
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import TextMode, known_secrets
-from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table
+from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table, timed
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
@@ -76,19 +76,14 @@ def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
     body = flow.response.raw_content if flow.response else None
     if not body or flow.response is None:
         return []
-    chunks: list[Chunk] = []
-    at = 0
+    noted = json_access.get(flow.metadata, "toolstream", "chunks")
+    table = chunk_table(noted, len(body)) or [(0, len(body))]
     try:
         decoder = Decoder(flow.response.headers.get("content-encoding", ""))
-        noted = json_access.get(flow.metadata, "toolstream", "chunks")
-        for after, size in chunk_table(noted, len(body)) or [(0, len(body))]:
-            data = decoder.decode(body[at : at + size])
-            at += size
-            if data:
-                chunks.append(Chunk(after, data))
+        chunks = [Chunk(one.after, decoder.decode(one.data)) for one in timed(body, table)]
     except CodingError:
         return []
-    return chunks
+    return [chunk for chunk in chunks if chunk.data]
 
 
 def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:

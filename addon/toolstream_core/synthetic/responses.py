@@ -120,15 +120,11 @@ class Written:
 class SyntheticProvider:
     """Responds to the requests of one run."""
 
-    def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0, *, wide_characters: bool = False) -> None:
-        """`specs` are the calls to make; without any, a harmless tool on offer is called, if there is one.
-
-        `wide_characters`: arguments that may be any text have a character beyond the first 65,536.
-        """
+    def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0) -> None:
+        """`specs` are the calls to make; without any, a harmless tool on offer is called, if there is one."""
         clear_places()
         self._specs = tuple(specs)
         self._seed = seed
-        self._wide_characters = wide_characters
         self._requested: Counter[str] = Counter()
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._lock = threading.Lock()
@@ -192,9 +188,9 @@ class SyntheticProvider:
 
     def _arguments(self, tool: OfferedTool, place: int, taken: Sequence[Json]) -> Json:
         """An object that none of the others equals, if there can be one."""
-        seed, wide = f"{self._seed}|{tool.name}|{place}", self._wide_characters
-        made = distinct_arguments(tool, seed, taken, wide_characters=wide)
-        return distinct_arguments(tool, seed, (), wide_characters=wide) if made is None else made
+        seed = f"{self._seed}|{tool.name}|{place}"
+        made = distinct_arguments(tool, seed, taken)
+        return distinct_arguments(tool, seed, ()) if made is None else made
 
     def _text(self, tool: OfferedTool, taken: Sequence[Json]) -> Json:
         """The same for a tool that takes any text."""

@@ -16,7 +16,7 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.view.steps import Steps, result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.clients.deviations import MeasuredClient
     from toolstream_core.clients.explanation import Explanation
@@ -42,11 +42,7 @@ class Models:
         """Its name: its deviations joined by `+`. `protocol` is that of the response, whose fields its fix names."""
         name = "+".join(one.value for one in model.deviations) or PROTOCOL
         if name not in self.table:
-            self.table[name] = {
-                "description": [QUIRKS[one].words for one in model.deviations],
-                "projects": [*projects(model.deviations)],
-                "fix": fix(model.deviations, protocol) if model.deviations else "",
-            }
+            self.table[name] = _described(model.deviations, projects(model.deviations), protocol)
         return name
 
     def _unstreamed(self, response: ReadResponse) -> dict[str, Any]:
@@ -59,12 +55,8 @@ class Models:
     def _measured(self, client: MeasuredClient, protocol: WireProtocol) -> str:
         """The name of a client version."""
         name = f"{client.name} {client.version}"
-        self.table[name] = {
-            "description": [QUIRKS[one].words for one in client.deviations],
-            "projects": [client.project],
-            "fix": fix(client.deviations, protocol) if client.deviations else "",
-            "client": {"name": client.name, "version": client.version},
-        }
+        told = _described(client.deviations, [client.project], protocol)
+        self.table[name] = {**told, "client": {"name": client.name, "version": client.version}}
         return name
 
     def _names(self, model: ClientModel, protocol: WireProtocol, client: ClientModel | None) -> list[str]:
@@ -163,6 +155,11 @@ class _Got:
         if parted is None:
             return {}
         return {"diverges": {"event": self._numbers.get(parted.event, parted.event), "value": parted.seen}}
+
+
+def _described(deviations: tuple[Deviation, ...], names: Iterable[str], protocol: WireProtocol) -> dict[str, Any]:
+    words = [QUIRKS[one].words for one in deviations]
+    return {"description": words, "projects": [*names], "fix": fix(deviations, protocol) if deviations else ""}
 
 
 def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
