@@ -135,8 +135,8 @@ class Bodies:
         new = http.HTTPFlow.from_state(flow.get_state())
         assert isinstance(new, http.HTTPFlow)
         assert new.response is not None
-        chunks = [Chunk(ms, data) for ms, data in zip(saved.times, saved.chunks, strict=True)]
-        new.response.raw_content = b"".join(chunk.data for chunk in chunks)
+        chunks = saved.timed_chunks
+        new.response.raw_content = saved.body
         if saved.facts.content_encoding:
             new.response.headers["content-encoding"] = saved.facts.content_encoding
         noted = table_of(chunks) | ({} if saved.broken is None else {"broken": saved.broken})

@@ -308,32 +308,31 @@ class Closing:
 
     def response(self, flow: http.HTTPFlow) -> None:
         """The response is complete. If it has a reader, it is over when the reader has seen its end."""
-        entry = self._ledger.entries.get(flow.id)
-        if entry is not None and flow.response is not None:
-            self._note(entry, flow)
+        entry = None if flow.response is None else self._noted(flow)
+        if entry is not None:
             entry.over = entry.over or entry.sinks == 0
 
     def toolstream_socket_response(self, flow: http.HTTPFlow) -> None:
         """A response that arrived over a WebSocket is over."""
-        entry = self._ledger.entries.get(flow.id)
-        if entry is not None:
-            self._note(entry, flow)
+        if (entry := self._noted(flow)) is not None:
             entry.over = True
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke."""
-        entry = self._ledger.entries.get(flow.id)
-        if entry is not None:
-            self._note(entry, flow)
+        if (entry := self._noted(flow)) is not None:
             entry.response["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
             entry.over = True
 
-    def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
-        entry.flow = flow
-        entry.response["comment"] = entry.hide(flow.comment)
-        entry.response["replay"] = flow.metadata.get(REPLAY)
-        if flow.response is not None:
-            entry.response["status"] = flow.response.status_code
+    def _noted(self, flow: http.HTTPFlow) -> Entry | None:
+        """The entry of a flow that ends, with what is known then."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None:
+            entry.flow = flow
+            entry.response["comment"] = entry.hide(flow.comment)
+            entry.response["replay"] = flow.metadata.get(REPLAY)
+            if flow.response is not None:
+                entry.response["status"] = flow.response.status_code
+        return entry
 
 
 class LogKeeper(logging.Handler):
