@@ -12,8 +12,8 @@ from tests.fuzz.cuts import FORMS, Stream, repeated
 from toolstream_core.calls import arguments
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.engine.session import Session
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.frame import Form
 

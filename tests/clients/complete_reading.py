@@ -9,7 +9,7 @@ from toolstream_core.clients.fields import OWN_STRING
 from toolstream_core.clients.grouping import ALONE
 from toolstream_core.clients.model import Arguments, Id, Name, Objects, Source
 from toolstream_core.model import Kind, Phase
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings

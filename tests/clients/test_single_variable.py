@@ -15,7 +15,7 @@ from toolstream_core.clients.fit import MAX_CONTINUED, groupings
 from toolstream_core.clients.model import STANDARD, Adding, Invalid, Key, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.model import Phase
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.report.judging import reason
 
 if TYPE_CHECKING:

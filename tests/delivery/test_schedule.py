@@ -13,7 +13,7 @@ from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.provider_error import ERRORS, kind_of
+from toolstream_core.protocols.errors import ERRORS, kind_of
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send, Wait

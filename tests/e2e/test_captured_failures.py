@@ -16,8 +16,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.e2e import failing as agents
 from tests.pytest_plugin.running import project, run
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tests.invariants.healthy import Healthy
 from tests.invariants.test_invariants import injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.responses import responses
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

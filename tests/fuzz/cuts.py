@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.report.columns import Label
 from toolstream_core.report.jsonform import JsonLines, record_object
 from toolstream_core.report.lines import EndLines, Lines

@@ -18,7 +18,7 @@ from tests.tables import REPAIRED_ONLY
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Kind
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import shape_names
 

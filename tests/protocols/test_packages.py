@@ -20,8 +20,8 @@ from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.protocols.api import Api
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.repair.shapes import Policy
 

@@ -12,8 +12,8 @@ from tests.invariants.driven import changed, seen
 from tests.invariants.healthy import CONTENT_TYPES, SSE
 from tests.invariants.planted import frames_of
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol

@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.harness.samples import MAKERS
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS, named
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import choose
 from toolstream_core.wire.frame import Cutter

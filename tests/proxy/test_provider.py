@@ -12,7 +12,7 @@ from mitmproxy.test import tflow
 
 from tests.synthetic.test_responses import request_of
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY

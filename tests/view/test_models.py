@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.calls.patterns import patterns
 from tests.invariants.healthy import streams
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.document import ViewBuilder

@@ -15,7 +15,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, first_difference, printable, word
-from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.lines import fault_line
 from toolstream_core.saved.demo import located

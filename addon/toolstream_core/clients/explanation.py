@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import Deviation, Entry, ReceivedEvent
     from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Json
-    from toolstream_core.protocols.call_form import CallForm
-    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.protocols.protocol import CallForm, WireProtocol
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
 

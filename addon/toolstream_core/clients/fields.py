@@ -12,7 +12,7 @@ from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.grouping import ALONE, Group
 from toolstream_core.clients.model import Arguments, Id, Invalid, Kept, Name, NoObject, Objects, Source
 from toolstream_core.model import Kind, Phase
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

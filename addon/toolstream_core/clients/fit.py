@@ -29,7 +29,7 @@ from toolstream_core.clients.model import (
     shortened,
 )
 from toolstream_core.model import Phase
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

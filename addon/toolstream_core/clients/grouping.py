@@ -11,7 +11,7 @@ from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.scanner import WHITE, JsonScanner
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
 from toolstream_core.model import Phase
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model.record import runs_on_client
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.fields import Edit
     from toolstream_core.clients.model import ClientModel, Entry
     from toolstream_core.model import Call, EventContent, Fragment
-    from toolstream_core.protocols.call_form import CallForm
+    from toolstream_core.protocols.protocol import CallForm
 
 
 _UNREAD: Final = "does not read the events that contain the call"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.errors import ErrorKind
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json

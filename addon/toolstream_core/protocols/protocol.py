@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.wire.frame import CONTENT_TYPES
 
 if TYPE_CHECKING:
@@ -17,14 +17,26 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import Calls
     from toolstream_core.model import Call, EventContent, Json
     from toolstream_core.protocols.api import Api
-    from toolstream_core.protocols.healthy_response import HealthyResponse
-    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.errors import ErrorKind
+    from toolstream_core.protocols.writing import HealthyResponse
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.stages.stage import StageMaker
     from toolstream_core.wire.frame import Frame
+
+
+class CallForm(enum.StrEnum):
+    """How a protocol's streams bring a call."""
+
+    DELTAS = "deltas"
+    """Deltas that each name their call (Chat Completions)."""
+    ANNOUNCED = "announced"
+    """An event announces a call, deltas follow, an event closes it (Responses, Anthropic, Cohere, Bedrock)."""
+    WHOLE = "whole"
+    """Each entry is a complete call (Gemini, Ollama)."""
+
 
 # A protocol is a package. Its definition names what reads a stream. The rest lies in two modules, `stages`
 # and `responses`, which are loaded on first use: most programs read and never rewrite.

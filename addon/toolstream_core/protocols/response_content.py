@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish
-from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.protocols.errors import error_text
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.model import Absent, Fragment, Json
+
+
+def kind_of(payload: dict[str, Json], name: str) -> str:
+    """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
+    kind = payload.get("type", name)
+    return kind if isinstance(kind, str) else ""
 
 
 def place_of(value: Json) -> int | Absent:

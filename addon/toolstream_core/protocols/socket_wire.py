@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.errors import ErrorKind
 
 
 class Start(enum.Enum):

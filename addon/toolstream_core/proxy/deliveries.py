@@ -17,7 +17,7 @@ from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, http_error
 from toolstream_core.model import ABSENT, BAD_STATUS, Change, StreamFacts
-from toolstream_core.protocols.provider_error import ErrorKind, kind_of
+from toolstream_core.protocols.errors import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery import ASKING, FETCHING, Delivery

@@ -12,7 +12,7 @@ from mitmproxy import http
 
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.protocols.api import ModelList
-from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
 from toolstream_core.proxy.flow_facts import note_chunks, note_match

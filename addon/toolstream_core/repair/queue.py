@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.stages.repair.limits import MAX_BYTES, MAX_COMMENTS, MAX_EVENTS
+from toolstream_core.stages.repair.repairer import MAX_BYTES, MAX_COMMENTS, MAX_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from toolstream_core.repair.shapes import (
     Policy,
     Position,
 )
-from toolstream_core.stages.repair.limits import MAX_BYTES
+from toolstream_core.stages.repair.repairer import MAX_BYTES
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import known_only, merged, put
 

@@ -14,7 +14,7 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults import parse_fault
 from toolstream_core.printable import counted, printable
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.catalogue import page

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import conversation, match_key, tools
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import distinct_arguments
 from toolstream_core.synthetic.texts import clear_places

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.protocols.provider_error import ERRORS
+from toolstream_core.protocols.errors import ERRORS
 from toolstream_core.transit import faults
 from toolstream_core.transit.actions import BreakKind
 from toolstream_core.transit.faults import FORMS, Point, point

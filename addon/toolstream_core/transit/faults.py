@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, override
 
-from toolstream_core.protocols.aws_errors import exception_message
-from toolstream_core.protocols.provider_error import ERRORS
+from toolstream_core.protocols.errors import ERRORS, exception_message
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.transit.actions import CUT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.wire.frame import parse

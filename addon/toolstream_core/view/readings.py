@@ -12,7 +12,7 @@ from toolstream_core.clients.fit import continues
 from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, ReceivedEvent, Source, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import intended, traces
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.view.steps import Steps, result
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from toolstream_core.stages.inject.injector import injectors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.stages.inject.codec import EventCodec
+    from toolstream_core.stages.inject.injector import EventCodec
 
 CODECS: dict[str, Callable[[], EventCodec]] = {
     "openai-chat": ChatCodec,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.gemini_live.host import GeminiLiveHost
+from toolstream_core.protocols.gemini_live.socket import GeminiLiveHost
 from toolstream_core.protocols.socket_wire import Reply, Start
 
 PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"

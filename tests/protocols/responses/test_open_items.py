@@ -7,7 +7,7 @@ from typing import overload
 
 from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.model import ABSENT, Fragment, Kind
-from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCalls
+from toolstream_core.protocols.responses.resolver import CallsOfEvent, OpenCalls
 
 
 def calls(*indexes: int | None) -> list[OpenCall]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
-from toolstream_core.protocols.response_content import finishes, place_of, text_content, unstreamed_content
+from toolstream_core.protocols.errors import error_text, exception_text, unread_error
+from toolstream_core.protocols.response_content import finishes, kind_of, place_of, text_content, unstreamed_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -68,12 +68,6 @@ def read(frame: Frame) -> EventContent:
             return read_response(payload)
     error = exception_text(payload, frame.name) or error_text(payload, frame.name)
     return EventContent(error=error) if error else NOTHING
-
-
-def kind_of(payload: dict[str, Json], name: str) -> str:
-    """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
-    kind = payload.get("type", name)
-    return kind if isinstance(kind, str) else ""
 
 
 def _start(payload: dict[str, Json]) -> EventContent:

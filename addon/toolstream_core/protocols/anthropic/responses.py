@@ -8,9 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
-from toolstream_core.protocols.healthy_response import HealthyResponse, deltas_after_empty
-from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, dictionary, named_event, uncut
+from toolstream_core.protocols.errors import ErrorKind
+from toolstream_core.protocols.writing import (
+    HealthyResponse,
+    arguments_object,
+    arguments_value,
+    deltas_after_empty,
+    dictionary,
+    named_event,
+    uncut,
+)
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

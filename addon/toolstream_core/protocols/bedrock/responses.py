@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.aws_errors import exception_message
-from toolstream_core.protocols.bedrock.converse_event import (
+from toolstream_core.protocols.bedrock.reader import (
     BLOCK_DELTA,
     BLOCK_START,
     BLOCK_STOP,
@@ -19,9 +18,15 @@ from toolstream_core.protocols.bedrock.converse_event import (
     START,
     STOP,
 )
-from toolstream_core.protocols.healthy_response import HealthyResponse, deltas_after_empty
-from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, dictionary, uncut
+from toolstream_core.protocols.errors import ErrorKind, exception_message
+from toolstream_core.protocols.writing import (
+    HealthyResponse,
+    arguments_object,
+    arguments_value,
+    deltas_after_empty,
+    dictionary,
+    uncut,
+)
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 _REASONING: Final = ("text", "signature")

@@ -9,8 +9,8 @@ from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import BEDROCK, WARNING
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, UNKNOWN_BLOCK
-from toolstream_core.protocols.bedrock import converse_event as converse
-from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
+from toolstream_core.protocols.bedrock import reader
+from toolstream_core.protocols.bedrock.reader import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 KINDS: Final = {
-    converse.START: What.HEAD,
+    reader.START: What.HEAD,
     BLOCK_START: What.START,
     BLOCK_DELTA: What.DELTA,
     BLOCK_STOP: What.STOP,
-    converse.STOP: What.FINISH,
-    converse.METADATA: What.TAIL,
+    reader.STOP: What.FINISH,
+    reader.METADATA: What.TAIL,
 }
 WORDS: Final = {**{what: kind for kind, what in KINDS.items()}, What.ERROR: "serviceUnavailableException"}
 _TOOL: Final = ("start", "toolUse")
@@ -44,7 +44,7 @@ _TOOL: Final = ("start", "toolUse")
 
 def read(frame: Frame) -> BlockEvent | None:
     """The kind of a frame."""
-    event = converse.event_of(frame)
+    event = reader.event_of(frame)
     return None if event is None else BlockEvent(KINDS[event.kind], event.kind, event.body)
 
 
@@ -56,13 +56,13 @@ def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) 
 
 def wrapped(frame: Frame, body: Payload) -> Payload:
     """The payload of a frame with another body."""
-    event = converse.event_of(frame)
+    event = reader.event_of(frame)
     return body if event is None else event.with_body(body)
 
 
 def keyed(frame: Frame) -> bool:
     """Whether an event's name is a key of its data."""
-    event = converse.event_of(frame)
+    event = reader.event_of(frame)
     return event is not None and event.keyed
 
 
@@ -84,7 +84,7 @@ PROTOCOL: Final = BlockProtocol(
             "name": (*_TOOL, "name"),
             "arguments": (*_TOOL, "input"),
         },
-        What.DELTA: {"index": (INDEX,), "arguments": converse.INPUT},
+        What.DELTA: {"index": (INDEX,), "arguments": ("delta", "toolUse", "input")},
         What.STOP: {"index": (INDEX,)},
         What.FINISH: {"reason": ("stopReason",)},
         What.TAIL: {"usage": ("usage",)},

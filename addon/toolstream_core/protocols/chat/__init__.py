@@ -3,11 +3,10 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.chat.api import ChatApi
 from toolstream_core.protocols.chat.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.chat.resolver import ChatCalls
-from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 
 CHAT: Final = WireProtocol(
     name="openai-chat",

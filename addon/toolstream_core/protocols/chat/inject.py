@@ -32,7 +32,7 @@ from toolstream_core.protocols.chat.edit import (
     has_nothing,
     with_entries,
 )
-from toolstream_core.stages.inject.codec import EventCodec
+from toolstream_core.stages.inject.injector import EventCodec
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.defects.causes.rule import At, Cause
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.codec import Replaced
+    from toolstream_core.stages.inject.injector import Replaced
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 

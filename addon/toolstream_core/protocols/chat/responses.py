@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.healthy_response import CREATED, HealthyResponse, deltas
-from toolstream_core.protocols.unstreamed_parts import add_texts, data_event, dictionary, merged, uncut
+from toolstream_core.protocols.writing import (
+    CREATED,
+    HealthyResponse,
+    add_texts,
+    data_event,
+    deltas,
+    dictionary,
+    merged,
+    uncut,
+)
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -15,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.errors import ErrorKind
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

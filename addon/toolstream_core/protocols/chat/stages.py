@@ -14,7 +14,7 @@ from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.protocols.unstreamed_parts import Payload
+    from toolstream_core.protocols.writing import Payload
     from toolstream_core.stages.context import Promotion
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.repair.repairer import Repairer

@@ -5,30 +5,80 @@ https://docs.cohere.com/v2/docs/streaming
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.cohere.wire import (
-    ARGUMENT_KEYS,
-    CALL_DELTA,
-    CALL_END,
-    CALL_START,
-    DONE,
-    MESSAGE_END,
-    MESSAGE_START,
-    argument_key,
-    entries,
-    function_of,
-    kind_of,
-)
-from toolstream_core.protocols.in_band_errors import MAX_ERROR, error_text, unread_error
-from toolstream_core.protocols.response_content import finishes, place_of, text_content
+from toolstream_core.protocols.errors import MAX_ERROR, error_text, unread_error
+from toolstream_core.protocols.response_content import finishes, kind_of, place_of, text_content
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Absent, Json
     from toolstream_core.wire.frame import Frame
+
+
+type Payload = dict[str, Any]
+
+CALL_START: Final = "tool-call-start"
+CALL_DELTA: Final = "tool-call-delta"
+CALL_END: Final = "tool-call-end"
+MESSAGE_START: Final = "message-start"
+MESSAGE_END: Final = "message-end"
+DONE: Final = b"[DONE]"
+"""The data of the last event, which has no event line."""
+FOREIGN_INDEX: Final = 1 << 20
+"""The first index that no response has calls at; added to the index of events without a call."""
+ENTRY: Final = ("delta", "message", "tool_calls")
+"""Where an event of a call has its entry."""
+ARGUMENT_KEYS: Final = ("arguments", "parameters", "input")
+"""Where arguments are found: the protocol's key, and those that others use."""
+
+
+def entries(payload: Json) -> list[Json]:
+    """The entries of calls: one object in this protocol, a list where a server takes it for Chat Completions."""
+    found = json_access.get(payload, *ENTRY)
+    return [found] if isinstance(found, dict) else list(found) if isinstance(found, list) else []
+
+
+def function_of(entry: Json) -> Payload:
+    """The function of an entry: under `function`, or beside the id."""
+    if not isinstance(entry, dict):
+        return {}
+    function = entry.get("function")
+    if isinstance(function, dict):
+        return function
+    return entry if {"name", *ARGUMENT_KEYS} & entry.keys() else {}
+
+
+def argument_key(function: Payload) -> str | None:
+    """The key that has the arguments, or `None`."""
+    for key in ARGUMENT_KEYS:
+        if key in function:
+            return key
+    return None
+
+
+def with_usual_key(entry: Json) -> Json:
+    """The entry with its arguments under the protocol's key and in their place; the same object if they are there."""
+    function = function_of(entry)
+    key = argument_key(function)
+    if key in (None, ARGUMENT_KEYS[0]):
+        return entry
+    renamed = {(ARGUMENT_KEYS[0] if name == key else name): value for name, value in function.items()}
+    return {**entry, "function": renamed}
+
+
+def call_delta(index: Json, text: str) -> Payload:
+    """A new event with a part of a call's arguments."""
+    return put({"type": CALL_DELTA, "index": index}, ENTRY, {"function": {"arguments": text}})
+
+
+def call_end(index: Json) -> Payload:
+    """A new event that ends a call."""
+    return {"type": CALL_END, "index": index}
+
 
 _PHASES: Final = {CALL_START: Phase.OPEN, CALL_DELTA: Phase.MORE, CALL_END: Phase.CLOSE}
 _EVENTS: Final = frozenset(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Phase
-from toolstream_core.protocols.cohere.wire import FOREIGN_INDEX
+from toolstream_core.protocols.cohere.reader import FOREIGN_INDEX
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall

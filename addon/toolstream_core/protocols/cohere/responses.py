@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.cohere.wire import (
+from toolstream_core.protocols.cohere.reader import (
     CALL_START,
     DONE,
+    ENTRY,
     MESSAGE_END,
     MESSAGE_START,
     call_delta,
     call_end,
-    with_entry,
 )
-from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
-from toolstream_core.protocols.unstreamed_parts import dictionary, named_event, uncut
+from toolstream_core.protocols.writing import HealthyResponse, deltas, dictionary, named_event, uncut
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.errors import ErrorKind
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -77,7 +77,7 @@ def _call(index: int, entry: Payload, cut: Cut) -> Iterator[Payload]:
     function = dictionary(entry.get("function"))
     arguments = function.get("arguments")
     begun = {**entry, "function": {**function, "arguments": ""}}
-    yield with_entry({"type": CALL_START, "index": index, "delta": {}}, begun)
+    yield put({"type": CALL_START, "index": index}, ENTRY, begun)
     if arguments and isinstance(arguments, str):
         yield from (call_delta(index, text) for text in cut(arguments))
     yield call_end(index)

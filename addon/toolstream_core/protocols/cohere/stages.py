@@ -11,8 +11,21 @@ from toolstream_core.defects.defect import COHERE
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX
-from toolstream_core.protocols.cohere import wire
-from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
+from toolstream_core.protocols.cohere.reader import (
+    CALL_DELTA,
+    CALL_END,
+    CALL_START,
+    DONE,
+    ENTRY,
+    FOREIGN_INDEX,
+    MESSAGE_END,
+    MESSAGE_START,
+    call_delta,
+    call_end,
+    entries,
+    with_usual_key,
+)
+from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
@@ -23,6 +36,7 @@ from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import put
 
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
@@ -41,15 +55,14 @@ KINDS: Final = {
     MESSAGE_END: What.FINISH,
 }
 _CONTENT: Final = ("citation-end", "citation-start", "content-delta", "content-end", "content-start", "tool-plan-delta")
-_ENTRY: Final = ("delta", "message", "tool_calls")
 _OF_CALL: Final = {
     "index": ("index",),
-    "id": (*_ENTRY, "id"),
-    "type": (*_ENTRY, "type"),
-    "name": (*_ENTRY, "function", "name"),
-    "arguments": (*_ENTRY, "function", "arguments"),
-    "parameters": (*_ENTRY, "function", "parameters"),
-    "entry": _ENTRY,
+    "id": (*ENTRY, "id"),
+    "type": (*ENTRY, "type"),
+    "name": (*ENTRY, "function", "name"),
+    "arguments": (*ENTRY, "function", "arguments"),
+    "parameters": (*ENTRY, "function", "parameters"),
+    "entry": ENTRY,
 }
 _TOKENS: Final = {"input_tokens": 0, "output_tokens": 0}
 _USAGE: Final = {"billed_units": _TOKENS, "tokens": _TOKENS}
@@ -63,20 +76,19 @@ def read(frame: Frame) -> BlockEvent | None:
     body = frame.json
     if not isinstance(body, dict):
         return None
-    kind = wire.kind_of(body, frame.name)
+    kind = kind_of(body, frame.name)
     return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
 
 
 def split(event: BlockEvent) -> tuple[Defect | None, list[BlockEvent]]:
-    """An entry for each event, its arguments under the protocol's key."""
-    found = wire.entries(event.body)
-    listed = isinstance(json_access.get(event.body, *_ENTRY), list)
-    parts = [event._replace(body=wire.with_entry(event.body, entry)) for entry in found] if listed else [event]
-    odd = [wire.argument_key(wire.function_of(wire.entry_of(part.body))) not in (None, "arguments") for part in parts]
-    if any(odd):
-        bodies = [wire.with_arguments(part.body, wire.arguments_in(part.body)) for part in parts]
-        parts = [part._replace(body=body) for part, body in zip(parts, bodies, strict=True)]
-    return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS if any(odd) else None, parts
+    """An event for each entry, its arguments under the protocol's key."""
+    found, listed = entries(event.body), isinstance(json_access.get(event.body, *ENTRY), list)
+    usual = [with_usual_key(one) for one in found]
+    odd = any(one is not was for one, was in zip(usual, found, strict=True))
+    if not (listed or odd):
+        return None, [event]
+    parts = [event._replace(body=put(event.body, ENTRY, one)) for one in usual]
+    return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS, parts
 
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
@@ -109,12 +121,13 @@ PROTOCOL: Final = BlockProtocol(
     },
     start={"type": "function", "arguments": ""},
     new={
-        What.START: wire.with_entry(
-            {"type": CALL_START, "index": 0, "delta": {}},
+        What.START: put(
+            {"type": CALL_START, "index": 0},
+            ENTRY,
             {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
         ),
-        What.DELTA: wire.call_delta(0, ""),
-        What.STOP: wire.call_end(0),
+        What.DELTA: call_delta(0, ""),
+        What.STOP: call_end(0),
         What.FINISH: {"type": MESSAGE_END, "delta": {"finish_reason": "TOOL_CALL", "usage": _USAGE}},
         What.END: {},
         What.OTHER: _CONTENT_END,
@@ -136,7 +149,7 @@ PROTOCOL: Final = BlockProtocol(
     lines_by_first=True,
     repeated_finish=REPEATED_FINISH,
     after_end=DATA_AFTER_END,
-    unused_index=wire.FOREIGN_INDEX,
+    unused_index=FOREIGN_INDEX,
     bare=frozenset({"type", "index"}),
 )
 

@@ -3,11 +3,10 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.gemini.api import GeminiApi
 from toolstream_core.protocols.gemini.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
-from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 
 GEMINI: Final = WireProtocol(
     name="gemini",

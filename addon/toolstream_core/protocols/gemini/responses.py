@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, data_event, dictionary, merged
+from toolstream_core.protocols.errors import ErrorKind
+from toolstream_core.protocols.writing import arguments_object, arguments_value, data_event, dictionary, merged
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.healthy_response import HealthyResponse
-    from toolstream_core.protocols.unstreamed_parts import Payload, Payloads
+    from toolstream_core.protocols.writing import HealthyResponse, Payload, Payloads
 
 _ERRORS: Final = {
     ErrorKind.INVALID: "INVALID_ARGUMENT",

@@ -4,10 +4,9 @@ import re
 from typing import Final
 
 from toolstream_core.calls.resolver import CompleteCalls
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.gemini_live.api import GeminiLiveApi
 from toolstream_core.protocols.gemini_live.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 
 _CONTENT: Final = ("modelTurn", "outputTranscription", "turnComplete", "generationComplete", "interrupted")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
-from toolstream_core.protocols.in_band_errors import error_text
-from toolstream_core.protocols.unstreamed_parts import dictionary
+from toolstream_core.protocols.errors import error_text
+from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 

@@ -3,11 +3,10 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.ollama.api import OllamaApi
 from toolstream_core.protocols.ollama.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.ollama.resolver import OllamaCalls
-from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 
 _MESSAGE: Final = ("/message/content", "/message/thinking", "/message/tool_calls")
 

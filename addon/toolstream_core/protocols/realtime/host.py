@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.openai_errors import realtime_error
-from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.socket import ENDS, OF_SESSION, RealtimeTalk
 from toolstream_core.protocols.responses.host import SentSoFar
 from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketHost, SocketRequest
-from toolstream_core.protocols.unstreamed_parts import dictionary
+from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import NOTHING, EventContent
-from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.protocols.errors import error_text
 from toolstream_core.protocols.response_content import finishes
 from toolstream_core.protocols.responses import reader as responses
 from toolstream_core.wire import json_access

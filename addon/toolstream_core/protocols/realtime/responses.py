@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
 from toolstream_core.protocols.realtime.reader import DONE, RESPONSE
 from toolstream_core.protocols.responses import responses
 from toolstream_core.protocols.socket_wire import SocketError
-from toolstream_core.protocols.unstreamed_parts import dictionary, uncut
+from toolstream_core.protocols.writing import HealthyResponse, deltas, dictionary, uncut
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.errors import ErrorKind
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})

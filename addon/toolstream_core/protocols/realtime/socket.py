@@ -9,13 +9,13 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.protocols.in_band_errors import stray_error
+from toolstream_core.protocols.errors import stray_error
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime import REALTIME
 from toolstream_core.protocols.realtime.api import model_of
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketTalk, SocketWire, Start, on_demand
-from toolstream_core.protocols.unstreamed_parts import dictionary
+from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.openai_errors import socket_error
-from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.responses.socket import ENDS, ResponsesTalk, lane_of
 from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketHost
-from toolstream_core.protocols.unstreamed_parts import dictionary
+from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 

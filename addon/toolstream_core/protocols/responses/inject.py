@@ -27,7 +27,7 @@ from toolstream_core.defects.causes.rule import (
 from toolstream_core.defects.causes.words import as_json, changed, continues, equals, has, has_calls
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.stages.inject.codec import EventCodec
+from toolstream_core.stages.inject.injector import EventCodec
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.causes.rule import At, Cause, Value
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.codec import Path, Payload, Replaced
+    from toolstream_core.stages.inject.injector import Path, Payload, Replaced
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 

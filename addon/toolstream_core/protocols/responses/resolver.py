@@ -2,34 +2,238 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final, override
 
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_object, meaning, same_arguments, unwrapped
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
+from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
-from toolstream_core.protocols.responses.evidence import (
-    closes_another,
-    closes_fragment,
-    contradicts,
-    corrects,
-    goes_on,
-    has_other_object,
-    has_same_arguments,
-    is_another,
-    is_other_call,
-    may_be_at,
-    may_repeat,
-    of_other_item,
-    opens_again,
-    opens_late,
-)
-from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from toolstream_core.model import EventContent, Seen
+
+
+def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment belongs to another call than the one of its item id or index.
+
+    It does if its `call_id` differs, and its name or the call's complete arguments differ too.
+    """
+    key = "" if fragment.id is ABSENT else nonblank(fragment.id)
+    if not key or not call.id or key == call.id:
+        return False
+    if _names_another(call, fragment):
+        return True
+    if fragment.phase is Phase.CLOSE and closes_fragment(call, fragment):
+        return False
+    return call.arguments.is_complete and contradicts(call, fragment)
+
+
+def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment with an index may belong to an open call.
+
+    It does not belong to a call without an index and with another item, unless it is a delta and the call incomplete.
+    """
+    if is_other_call(call, fragment):
+        return False
+    item = nonblank(fragment.item_id)
+    if isinstance(call.index, int) or not (item and call.item_id) or item == call.item_id:
+        return True
+    return not (call.arguments.is_complete or nonblank(fragment.id))
+
+
+def _names_another(call: OpenCall, fragment: Fragment) -> bool:
+    name = nonblank(fragment.name)
+    return bool(name and call.name) and name != call.name
+
+
+def contradicts(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment's complete arguments differ from a call's complete arguments; `""` does not count."""
+    text, arguments = fragment.arguments, call.arguments
+    if not (isinstance(text, str) and text and arguments.is_complete):
+        return False
+    return not (arguments.is_json and text == arguments.text()) and not has_same_arguments(call, fragment)
+
+
+def goes_on(head: str, delta: object) -> bool:
+    """Whether a delta continues the arguments that an item was added with, and does not start them again."""
+    text = ArgumentText()
+    text.add(head)
+    begun = text.viable and not text.ended and head.lstrip(WHITE).startswith(("{", '"'))
+    text.add(delta if isinstance(delta, str) else "")
+    return begun and text.viable
+
+
+def opens_again(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the event that adds an item repeats the arguments with which the item was added before."""
+    return call.start_input is not None and fragment.arguments == call.start_input
+
+
+def opens_late(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the event that adds an item has arguments after deltas brought some: then the deltas count."""
+    if call.arguments.empty or call.start_input is not None or call.kind is Kind.CUSTOM:
+        return False
+    return not of_other_item(call, fragment)
+
+
+def corrects(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the complete arguments differ from the deltas'. Some deltas were lost then: the complete ones count."""
+    if call.kind is not Kind.FUNCTION or not has_other_object(call, fragment) or of_other_item(call, fragment):
+        return False
+    return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
+
+
+def has_same_arguments(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment's complete arguments equal those of a call as JSON."""
+    text = fragment.arguments
+    return isinstance(text, str) and call.arguments.meaning == _meaning(text)
+
+
+@lru_cache(maxsize=1)
+def _meaning(arguments: str) -> str:
+    """The value of complete arguments; cached, because one text is compared with those of several calls."""
+    text = ArgumentText()
+    text.add(arguments)
+    return text.meaning if arguments.lstrip(WHITE).startswith('"') else meaning(arguments)
+
+
+def may_repeat(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item of the terminal event repeats `call` under other ids."""
+    return not _names_another(call, fragment) and not contradicts(call, fragment)
+
+
+def is_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment under a call's id begins another call, or closes one that no event added."""
+    if fragment.phase is Phase.OPEN and _names_another(owner, fragment):
+        return True
+    if not of_other_item(owner, fragment):
+        return False
+    if fragment.phase is Phase.OPEN:
+        if owner.kind is Kind.CUSTOM:
+            return owner.closed
+        if owner.arguments.empty:
+            return not owner.closed
+        return owner.arguments.is_complete and owner.arguments.meaning != "{}"  # which may be a placeholder
+    return fragment.phase is Phase.CLOSE and _begins_other_object(owner, fragment)
+
+
+def has_other_object(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment has a complete JSON object that differs from the call's."""
+    text = fragment.arguments
+    return isinstance(text, str) and contradicts(call, fragment) and is_object(unwrapped(text))
+
+
+def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item that was treated as a fragment of a call has other arguments when it closes."""
+    item = nonblank(fragment.item_id)
+    if fragment.phase is not Phase.CLOSE or item in {"", owner.item_id} or closes_fragment(owner, fragment):
+        return False
+    return _begins_other_object(owner, fragment)
+
+
+def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment starts with a complete JSON object that differs from the call's."""
+    arguments = fragment.arguments
+    if not isinstance(arguments, str):
+        return False
+    text = ArgumentText()
+    text.add(arguments)
+    return has_other_object(call, fragment._replace(arguments=text.ended_object() or arguments))
+
+
+def of_other_item(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment belongs to another item than the one that began the call, by item id and index."""
+    if isinstance(call.index, int) and isinstance(fragment.index, int) and call.index == fragment.index:
+        return False
+    item = nonblank(fragment.item_id)
+    if item and call.item_id:
+        return item != call.item_id
+    return isinstance(call.index, int) and isinstance(fragment.index, int)
+
+
+def closes_fragment(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment closes the item of a call's last fragment and repeats that fragment."""
+    text = fragment.arguments
+    return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)
+
+
+# Closed calls are removed from the lists where they are met, each once.
+
+
+class OpenCalls:
+    """The calls that no event has closed, the newest first."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[Kind, list[OpenCall]] = {}
+        self._by_index: dict[tuple[Kind, int | None], list[OpenCall]] = {}
+
+    def add(self, call: OpenCall) -> None:
+        """Add a call that was opened."""
+        index = call.index if isinstance(call.index, int) else None
+        self._by_kind.setdefault(call.kind, []).append(call)
+        self._by_index.setdefault((call.kind, index), []).append(call)
+
+    def newest(self, kind: Kind) -> Iterator[OpenCall]:
+        """All of a kind."""
+        return _open(self._by_kind.get(kind, []))
+
+    def newest_at(self, index: int, kind: Kind) -> OpenCall | None:
+        """The newest of a kind at an index, where it is open and all of the kind have an index."""
+        here = self._by_index.get((kind, index))
+        if not here or here[-1].closed or self._by_index.get((kind, None)):
+            return None
+        return here[-1]
+
+    def at(self, index: int, kind: Kind) -> Iterator[OpenCall]:
+        """Those of a kind at an index, and those without an index."""
+        both = [_open(self._by_index.get((kind, place), [])) for place in (index, None)]
+        return merge(*both, key=lambda call: call.position, reverse=True)
+
+
+class CallsOfEvent:
+    """The calls that a terminal event has had so far, out of those in its `output`."""
+
+    def __init__(self) -> None:
+        self._event = -1
+        self._calls: set[int] = set()
+        self._first: dict[str, int] = {}
+        """By key: how many of its calls, from the first on, the event has had."""
+
+    def add(self, call: OpenCall, event: int) -> None:
+        """The event has a call."""
+        self._begin(event)
+        self._calls.add(id(call))
+
+    def others(self, key: str, calls: Sequence[OpenCall], event: int) -> Iterator[OpenCall]:
+        """Those of `calls` that the event has not had; `calls` may only grow between two questions for one `key`."""
+        self._begin(event)
+        first = self._first.get(key, 0)
+        while first < len(calls) and id(calls[first]) in self._calls:
+            first += 1
+        self._first[key] = first
+        return (calls[at] for at in range(first, len(calls)) if id(calls[at]) not in self._calls)
+
+    def _begin(self, event: int) -> None:
+        if self._event != event:
+            self._event, self._calls, self._first = event, set(), {}
+
+
+def _open(calls: list[OpenCall]) -> Iterator[OpenCall]:
+    """The open calls from the end; closed ones are removed."""
+    at = len(calls) - 1
+    while at >= 0:
+        if calls[at].closed:
+            del calls[at]
+        else:
+            yield calls[at]
+        at -= 1
+
 
 # None of the three is stable everywhere: item ids change with every event behind GitHub Copilot (vercel/ai#18548),
 # output_index is missing or always 0 behind converters, call_id differs between `output_item.done` and

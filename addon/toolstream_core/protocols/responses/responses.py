@@ -6,16 +6,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.healthy_response import CREATED, HealthyCall, HealthyResponse, deltas
-from toolstream_core.protocols.unstreamed_parts import dictionary, named_event, uncut
+from toolstream_core.protocols.writing import (
+    CREATED,
+    HealthyCall,
+    HealthyResponse,
+    deltas,
+    dictionary,
+    named_event,
+    uncut,
+)
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
+    from toolstream_core.protocols.errors import ErrorKind
+    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

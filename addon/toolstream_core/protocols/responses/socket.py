@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.protocols.in_band_errors import stray_error
+from toolstream_core.protocols.errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses import RESPONSES
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketTalk, SocketWire, on_demand

@@ -9,7 +9,7 @@ from mitmproxy import http
 from wsproto.utilities import generate_accept_token
 
 from toolstream_core.model import BAD_STATUS
-from toolstream_core.protocols.provider_error import kind_of
+from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.flow_facts import NOTED, REPLAY, Provided, opens_socket, provided
 from toolstream_core.saved.flow import content_of, request_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.transit.actions import Cut, Finish, Wait

@@ -13,7 +13,7 @@ from mitmproxy.hooks import Hook
 
 from toolstream_core.delivery.schedule import Schedule, http_error
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.provider_error import kind_of
+from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.proxy.delivery import Delivery

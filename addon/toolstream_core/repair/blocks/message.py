@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import InitVar, dataclass, field
 from enum import StrEnum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.causes.rule import What
@@ -13,15 +13,13 @@ from toolstream_core.model import Kind
 from toolstream_core.repair.blocks.protocol import number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
+from toolstream_core.stages.repair.repairer import MAX_SAME_ID
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.protocol import BlockEvent
     from toolstream_core.wire.frame import Frame
-
-MAX_SAME_ID: Final = 16
-"""The number of calls of one id with which a further call is compared."""
 
 
 class Sent(StrEnum):

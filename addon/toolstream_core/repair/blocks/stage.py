@@ -22,8 +22,7 @@ from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
-from toolstream_core.stages.repair.limits import MAX_EVENTS
-from toolstream_core.stages.repair.repairer import Repairer, is_unread
+from toolstream_core.stages.repair.repairer import MAX_EVENTS, Repairer, is_unread
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

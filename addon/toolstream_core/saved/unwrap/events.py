@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, EventContent
-from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.saved.unwrap.chunk_parts import chunk_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.finish import EARLY_FINISH
-from toolstream_core.stages.repair.limits import MAX_COMMENTS
-from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

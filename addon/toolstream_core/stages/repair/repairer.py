@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
+MAX_EVENTS: Final = 4096
+"""Events that wait before all of them are sent."""
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""The same in bytes."""
+MAX_COMMENTS: Final = 8
+"""Comments that wait. More of them show that the stream is slow."""
+MAX_SAME_ID: Final = 16
+"""Calls of one id with which a further one is compared."""
+
+
 class Reporter:
     """The findings and changes of one repairer.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.identity import CHANGING_INDEX, DOUBLED_CALL, DUPLICATE_ID
@@ -10,6 +10,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.repair.shapes import NO_SHAPE, is_complete
+from toolstream_core.stages.repair.repairer import MAX_SAME_ID
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Reporter
-
-MAX_SAME_ID: Final = 16
-"""Calls of one id with which a further one is compared."""
 
 
 class Lack(NamedTuple):

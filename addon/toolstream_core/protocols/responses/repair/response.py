@@ -17,7 +17,6 @@ from toolstream_core.defects.finish import (
 from toolstream_core.defects.framing import BARE_RESPONSE, MISSING_HEAD, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT
 from toolstream_core.model import Kind
-from toolstream_core.protocols.responses.evidence import contradicts
 from toolstream_core.protocols.responses.repair.events import (
     COMPLETED,
     CREATED,
@@ -30,6 +29,7 @@ from toolstream_core.protocols.responses.repair.events import (
     usage_of,
 )
 from toolstream_core.protocols.responses.repair.stream import status_of
+from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

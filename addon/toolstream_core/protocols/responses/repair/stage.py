@@ -19,7 +19,6 @@ from toolstream_core.defects.identity import (
     MISSING_START,
 )
 from toolstream_core.model import Event, Kind
-from toolstream_core.protocols.responses.evidence import contradicts
 from toolstream_core.protocols.responses.reader import read
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.difference import Difference
@@ -42,6 +41,7 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import Stream
+from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE

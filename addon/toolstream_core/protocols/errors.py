@@ -1,15 +1,49 @@
-"""In-band errors, which every protocol wraps in much the same object."""
+"""Errors of providers: their kinds, and how streams carry them. Each protocol has its own words for a kind."""
 
 from __future__ import annotations
 
+import enum
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Json
+from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
+
+
+class ErrorKind(enum.Enum):
+    """What went wrong: the usual HTTP status, and a message in plain words."""
+
+    INVALID = (400, "Invalid request")
+    UNAUTHENTICATED = (401, "Invalid API key")
+    FORBIDDEN = (403, "Not allowed")
+    NOT_FOUND = (404, "Not found")
+    RATE_LIMIT = (429, "Rate limit reached")
+    SERVER = (500, "Internal server error")
+    OVERLOADED = (529, "Overloaded")
+
+    def __init__(self, status: int, message: str) -> None:
+        """`status` is an HTTP status."""
+        self.status = status
+        self.message = message
+
+
+ERRORS: Final = {
+    "overloaded": ErrorKind.OVERLOADED,
+    "rate-limit": ErrorKind.RATE_LIMIT,
+    "server": ErrorKind.SERVER,
+}
+"""By the names that faults use."""
+
+
+def kind_of(status: int) -> ErrorKind:
+    """The kind of error of an HTTP status; a server error for statuses without one of their own."""
+    return next((kind for kind in ErrorKind if kind.status == status), ErrorKind.SERVER)
+
 
 MAX_ERROR = 2000
 """Characters of an error that are reported; some carry the complete failed generation."""
@@ -62,3 +96,20 @@ def _as_text(error: Json) -> str:
     if not message:
         return json.dumps(error, ensure_ascii=False)
     return f"{kind}: {message}" if kind else str(message)
+
+
+_EXCEPTIONS: Final = {
+    ErrorKind.INVALID: "validationException",
+    ErrorKind.UNAUTHENTICATED: "validationException",
+    ErrorKind.FORBIDDEN: "validationException",
+    ErrorKind.NOT_FOUND: "validationException",
+    ErrorKind.RATE_LIMIT: "throttlingException",
+    ErrorKind.SERVER: "internalServerException",
+    ErrorKind.OVERLOADED: "serviceUnavailableException",
+}
+"""A stream has no exceptions for who may not ask, and for what is not there: AWS refuses those before it begins."""
+
+
+def exception_message(kind: ErrorKind) -> bytes:
+    """The bytes of a message with an error, which ends the stream."""
+    return fresh(encoded({"message": kind.message}), _EXCEPTIONS[kind]).encode()

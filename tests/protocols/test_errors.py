@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.in_band_errors import MAX_ERROR, error_text
+from toolstream_core.protocols.errors import MAX_ERROR, error_text
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,20 @@
-"""A healthy provider's response before it is written in any protocol: calls, or a text."""
+"""What protocols need to write responses: a healthy response before it has a form, and parts of all forms."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Call, Json
+
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _DELTA_LENGTH: Final = re.compile(r'\{\}|\{"|":"|","|"\}| ?\w{1,7}|.', re.DOTALL)
@@ -70,3 +76,53 @@ def deltas_after_empty(text: str) -> list[str]:
 def deltas(text: str) -> list[str]:
     """A text as providers cut it into deltas; one empty delta for an empty text."""
     return _DELTA_LENGTH.findall(text) or [text]
+
+
+type Payload = dict[str, Any]
+type Payloads = Sequence[Payload]
+type Cut = Callable[[str], Sequence[str]]
+"""Cuts the texts and arguments of a complete response into the deltas of a stream."""
+
+
+def uncut(text: str) -> Sequence[str]:
+    """All in one delta."""
+    return [text]
+
+
+def dictionary(value: Json) -> Payload:
+    """`value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def data_event(payload: Json) -> bytes:
+    """An SSE event without a name."""
+    return b"data: " + encoded(payload) + b"\n\n"
+
+
+def named_event(payload: Payload) -> bytes:
+    """An SSE event named by its `type`."""
+    return b"event: " + str(payload["type"]).encode() + b"\n" + data_event(payload)
+
+
+def add_texts(message: dict[str, Json], delta: Json) -> None:
+    """`content`, and the fields that vendors add to it: `reasoning`, `reasoning_content`, `refusal`."""
+    for key, value in dictionary(delta).items():
+        if isinstance(value, str) and value and key != "role":
+            message[key] = message.get(key, "") + value
+
+
+def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
+    """The other fields of the payloads; the last value counts, but null is none."""
+    return {
+        key: value for payload in payloads for key, value in payload.items() if key not in leaving and value is not None
+    }
+
+
+def arguments_object(call: Call) -> Json:
+    """A call's arguments as an object; an empty one where they are none."""
+    return arguments_value(call.arguments)
+
+
+def arguments_value(arguments: str) -> Payload:
+    """Argument text as an object; an empty one where it is none."""
+    return dictionary(parse(arguments.encode("utf-8", "surrogatepass")))
