@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
-from toolstream_core.repair.reading import HIGH
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
@@ -63,12 +62,10 @@ class ClientText:
         self._source, self._copy, self.size = source, None, 0
 
 
-def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
-    """Whether the client has everything before `fragment`, and needs it (or the next plain fragment) unchanged."""
-    if text.diverged or not meaning.is_inside or fragment[-1:] >= HIGH or fragment[:1] >= HIGH:
-        return False
+def is_in_step(meaning: Meaning, text: ClientText) -> bool:
+    """Whether the client has all that came, and needs the next plain fragment unchanged."""
     source = meaning.source
-    return text.is_in_step(source, source.size - len(fragment))
+    return not text.diverged and meaning.is_inside and text.is_in_step(source, source.size)
 
 
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:

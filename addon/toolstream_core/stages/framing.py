@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, override
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.json_text import is_object, unwrapped
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
@@ -16,12 +17,13 @@ from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
+    from toolstream_core.stages.stage import StageMaker
 
 
 # A keep-alive sent as data is not valid JSON, so clients that parse the data of every event stop at it. As a comment it
@@ -137,36 +139,26 @@ def _comment(line: bytes) -> bytes:
     return b": " + (value.strip().removeprefix(b":").strip() or b"keep-alive")
 
 
-class _BeforeCalls(Injector):
+class BeforeCalls(Injector):
     """Puts a block before each event with a call."""
 
-    block = b""
+    def __init__(self, context: Context, pick: Pick, block: bytes) -> None:
+        super().__init__(context, pick)
+        self._block = block
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if not resolved or not isinstance(self._context.writer, SseWriter) or not self._pick.stream():
             return [event.frame]
         self._pick.acted()
-        data = self.block.rpartition(b"data:")[2].strip()
-        name = "keepalive" if b"event:" in self.block else ""
-        return [Frame(self.block, event.frame.number, data, name), event.frame]
-
-
-class CommentAsData(_BeforeCalls):
-    """Keep-alive comments are sent as data."""
-
-    block = b"data: : keepalive\n\n"
-
-
-class EmptyData(_BeforeCalls):
-    """Keep-alives are events with empty data."""
-
-    block = b"event: keepalive\ndata:\n\n"
+        data = self._block.rpartition(b"data:")[2].strip()
+        name = "keepalive" if b"event:" in self._block else ""
+        return [Frame(self._block, event.frame.number, data, name), event.frame]
 
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    "comment-as-data": CommentAsData,
-    "empty-data": EmptyData,
+    "comment-as-data": partial(BeforeCalls, block=b"data: : keepalive\n\n"),
+    "empty-data": partial(BeforeCalls, block=b"event: keepalive\ndata:\n\n"),
     "unterminated-event": UnterminatedEvent,
 }
 
@@ -175,79 +167,70 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")
 
 
-class _Framing(Stage):
+class Place(NamedTuple):
+    """What stands before a block."""
+
+    begun: bool = False
+    """Whether any block does: a byte order mark can stand before the first only."""
+    events: int = 0
+    """How many blocks with data."""
+
+
+class Framed(Stage):
     """Changes the bytes of each event, not its content."""
 
     each = True
 
-    def __init__(self, context: Context) -> None:
-        """As `Stage`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
+    def __init__(self, context: Context, framed: Callable[[bytes, Frame, Place], bytes]) -> None:
+        """Does nothing where the stream is framed otherwise (Gemini's JSON arrays).
+
+        `framed` gives a block's bytes: those that came, without the byte order mark of the first.
+        """
         super().__init__(context)
         self._sse = isinstance(context.writer, SseWriter)
-        self.begun = False
-        """Whether a block has gone on: a byte order mark can stand before the first only."""
+        self._framed = framed
+        self._place = Place()
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        frame = event.frame
+        frame, place = event.frame, self._place
+        self._place = Place(begun=True, events=place.events + (frame.data is not None and not frame.oversize))
         if not self._sse or frame.oversize:
-            self.begun = True
             return [frame]
-        mark = BOM if not self.begun and frame.raw.startswith(BOM) else b""
-        raw = mark + self._framed(frame.raw.removeprefix(mark), frame)
-        self.begun = True
+        mark = BOM if not place.begun and frame.raw.startswith(BOM) else b""
+        raw = mark + self._framed(frame.raw.removeprefix(mark), frame, place)
         if raw == frame.raw:
             return [frame]
         return [Frame(raw, frame.number, frame.data, frame.name, frame.last_id, trailing=frame.trailing)]
 
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        """The block's bytes, without the byte order mark of the first."""
-        raise NotImplementedError
 
-
-class Comments(_Framing):
+def comments(raw: bytes, frame: Frame, place: Place) -> bytes:
     """A comment comes before each event."""
-
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        newline = _line_end(raw)
-        return raw if frame.data is None else b": keep-alive" + newline + newline + raw
+    newline = _line_end(raw)
+    return raw if frame.data is None else b": keep-alive" + newline + newline + raw
 
 
-class Crlf(_Framing):
+def crlf(raw: bytes, frame: Frame, place: Place) -> bytes:
     """Lines end with CR and LF."""
-
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        return _LINE_END.sub(b"\r\n", raw)
+    return _LINE_END.sub(b"\r\n", raw)
 
 
-class NoSpace(_Framing):
+def no_space(raw: bytes, frame: Frame, place: Place) -> bytes:
     """Sends no space after the colon of a field."""
-
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        return _SPACED.sub(rb"\1\2:", raw)
+    return _SPACED.sub(rb"\1\2:", raw)
 
 
-class Bom(_Framing):
+def bom(raw: bytes, frame: Frame, place: Place) -> bytes:
     """A byte order mark stands at the very start."""
-
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        return raw if self.begun or frame.raw.startswith(BOM) else BOM + raw
+    return raw if place.begun or frame.raw.startswith(BOM) else BOM + raw
 
 
-class EventIds(_Framing):
+def event_ids(raw: bytes, frame: Frame, place: Place) -> bytes:
     """Each event has an id line."""
-
-    @override
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._count = 0
-
-    def _framed(self, raw: bytes, frame: Frame) -> bytes:
-        if frame.data is None:
-            return raw
-        self._count += 1
-        blank = len(raw) - len(raw.lstrip(b"\r\n"))
-        return raw[:blank] + b"id: %d" % self._count + _line_end(raw) + raw[blank:]
+    if frame.data is None:
+        return raw
+    blank = len(raw) - len(raw.lstrip(b"\r\n"))
+    return raw[:blank] + b"id: %d" % (place.events + 1) + _line_end(raw) + raw[blank:]
 
 
 def _line_end(raw: bytes) -> bytes:
@@ -255,11 +238,14 @@ def _line_end(raw: bytes) -> bytes:
     return found[0] if found else b"\n"
 
 
-SHAPES: Final[dict[str, type[Stage]]] = {
-    "comments": Comments,
-    "crlf": Crlf,
-    "no-space": NoSpace,
-    "bom": Bom,
-    "event-ids": EventIds,
+SHAPES: Final[dict[str, StageMaker]] = {
+    name: partial(Framed, framed=framed)
+    for name, framed in {
+        "comments": comments,
+        "crlf": crlf,
+        "no-space": no_space,
+        "bom": bom,
+        "event-ids": event_ids,
+    }.items()
 }
 """By name."""

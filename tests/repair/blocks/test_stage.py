@@ -149,3 +149,17 @@ def test_arguments_in_a_string_go_on_as_they_came_after_a_finish() -> None:
     pieces = ['"{\\"a\\":', '\\"x', 'y\\"}"']
     body = HEAD + start(0) + more(0, pieces[0]) + DELTA + more(0, pieces[1]) + more(0, pieces[2]) + stop(0) + STOP
     assert said(changed(body, HERE).out) == "".join(pieces)
+
+
+def test_an_entry_without_arguments_beside_one_with_misnamed_ones_gets_none() -> None:
+    """Each becomes an event of its own, and nothing is put where nothing came."""
+    function = {"name": "get_weather"}
+    entries = [
+        {"id": "a", "type": "function", "function": {**function, "parameters": '{"city":"Oslo"}'}},
+        {"id": "b", "type": "function", "function": function},
+    ]
+    body = event("tool-call-start", index=0, delta={"message": {"tool_calls": entries}})
+    body += event("message-end", delta={"finish_reason": "TOOL_CALL", "usage": {}})
+    out = changed(body, exchange("cohere-v2")).out
+    sent = [said["delta"]["message"]["tool_calls"] for name, said in frames(out) if name == "tool-call-start"]
+    assert [one["function"] for one in sent] == [{**function, "arguments": ""}, function]

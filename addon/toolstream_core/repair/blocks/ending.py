@@ -18,7 +18,6 @@ from toolstream_core.defects.finish import (
     WRONG_FINISH,
 )
 from toolstream_core.defects.framing import NULL_USAGE
-from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent
 from toolstream_core.repair.blocks.protocol import REASON, USAGE
 
@@ -173,7 +172,7 @@ class MessageEnd:
             return False
         if not self._client.is_complete(block, call, over=True):
             return False
-        return call.arguments.empty or is_object(truth.intended(block, call, over=True).text)
+        return call.arguments.empty or is_object(block.intended(call, over=True).text)
 
     def withhold_stops(self) -> None:
         """Withhold the stop of an incomplete call: the body ended before the message."""

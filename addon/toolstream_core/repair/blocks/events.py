@@ -34,8 +34,7 @@ from toolstream_core.defects.identity import (
     UNKNOWN_BLOCK,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none, text_of
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire.json_paths import unknown_only
@@ -73,7 +72,7 @@ class BlockEvents:
         free = block.text.diverged
         more = self._more(block, call, waiting, received)
         if more != received:
-            defect = truth.defect_of(block, call, received)
+            defect = block.defect_of(call, received)
             at = self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number
             if self._stream.report(defect, defect.meaning, call, at=at):
                 wanted[ARGUMENTS], block.repaired = more, True
@@ -84,7 +83,7 @@ class BlockEvents:
             else:
                 more, block.text.diverged = received if isinstance(received, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not (free or block.unfit) and (found := truth.contradiction(block, call)) is not None:
+        if not (free or block.unfit) and (found := block.contradiction(call)) is not None:
             self._stream.report(found, found.meaning, call)
             block.unfit = True
         self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
@@ -92,7 +91,7 @@ class BlockEvents:
     def _more(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> Json:
         """The arguments that the client lacks at this event; `received` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
-        fragment = truth.text_of(received)
+        fragment = text_of(received)
         source = meaning.source
         plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and fragment[-1:] < "\ud800"
         if plain and waiting.size == arguments.size and had.is_in_step(source, source.size - len(fragment)):
@@ -100,7 +99,7 @@ class BlockEvents:
         if had.diverged:
             return received
         begun = had.text
-        goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
+        goal = block.intended(call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
         if waiting.size < arguments.size:  # waiting events have the rest
             known = arguments.text().startswith(goal, meaning.begin)
             goal = goal[: max(0, waiting.size - meaning.begin)] if known else begun
@@ -121,13 +120,13 @@ class BlockEvents:
         elif block.kind != kind:
             if not block.text.size:
                 block.begin_anew(0)
-            self.put_delta(block, call, upto=waiting.size - len(truth.text_of(received)), over=True)
+            self.put_delta(block, call, upto=waiting.size - len(text_of(received)), over=True)
             block.text.diverged = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, waiting: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
         has_arguments = self.arguments_of(waiting)
-        repeats = truth.intended(block, call, over=True).text == block.text.text
+        repeats = block.intended(call, over=True).text == block.text.text
         if repeats and block.sent is Sent.ENDED:
             return True
         if repeats and has_arguments:
@@ -263,7 +262,7 @@ class BlockEvents:
     def _arguments_of_stop(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
         """A stop has no arguments; those that came only there are sent as a delta."""
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
-        if not (self.protocol.has(waiting.parsed, ARGUMENTS) and truth.text_of(received).strip()):
+        if not (self.protocol.has(waiting.parsed, ARGUMENTS) and text_of(received).strip()):
             return {}
         why = "the arguments come only with the event that ends the call"
         if not block.text.size and self._stream.report(MISSING_DELTAS, why, call):
@@ -298,7 +297,7 @@ class BlockEvents:
         if had.diverged:
             return
         begun = had.text
-        goal = truth.intended(block, call, over=over, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
+        goal = block.intended(call, over=over, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
         if upto is not None and upto < call.arguments.size:
             goal = call.arguments.text()[block.meaning.begin : upto]
         if not goal.startswith(begun) or goal == begun:
@@ -360,11 +359,11 @@ class BlockEvents:
         return self.protocol.get(waiting.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
 
     def has_all_arguments(self, block: Block, call: OpenCall) -> bool:
-        return truth.is_complete(block, call, may_be_empty=self.context.may_be_empty(call.name))
+        return block.is_complete(call, may_be_empty=self.context.may_be_empty(call.name))
 
     def is_complete(self, block: Block, call: OpenCall, *, over: bool) -> bool:
         """Whether a call only lacks its stop. For a call without arguments, something has to show it."""
-        if not truth.has_none(call):
+        if not has_none(call):
             return self.has_all_arguments(block, call)
         return over and self._stream.proves_empty(call) and self.has_all_arguments(block, call)
 
@@ -425,7 +424,7 @@ class BlockStarts:
         call = block.call
         if call is None or not self._client.has_all_arguments(block, call):
             return False
-        means = meaning(truth.intended(block, call, over=True).text or "{}")
+        means = meaning(block.intended(call, over=True).text or "{}")
         alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.diverged]
         return any(
             one.call is not None

@@ -10,8 +10,7 @@ from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ class BlockOrder:
         if call is None or waiting.parsed is UNREAD:
             return False
         if waiting.parsed.what is What.STOP and block.sent is Sent.OPEN and len(block.waiting) == 1:
-            lacks = truth.has_none(call) and not self.context.may_be_empty(call.name)
+            lacks = has_none(call) and not self.context.may_be_empty(call.name)
             if call.incomplete or lacks:
                 return self._stream.on(CUT_OFF_CALL) and not self.message.over
         if block.settled:

@@ -8,8 +8,7 @@ from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.model import Phase
-from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.message import Message
+from toolstream_core.repair.blocks.message import Message, has_none
 from toolstream_core.repair.blocks.protocol import ARGUMENTS
 from toolstream_core.repair.fields import TOP
 from toolstream_core.repair.shapes import is_complete, is_sendable
@@ -139,10 +138,10 @@ class BlockStream:
         return call.closed or call.name in self.context.parameterless or bool(self.message.finish)
 
     def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
-        if truth.has_none(call):
+        if has_none(call):
             return over and self.proves_empty(call) and is_complete(call, self.context, over=True)
         block, fix_escapes = self.message.by_call.get(id(call)), self.on(INVALID_ARGUMENTS)
         if block is None:
             return is_complete(call, self.context, over=over)
-        reading = truth.intended(block, call, over=True, fix_escapes=fix_escapes)
+        reading = block.intended(call, over=True, fix_escapes=fix_escapes)
         return is_sendable(reading, call, self.context, self.on, over=over)
