@@ -8,7 +8,7 @@ import pytest
 
 from tests.calls.fragments import resolved, said
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
-from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX, AnthropicCalls
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
 
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
@@ -141,7 +141,7 @@ def test_partial_arguments_keep_their_numbers() -> None:
     assert calls.resolved()[0].arguments == '{"a":1e400,"b":0.12345678901234567890}'
 
 
-@pytest.mark.parametrize("index", [FOREIGN_INDEX, FOREIGN_INDEX + 5])
+@pytest.mark.parametrize("index", [AnthropicCalls.foreign_index, AnthropicCalls.foreign_index + 5])
 def test_a_delta_that_was_set_apart_is_nobodys(index: int) -> None:
     """However few calls are open."""
     assert [call.name for call in resolved(AnthropicCalls(), [start(0, "a", "f"), delta(index, F[2])])] == ["f", ""]

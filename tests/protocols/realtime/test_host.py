@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.realtime.host import RealtimeHost
+from toolstream_core.protocols.realtime.socket import RealtimeHost
 from toolstream_core.protocols.socket_wire import Reply, Start
 
 PATH = "/v1/realtime?model=gpt-realtime"

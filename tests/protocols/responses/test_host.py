@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.responses.host import ResponsesHost
+from toolstream_core.protocols.responses.socket import ResponsesHost
 from toolstream_core.protocols.socket_wire import Reply
 
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}

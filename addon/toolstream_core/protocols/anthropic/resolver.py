@@ -10,8 +10,6 @@ from toolstream_core.calls.started_calls import StartedCalls
 if TYPE_CHECKING:
     from toolstream_core.model import EventContent
 
-FOREIGN_INDEX = StartedCalls.foreign_index
-
 
 class AnthropicCalls(StartedCalls):
     """A `content_block_start` opens a call, `content_block_stop` ends it; a stop has only an index."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, UNKNOWN_BLOCK
-from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
 from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
@@ -121,7 +120,6 @@ PROTOCOL: Final = BlockProtocol(
     event_lines=frozenset({*KINDS, "ping", "error"}),
     end_severity=WARNING,
     wrong_finish_severity=WARNING,
-    unused_index=FOREIGN_INDEX,
     usual_id=STRICT_ID,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
 )

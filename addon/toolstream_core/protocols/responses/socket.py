@@ -1,4 +1,4 @@
-"""Responses over a WebSocket.
+"""Responses over a WebSocket: which messages belong to a response, and how the API is served.
 
 https://developers.openai.com/api/docs/guides/websocket-mode
 https://docs.x.ai/developers/advanced-api-usage/websocket-mode
@@ -7,17 +7,31 @@ https://docs.x.ai/developers/advanced-api-usage/websocket-mode
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.protocols.errors import stray_error
+from toolstream_core.protocols.errors import ErrorKind, stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses import RESPONSES
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketTalk, SocketWire, on_demand
+from toolstream_core.protocols.socket_wire import (
+    Reply,
+    SocketError,
+    SocketEvent,
+    SocketHost,
+    SocketRequest,
+    SocketTalk,
+    SocketWire,
+    on_demand,
+)
+from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from toolstream_core.model import Json
+
 
 _CREATE: Final = "response.create"
 _OF_TRANSPORT: Final = frozenset({"type", "stream_id"})
@@ -68,6 +82,126 @@ def lane_of(message: Json) -> str:
     return lane if isinstance(lane, str) else ""
 
 
+_INVALID: Final = "invalid_request_error"
+_REMEMBERED: Final = 256
+"""Responses that are over and may still be named."""
+_NOT_STEERED: Final = {
+    "steering_not_supported": "toolstream serves this response as it is, and cannot steer it.",
+    "response_already_completed": "The response is no longer accepting steering input.",
+    "response_not_found": "There is no such response on this connection.",
+}
+"""By the codes that OpenAI has: https://developers.openai.com/api/reference/resources/responses"""
+
+
+class SentSoFar:
+    """What the client has of a response object, by the events that were forwarded."""
+
+    def __init__(self) -> None:
+        self.response: dict[str, Json] = {}
+        """The object as the first event has it."""
+        self.output: list[Json] = []
+        """The complete items."""
+        self.number = -1
+        """Of the last event, where events are numbered."""
+        self.ended = False
+        """Whether its last event went."""
+
+    @property
+    def id(self) -> Json:
+        """Of the response; `None` where nothing went yet."""
+        return self.response.get("id")
+
+    def take(self, event: Json, *, ends: bool) -> None:
+        """The next event went."""
+        self.ended = self.ended or ends
+        number = json_access.integer(json_access.get(event, "sequence_number"))
+        if isinstance(number, int):
+            self.number = number
+        if not self.response:
+            self.response = dictionary(json_access.get(event, "response"))
+        if json_access.get(event, "type") == "response.output_item.done":
+            self.output.append(json_access.get(event, "item"))
+
+    def cancelled(self, token: str) -> dict[str, Json]:
+        """The response as it is where it stops now; `token` makes its id where nothing went yet."""
+        return {"id": f"resp_{token}", **self.response, "status": "cancelled", "output": [*self.output]}
+
+
+class ResponsesHost(ResponsesTalk, SocketHost):
+    """One socket that is served."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._under_way: dict[str, SentSoFar] = {}
+        self._over: deque[Json] = deque(maxlen=_REMEMBERED)
+
+    @override
+    def replied(self, message: Json, lanes: Collection[str]) -> Reply:
+        kind = json_access.get(message, "type")
+        if kind == "response.cancel":
+            return self._cancelled(message, lanes)
+        return Reply([self._not_steered(message)] if kind == "response.steer" else ())
+
+    @override
+    def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
+        event = parse(raw)
+        self._under_way.setdefault(lane, SentSoFar()).take(event, ends=json_access.get(event, "type") in ENDS)
+        return ()
+
+    @override
+    def over(self, lane: str) -> None:
+        response = self._under_way.pop(lane, None)
+        if response is not None:
+            self._over.append(response.id)
+
+    def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:
+        """The end of the response that is named, of its lane's, or of the only one.
+
+        The SDKs have no type for it; the event is named after the status, as all that end a response are.
+        """
+        named, lane = json_access.get(message, "response_id"), self._lane(message, "response_id")
+        if lane is None and not isinstance(named, str):
+            lane = lane_of(message) if lane_of(message) in lanes else next(iter(lanes)) if len(lanes) == 1 else None
+        response = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
+        if lane is None or response.ended:
+            why = {"type": _INVALID, "code": "response_not_active", "message": "There is no response to cancel."}
+            return Reply([_placed(message, socket_error(SocketError(ErrorKind.INVALID, 400, given=why)))])
+        end = {"type": "response.cancelled", "response": response.cancelled("cancelled")}
+        return Reply(cancelled=lane, last={**end, "sequence_number": response.number + 1})
+
+    def _not_steered(self, message: Json) -> Json:
+        """Confirms that serving continues, with the input, so that the client may repeat its request."""
+        named, lane = json_access.get(message, "previous_response_id"), self._lane(message, "previous_response_id")
+        response = None if lane is None else self._under_way[lane]
+        if response is None:
+            code = "response_already_completed" if named in self._over else "response_not_found"
+        else:
+            code = "response_already_completed" if response.ended else "steering_not_supported"
+        steer = {key: value for key in ("input", "previous_response_id") if (value := json_access.get(message, key))}
+        return _placed(
+            {"stream_id": lane or lane_of(message)},
+            {
+                "type": "response.steer.failed",
+                "sequence_number": 0 if response is None else response.number,
+                "error": {"type": _INVALID, "code": code, "message": _NOT_STEERED[code]},
+                "steer": steer,
+            },
+        )
+
+    def _lane(self, message: Json, key: str) -> str | None:
+        """The lane of the response under way whose id a message has under `key`; without an id, of the one it names."""
+        named = json_access.get(message, key)
+        if isinstance(named, str):
+            return next((lane for lane, response in self._under_way.items() if response.id == named), None)
+        return lane_of(message) if lane_of(message) in self._under_way else None
+
+
+def _placed(message: Json, reply: Json) -> Json:
+    """A reply in the lane of its request."""
+    lane = lane_of(message)
+    return {**reply, "stream_id": lane} if lane and isinstance(reply, dict) else reply
+
+
 RESPONSES_SOCKET: Final = SocketWire(
     dialect=RESPONSES.name,
     claims=RESPONSES.claims,
@@ -78,5 +212,5 @@ RESPONSES_SOCKET: Final = SocketWire(
     error=socket_error,
     stray_error=stray_error,
     warm_up=on_demand("toolstream_core.protocols.responses.responses", "warmed_up"),
-    host=on_demand("toolstream_core.protocols.responses.host", "ResponsesHost"),
+    host=ResponsesHost,
 )

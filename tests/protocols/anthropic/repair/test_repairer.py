@@ -12,7 +12,7 @@ from tests.counted import functions_called
 from tests.invariants.driven import Payload, Went, changed, exchange, run, seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.anthropic.resolver import FOREIGN_INDEX
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import encoded
@@ -324,7 +324,7 @@ def test_arguments_of_nobody_become_no_other_calls(stray: Any) -> None:
     body = HEAD + more(0, '{"lost"') + f + g + more(5 if stray == 1 else stray, '{"b":') + stop(2) + DELTA + STOP
     out = changed(body, HERE).out
     assert indexes(out, "content_block_start") == [0, 1]
-    assert all(index >= FOREIGN_INDEX for index in indexes(out, "content_block_delta"))
+    assert all(index >= AnthropicCalls.foreign_index for index in indexes(out, "content_block_delta"))
 
 
 def test_arguments_of_nobody_are_the_one_open_calls() -> None:
@@ -462,7 +462,7 @@ def test_a_usual_piece_amid_arguments_that_come_so_far_each_time_is_not_said_twi
 def test_a_stray_piece_is_not_put_behind_whole_arguments() -> None:
     """The call would be broken by it."""
     body = HEAD + start(0) + more(0, '{"a":1}') + more(1, "iro") + stop(0) + DELTA + STOP
-    assert indexes(changed(body, HERE).out, "content_block_delta") == [0, FOREIGN_INDEX + 1]
+    assert indexes(changed(body, HERE).out, "content_block_delta") == [0, AnthropicCalls.foreign_index + 1]
 
 
 @pytest.mark.parametrize(("first", "stops"), [('{"a":1}', 0), (']{"a":1}', 1)], ids=["whole", "broken"])
@@ -514,7 +514,7 @@ def test_arguments_of_nobody_that_begin_anew_are_not_put_to_the_open_call() -> N
     """They are another call's."""
     body = HEAD + start(0) + more(0, '{"a":1') + more(1, '{"a": 1}') + more(0, "}") + stop(0) + DELTA + STOP
     out = changed(body, HERE).out
-    assert more(0, '{"a":1') + more(FOREIGN_INDEX + 1, '{"a": 1}') + more(0, "}") in out
+    assert more(0, '{"a":1') + more(AnthropicCalls.foreign_index + 1, '{"a": 1}') + more(0, "}") in out
 
 
 @pytest.mark.parametrize("stray", [('{"b":2}',), ('{"b":', "2}"), ("x",)], ids=str)
@@ -527,7 +527,7 @@ def test_arguments_of_nobody_are_not_those_of_a_call_that_has_its_own(
     events = [*own[:-1], *(more(5, piece) for piece in stray), own[-1]]
     body = HEAD + start(0) + b"".join(events) + stop(0) + DELTA + STOP
     went = changed(body, HERE)
-    others = [payload for _, payload in frames(went.out) if payload.get("index") == FOREIGN_INDEX + 5]
+    others = [payload for _, payload in frames(went.out) if payload.get("index") == AnthropicCalls.foreign_index + 5]
     assert "".join(one["delta"]["partial_json"] for one in others) == "".join(stray)
     assert said(went.out).replace("".join(stray), "", 1) == '{"a":1}'
 
