@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record, StreamFacts
 from toolstream_core.report.judging import Judging
 from toolstream_core.saved.exchange import Exchange
-
-if TYPE_CHECKING:
-    from toolstream_core.report.verdict import ReportedVerdict
 
 ARGUMENTS = '{"path":"/tmp"}'
 
@@ -40,10 +37,8 @@ def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Exchang
 
 def judged(*exchanges: Exchange) -> list[tuple[str, str, str | None]]:
     """The verdicts on these, in order."""
-    told: list[ReportedVerdict] = []
-    judging = Judging(told.append)
-    for one in exchanges:
-        judging.take(one, record(one))
+    judging = Judging()
+    told = [verdict for one in exchanges for verdict in judging.take(one, record(one))]
     return [(one.source, one.verdict.outcome.value, one.request) for one in told]
 
 
@@ -125,25 +120,23 @@ def test_a_client_that_left() -> None:
 def test_what_is_no_request_to_an_llm() -> None:
     """Is passed over."""
     other = Exchange(facts=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
-    told: list[ReportedVerdict] = []
-    judging = Judging(told.append)
+    judging = Judging()
     one = saved("a.flow#0")
-    judging.take(one, record(one))
-    judging.take(other, None)
-    judging.take(saved("a.flow#2", *back()), None)
+    assert not judging.take(one, record(one))
+    assert not judging.take(other, None)
+    told = judging.take(saved("a.flow#2", *back()), None)
     assert [verdict.text.text for verdict in told] == ["verdict ok (request a.flow#2)"]
 
 
 def test_printed() -> None:
     """A key of the stream's object; a line behind the streams so far."""
-    told: list[ReportedVerdict] = []
-    judging = Judging(told.append)
+    judging = Judging()
     lines: list[str] = []
     documents: list[str] = []
     printers = TextPrinter(lines.append, chunks=False), JsonPrinter(documents.append)
     for one in (saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}"))):
         read = record(one)
-        judging.take(one, read)
+        told = judging.take(one, read)
         for printer in printers:
             printer.sinks(one.facts, str, None)
             printer.add(read, str)
@@ -163,14 +156,13 @@ def test_printed() -> None:
 
 def test_a_single_stream_whose_lines_still_wait() -> None:
     """The verdict waits with them."""
-    told: list[ReportedVerdict] = []
     one = Exchange(facts=saved("s").facts, chunks=[body()[:-20]], broken="Client disconnected.")
     lines: list[str] = []
     printer = TextPrinter(lines.append)
     read = read_body(one.chunks, one.facts, broken=one.broken, sinks=printer.sinks(one.facts, str, None))
     assert read is not None
     read.ended = False
-    Judging(told.append).take(one, read)
+    told = Judging().take(one, read)
     printer.add(read, str)
     printer.judged(told[0])
     assert lines == []

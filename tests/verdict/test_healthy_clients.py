@@ -64,10 +64,9 @@ def verdict_on(protocol: str, messages: Sequence[Json], **more: Json) -> Reporte
         }
         for request in ({key: [user(protocol, "go")], "stream": True}, {key: messages, "stream": True, **more})
     ]
-    reported: list[ReportedVerdict] = []
-    judging = Judging(reported.append)
-    for one in har.exchanges(json.dumps({"log": {"entries": entries}}).encode(), "x.har"):
-        judging.take(one, read_body(one.chunks, one.facts))
+    judging = Judging()
+    exchanges = har.exchanges(json.dumps({"log": {"entries": entries}}).encode(), "x.har")
+    reported = (verdict for one in exchanges for verdict in judging.take(one, read_body(one.chunks, one.facts)))
     return next(one for one in reported if one.source.endswith("#0"))
 
 

@@ -184,6 +184,15 @@ def selected_codes(args: argparse.Namespace) -> frozenset[str]:
     return wanted.difference(*(args.ignore or ()))
 
 
+def not_found(args: argparse.Namespace) -> str:
+    """That the file has no finding of `--select`."""
+    from toolstream_core.defects.table import DEFECTS
+
+    codes = frozenset().union(*args.select or ())
+    names = " or ".join(defect.name for defect in DEFECTS if defect.code in codes)
+    return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
+
+
 def requested_redaction(args: argparse.Namespace) -> Redaction:
     """What `--secret`, and `--text` where there is such an option, ask for. Raises `ToolstreamError`."""
     from toolstream_core.redaction import TextMode, redaction_of

@@ -192,8 +192,7 @@ class Inspection:
         self._dialects = dialects
         self._found = False
         self._reading = Reading(saved, self._take)
-        self._verdicts: list[ReportedVerdict] = []
-        self._judging = Judging(self._verdicts.append)
+        self._judging = Judging()
 
     def read(self, path: str) -> None:
         self._reading.read(path)
@@ -207,7 +206,8 @@ class Inspection:
 
     def _take(self, saved: Exchange) -> bool:
         record = self._record(saved)
-        self._judge(saved, record)
+        for verdict in self._judging.take(saved, record):
+            self._printer.judged(verdict)
         if record is not None:
             self._found = self._found or any(one.severity.counts for one in record.findings)
         return record is not None
@@ -234,13 +234,6 @@ class Inspection:
                 if options:
                     self._printer.advised(saved.facts.source, options)
         return record
-
-    def _judge(self, saved: Exchange, record: Record | None) -> None:
-        """Print the verdicts on the responses that this request follows."""
-        self._judging.take(saved, record)
-        for one in self._verdicts:
-            self._printer.judged(one)
-        self._verdicts.clear()
 
 
 class _Clock:

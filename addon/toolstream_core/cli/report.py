@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.cli.arguments import not_found
 from toolstream_core.cli.output import printed_to
-from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.exchange import UnreadableError
@@ -42,14 +42,8 @@ def _as_page(args: argparse.Namespace) -> int:
     from toolstream_core.view.document import ViewBuilder
 
     builder = ViewBuilder(codes=frozenset().union(*args.select or ()))
-    nothing = _not_found(args) if args.select else f"{args.flow} contains no LLM response"
+    nothing = not_found(args) if args.select else f"{args.flow} contains no LLM response"
     return write_view(args, [str(args.flow)], builder, nothing)
-
-
-def _not_found(args: argparse.Namespace) -> str:
-    codes = frozenset().union(*args.select)
-    names = " or ".join(defect.name for defect in DEFECTS if defect.code in codes)
-    return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
@@ -70,12 +64,13 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, ReportedVerdict]:
     from toolstream_core.report.judging import Judging
     from toolstream_core.saved.files import responses
 
-    verdicts: list[ReportedVerdict] = []
-    judging = Judging(verdicts.append)
-    for flow in flows:
-        for saved in responses(str(flow)):
-            judging.take(saved, read_body(saved.chunks, saved.facts, broken=saved.broken))
-    return {one.source: one for one in verdicts}
+    judging = Judging()
+    return {
+        verdict.source: verdict
+        for flow in flows
+        for saved in responses(str(flow))
+        for verdict in judging.take(saved, read_body(saved.chunks, saved.facts, broken=saved.broken))
+    }
 
 
 def _narrowed(responses: Sequence[ReportedResponse], args: argparse.Namespace) -> list[ReportedResponse]:
@@ -86,5 +81,5 @@ def _narrowed(responses: Sequence[ReportedResponse], args: argparse.Namespace) -
         record.findings = [finding for finding in record.findings if finding.code in codes]
     found = [response for response in responses if response.record.findings]
     if not found:
-        raise ToolstreamError(_not_found(args))
+        raise ToolstreamError(not_found(args))
     return found

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.checking.client import Client, ProxySlots
+from toolstream_core.cli.arguments import not_found
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say
-from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
             condition, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress
         )
         if not (condition.allows(saved.original) and search.shows(saved.original)):
-            raise ToolstreamError(_does_not_show(args, finding, verdicts(saved.original, reader)))
+            raise ToolstreamError(_does_not_show(args, verdicts(saved.original, reader)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
@@ -223,15 +223,14 @@ def _tried(args: argparse.Namespace, finding: Codes, original: Candidate) -> Tri
     return TriedCandidates(args.resume, about)
 
 
-def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Outcome]) -> str:
+def _does_not_show(args: argparse.Namespace, found: frozenset[Outcome]) -> str:
     if args.command_line:
         verdict = f" with the verdict {args.verdict}" if args.verdict else ""
         return f"the command did not fail{verdict} with {args.flow} (without secrets). Nothing to shrink"
-    names = " or ".join(defect.name for defect in DEFECTS if defect.code in (finding or ()))
     if args.verdict and args.verdict not in found:
         shown = ", ".join(sorted(found)) or "none"
         return f"no verdict {args.verdict} in {args.flow}. Its verdicts on misread responses: {shown}"
-    return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
+    return not_found(args)
 
 
 def _described(candidate: Candidate) -> str:

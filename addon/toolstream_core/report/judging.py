@@ -22,7 +22,7 @@ from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.clients.advice import Advice
     from toolstream_core.clients.explanation import Explanation
@@ -117,25 +117,26 @@ class SavedResponse(SentResponse):
 
 
 class Judging:
-    """Takes saved requests and responses in their order, and reports the verdicts."""
+    """Takes saved requests and responses in their order."""
 
-    def __init__(self, report: Callable[[ReportedVerdict], None]) -> None:
-        self._report = report
+    def __init__(self) -> None:
+        self._decided: list[ReportedVerdict] = []
         self._secrets: tuple[str, ...] = ()
-        self._conversations = Conversations[SavedResponse](self._report_judged)
+        self._conversations = Conversations[SavedResponse](self._judged)
         self._received: dict[str, ReceivedBytes] = {}
         """The newest responses with calls as the client got them, by their tokens, `_KEPT` bytes in all."""
         self._explaining = Explaining()
 
-    def take(self, saved: Exchange, record: Record | None) -> None:
-        """Take the next exchange; `record` is `None` if its response is not an LLM's."""
+    def take(self, saved: Exchange, record: Record | None) -> Sequence[ReportedVerdict]:
+        """Take the next exchange; the verdicts that it decides. `record` is `None` if its response is not an LLM's."""
+        decided = self._decided = list[ReportedVerdict]()
         exchange, self._secrets = saved.facts, saved.secrets
         file = exchange.source.rpartition("#")[0]
         if not self._conversations.llm_request(exchange.source, exchange, source=file, began=saved.began):
-            return
+            return decided
         if record is None:
             self._conversations.no_response(exchange.source)
-            return
+            return decided
         got = as_sent(saved) or record
         response = SavedResponse(
             calls=tuple(got.calls),
@@ -148,6 +149,7 @@ class Judging:
             self._keep(exchange.source, _received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
         self._conversations.response(exchange.source, response, left=left)
+        return decided
 
     def _keep(self, token: str, received: ReceivedBytes) -> None:
         """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
@@ -155,13 +157,13 @@ class Judging:
         while sum(len(one.body) for one in self._received.values()) > _KEPT:
             del self._received[next(iter(self._received))]
 
-    def _report_judged(self, judged: Judged[SavedResponse]) -> None:
+    def _judged(self, judged: Judged[SavedResponse]) -> None:
         response, received = judged.response, self._received.pop(judged.token, None)
         hide = partial(redacted, secrets=(*response.secrets, *self._secrets))
         explained = UNEXPLAINED
         if received is not None and judged.verdict.may_be_explained:
             explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
-        self._report(
+        self._decided.append(
             ReportedVerdict(
                 source=judged.token,
                 verdict=judged.verdict,

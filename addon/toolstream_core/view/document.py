@@ -44,7 +44,7 @@ class ViewBuilder:
         self.requests: dict[str, Json] = {}
         """The bodies of the requests, by their sources."""
         self._verdicts: dict[str, ReportedVerdict] = {}
-        self._judging = Judging(self._judged)
+        self._judging = Judging()
         self._models = Models()
 
     @property
@@ -56,7 +56,8 @@ class ViewBuilder:
         clean = decoded(saved) if self._raw else without_secrets(saved)
         response = read(clean)
         self.requests[clean.facts.source] = clean.facts.request
-        self._judging.take(clean, response.record)
+        for verdict in self._judging.take(clean, response.record):
+            self._verdicts[verdict.source] = replace(verdict, hide=str) if self._raw else verdict
         if response.record is None:
             return False
         if self._codes:
@@ -94,9 +95,6 @@ class ViewBuilder:
                 if defect.code in found
             },
         }
-
-    def _judged(self, verdict: ReportedVerdict) -> None:
-        self._verdicts[verdict.source] = replace(verdict, hide=str) if self._raw else verdict
 
     def object_of(self, response: ReadResponse, judged: ReportedVerdict | None) -> dict[str, Any]:
         """A response as the document has it; `judged` is the verdict on it, where there is one."""

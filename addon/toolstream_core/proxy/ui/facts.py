@@ -86,18 +86,17 @@ def note_loaded(manager: CommandManager, loaded: Callable[[Sequence[flow.Flow]],
 
 def read_saved(responses: Sequence[Exchange]) -> tuple[list[Record | None], list[ReportedVerdict]]:
     """The record of each response, `None` if it is not an LLM's; the verdicts of requests that followed."""
-    verdicts: list[ReportedVerdict] = []
-    judging = Judging(verdicts.append)
-    return [_record(one, judging) for one in responses], verdicts
+    judging = Judging()
+    read = [_judged(one, judging) for one in responses]
+    return [record for record, _ in read], [verdict for _, verdicts in read for verdict in verdicts]
 
 
-def _record(saved: Exchange, judging: Judging) -> Record | None:
+def _judged(saved: Exchange, judging: Judging) -> tuple[Record | None, Sequence[ReportedVerdict]]:
     try:
         record = read_body(saved.chunks, saved.facts, broken=saved.broken)
         if record is not None:
             saved.complete(record)
-        judging.take(saved, record)
+        return record, judging.take(saved, record)
     except Exception as error:  # noqa: BLE001 - the other flows are read
         logger.error("toolstream cannot show flow %s: %s", saved.facts.source, raised_at(error))
-        return None
-    return record
+        return None, ()
