@@ -362,7 +362,7 @@ def test_half_a_call_may_come_back_late() -> None:
     ("case", "run", "why"),
     [
         (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
-        (PLAIN, run_of(), "sent no request to an LLM before the command exited with code 0"),
+        (PLAIN, run_of(), "sent no request to an LLM, and the command exited with code 0"),
         (PLAIN, run_of(exchange(0, method="GET")), "it requested https://h.example"),
         (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was injected"),
         (healthy("openai-chat"), run_of(exchange(0)), "no request offered a tool"),

@@ -141,7 +141,7 @@ def check_texts(told: str) -> None:
     assert "  skipped         2 cases: openai-chat/healthy did not pass: ran a call twice\n" in told
     assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
-    assert "the client sent no request to an LLM before the command exited with code 0" in told
+    assert "the client sent no request to an LLM, and the command exited with code 0" in told
     assert "\n    hello\n" in told
 
 

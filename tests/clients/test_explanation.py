@@ -21,6 +21,7 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import EchoedCall, conversation
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -278,6 +279,26 @@ def test_a_closing_event_without_arguments_is_where_a_client_may_have_looked() -
     found = explain(RESPONSES.call_form, events, echoed(("a", "f", "")))
     assert found is not None
     assert found.names == ["item-done-only"]
+
+
+def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_ones() -> None:
+    """A client that reads only the opening event, or only one fragment, has failed before."""
+    response = HealthyResponse(model="m", request={}, calls=(HealthyCall("f", '{"x": "a b"}'),))
+    valid = ReceivedBytes(StreamFacts(), b"".join(named("anthropic").healthy_stream(response)))
+    (sent,) = Received(valid).intended
+    names = []
+    for fault in ([], ["unclosed-call"], ["double-encoded-arguments"]):
+        got = rewritten(valid, settings(Words(fault=fault)))
+        assert got is not None
+        found = explain_alone(got, echoed((sent.id, "f", "{}")))
+        names.append(found and found.names)
+    assert names == [["start-only"], None, ["invalid-to-empty", "string-as-invalid"]]
+
+
+def test_lost_calls_are_explained_by_one_deviation_or_none() -> None:
+    """Nothing came back: nearly every two deviations would explain it."""
+    right = chat(HEADER, [entry(arguments='{"x":')], [entry(arguments=" 1}")], "tool_calls")
+    assert explain(FORM, right, []) is None
 
 
 @needs_shared

@@ -371,7 +371,7 @@ def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str 
         return run.failure
     if not exchanges:
         others = f"; it requested {run.exchanges[0].request.url}" if run.exchanges else ""
-        return f"the client sent no request to an LLM before the command {run.ending}{others}"
+        return f"the client sent no request to an LLM, and the command {run.ending}{others}"
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in exchanges):
             offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, lru_cache, partial, reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
 from toolstream_core.clients.fields import CallValues, kept, kept_arguments
-from toolstream_core.clients.fit import KEYS, fitting, gives, giving
+from toolstream_core.clients.fit import KEYS, any_model, fitting, gives, giving
 from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import (
     AXES,
@@ -27,15 +27,18 @@ from toolstream_core.clients.model import (
 )
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import Stepper
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.protocols.protocol import CallForm
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.model import Deviation, Entry, ReceivedEvent
     from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import CallForm, WireProtocol
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
 
@@ -134,6 +137,8 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
             yield Parting(group.entries[-1].event, "", _END)
 
 
+_MODELS: Final = 4096
+"""Models of which it is remembered whether they understand a healthy response."""
 MAX_CLIENTS: Final = 256
 """Clients of which something is remembered; then the one not met for longest is forgotten."""
 _ORDER: Final = {value: place for values in AXES.values() for place, value in enumerate(values)}
@@ -199,16 +204,23 @@ class Explainer:
         self._known: OrderedDict[str, ClientModel] = OrderedDict()
 
     def explain(
-        self, form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall], client: str = ""
+        self,
+        form: CallForm,
+        events: Iterable[ReceivedEvent],
+        echoed: Sequence[EchoedCall],
+        client: str = "",
+        possible: Callable[[ClientModel], bool] = any_model,
     ) -> Explanation | None:
         """The model of fewest deviations that reads `events` as the calls `echoed`; `None` if no small set does.
 
         `events` are those of one response as the client got them; those without calls, finish or end may be left out.
         `echoed` are the new calls of its next request: none if it lost them all. `client` distinguishes clients (by
-        address, or user agent); `""` is an unknown one.
+        address, or user agent); `""` is an unknown one. `possible`: which models may explain it.
         """
         known = self._known.get(client, STANDARD)
-        found = ((entries, _fitting(form, entries, echoed, known)) for entries in _alternatives(entries_of(events)))
+        found = (
+            (entries, _fitting(form, entries, echoed, known, possible)) for entries in _alternatives(entries_of(events))
+        )
         fit = [(entries, models) for entries, models in found if models]
         if not fit:
             return None
@@ -231,11 +243,16 @@ class Explainer:
     def explain_response(
         self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = ""
     ) -> Explanation | None:
-        """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's."""
+        """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's.
+
+        A malformed response is explained only by clients that may have understood earlier ones.
+        """
         got = Received(response)
-        if got.protocol is None:
+        if got.protocol is None or got.record is None:
             return None
-        found = self.explain(got.protocol.call_form, got.events, echoed, client)
+        malformed = any(one.severity.counts for one in got.record.findings)
+        possible = partial(_got_along, got.protocol.name) if malformed else any_model
+        found = self.explain(got.protocol.call_form, got.events, echoed, client, possible)
         if found is None:
             return None
         got.choice = found.choice
@@ -258,13 +275,37 @@ def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[Ec
     return Explainer().explain(form, events, echoed)
 
 
+@cache
+def _healthy(protocol: str) -> Received:
+    """A healthy response with one call, as the client gets it."""
+    call = HealthyCall("f", '{"x": "a b", "y": 1}')
+    body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=(call,))))
+    return Received(ReceivedBytes(StreamFacts(), body))
+
+
+@lru_cache(_MODELS)
+def _got_along(protocol: str, model: ClientModel) -> bool:
+    """Whether the client of `model` may have understood responses before.
+
+    Providers of Chat Completions differ in what continues a call, so a client with another key may fit its provider.
+    """
+    if named(protocol).call_form is CallForm.DELTAS and model.arguments is Arguments.JOINED:
+        return True
+    healthy = _healthy(protocol)
+    return healthy.is_understood(model, healthy.intended)
+
+
 def _fitting(
-    form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall], known: ClientModel
+    form: CallForm,
+    entries: Sequence[Entry],
+    echoed: Sequence[EchoedCall],
+    known: ClientModel,
+    possible: Callable[[ClientModel], bool],
 ) -> list[ClientModel]:
     """The models that return the calls of the request; only the known model, if it is one of them."""
     if known is not STANDARD and gives(known, form, entries, echoed):
         return [_needed(known, form, entries, echoed)]
-    return fitting(form, entries, echoed)
+    return fitting(form, entries, echoed, possible)
 
 
 def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:

@@ -32,7 +32,7 @@ from toolstream_core.model import Phase
 from toolstream_core.protocols.protocol import CallForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.grouping import Group
     from toolstream_core.clients.model import ClientModel, Deviation, Entry
@@ -127,6 +127,8 @@ def objects(entries: Sequence[Entry]) -> tuple[Objects, ...]:
 
 
 MAX_DEVIATIONS: Final = 4
+MAX_WITHOUT_CALLS: Final = 1
+"""Deviations, at most, if no call came back: that is so little that nearly every two would explain it."""
 MAX_OF_GROUPING: Final = 2
 """Deviations, at most, that concern which entries make a call."""
 MANY: Final = 2000
@@ -150,22 +152,37 @@ class _Fields(NamedTuple):
 _STANDARD: Final = _Fields(*(getattr(STANDARD, one) for one in _Fields._fields))
 
 
-def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> list[ClientModel]:
-    """The models of fewest deviations that turn `entries` into `echoed`; none if no small set does.
+def any_model(model: ClientModel) -> bool:
+    """Every model may explain what a client returned."""
+    del model
+    return True
+
+
+def fitting(
+    form: CallForm,
+    entries: Sequence[Entry],
+    echoed: Sequence[EchoedCall],
+    possible: Callable[[ClientModel], bool] = any_model,
+) -> list[ClientModel]:
+    """The possible models of fewest deviations that turn `entries` into `echoed`; none if no small set does.
 
     They are looked for in the shortened entries, and confirmed with all of them.
     """
     short = shortened(entries)
-    found = _found(form, entries, short, echoed)
+    found = _found(form, entries, short, echoed, possible)
     confirmed = found if len(short) == len(entries) else [one for one in found if gives(one, form, entries, echoed)]
-    return confirmed if confirmed or not found else _found(form, entries, entries, echoed)
+    return confirmed if confirmed or not found else _found(form, entries, entries, echoed, possible)
 
 
 def _found(
-    form: CallForm, entries: Sequence[Entry], short: Sequence[Entry], echoed: Sequence[EchoedCall]
+    form: CallForm,
+    entries: Sequence[Entry],
+    short: Sequence[Entry],
+    echoed: Sequence[EchoedCall],
+    possible: Callable[[ClientModel], bool],
 ) -> list[ClientModel]:
     """As `fitting`, with the entries that are read by models which treat the entries of a run alike."""
-    best = MAX_DEVIATIONS
+    best = MAX_DEVIATIONS if echoed else MAX_WITHOUT_CALLS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
     search = _Search(form, echoed, objects(entries))
@@ -181,11 +198,12 @@ def _found(
         if seen.setdefault(partition, cost) < cost:
             continue
         for fields in search.fields(model, groups, best - cost):
-            least = cost + _cost(fields)
+            least, one = cost + _cost(fields), replace(model, **fields._asdict())
+            if least > best or not possible(one):
+                continue
             if least < best:
                 best, found = least, []
-            if least == best:
-                found.append(replace(model, **fields._asdict()))
+            found.append(one)
     return found
 
 
