@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
-from toolstream_core.defects.causes.markup import MARKUP
 from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -20,6 +19,7 @@ from toolstream_core.model import Change, Runs, StreamFacts
 from toolstream_core.report.columns import Label
 from toolstream_core.report.lines import Lines
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.stages.inject.markup import MARKUP
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.calls.json_text import has_nothing
-from toolstream_core.defects.causes.rule import Part, What
 from toolstream_core.model import ABSENT
-from toolstream_core.stages.inject.injector import EventCodec
+from toolstream_core.stages.inject.codec import EventCodec, Part, What
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path, changed
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.repair.fields import Fields
-    from toolstream_core.stages.inject.injector import Replaced
+    from toolstream_core.stages.inject.codec import Replaced
     from toolstream_core.wire.write import Writer
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.faults import Picker
     from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.stage import StageMaker
 
 
@@ -142,7 +143,7 @@ def _comment(line: bytes) -> bytes:
 class BeforeCalls(Injector):
     """Puts a block before each event with a call."""
 
-    def __init__(self, context: Context, pick: Pick, block: bytes) -> None:
+    def __init__(self, context: Context, pick: Picker, block: bytes) -> None:
         super().__init__(context, pick)
         self._block = block
 

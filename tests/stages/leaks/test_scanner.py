@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.defects.causes.markup import MARKUP
+from toolstream_core.stages.inject.markup import MARKUP
 from toolstream_core.stages.leaks import Leaked, Scanner
 
 SYNTAXES = {defect.name: write for defect, write in MARKUP.items()}

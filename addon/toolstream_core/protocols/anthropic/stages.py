@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.response_content import kind_of
@@ -16,6 +15,7 @@ from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 

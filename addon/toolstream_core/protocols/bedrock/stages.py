@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import BEDROCK, WARNING
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, UNKNOWN_BLOCK
@@ -17,6 +16,7 @@ from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.shapes import OF_BLOCKS
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls

@@ -6,22 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.defects import finish, framing, identity
-from toolstream_core.defects.causes.rule import (
-    END,
-    EVENT,
-    FINISH,
-    FRAGMENTS,
-    START,
-    Emit,
-    Part,
-    What,
-    it,
-    new,
-    on,
-    per_call,
-    per_stream,
-)
-from toolstream_core.defects.causes.words import changed, cut_data, has, has_calls, text
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.edit import (
     OF_ENTRY,
@@ -32,7 +16,21 @@ from toolstream_core.protocols.chat.edit import (
     has_nothing,
     with_entries,
 )
-from toolstream_core.stages.inject.injector import EventCodec
+from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.stages.inject.rule import (
+    END,
+    EVENT,
+    FINISH,
+    FRAGMENTS,
+    START,
+    Emit,
+    it,
+    new,
+    on,
+    per_call,
+    per_stream,
+)
+from toolstream_core.stages.inject.words import changed, cut_data, has, has_calls, text
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
 
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.defects.causes.rule import At, Cause
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.injector import Replaced
+    from toolstream_core.stages.inject.codec import Replaced
+    from toolstream_core.stages.inject.rule import At, Cause
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import COHERE
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
@@ -32,6 +31,7 @@ from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls

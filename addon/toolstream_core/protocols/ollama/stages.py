@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.faults import Picker
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context, Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 _CALLS: Final = ("message", "tool_calls")
@@ -85,7 +86,7 @@ class CallsInDone(Injector):
     """Moves all calls to the line with `done`."""
 
     @override
-    def __init__(self, context: Context, pick: Pick) -> None:
+    def __init__(self, context: Context, pick: Picker) -> None:
         super().__init__(context, pick)
         self._calls: list[Json] = []
 

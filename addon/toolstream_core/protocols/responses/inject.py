@@ -6,8 +6,11 @@ import json
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects import framing, identity
-from toolstream_core.defects.causes.markup import MARKUP, as_markup, leaked
-from toolstream_core.defects.causes.rule import (
+from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.protocols.responses.responses import item_events
+from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.stages.inject.markup import MARKUP, as_markup, leaked
+from toolstream_core.stages.inject.rule import (
     DELTA,
     FINISH,
     ITEM,
@@ -15,8 +18,6 @@ from toolstream_core.defects.causes.rule import (
     STOP,
     STREAMED_ITEM,
     WHOLE,
-    Part,
-    What,
     it,
     new,
     on,
@@ -24,10 +25,7 @@ from toolstream_core.defects.causes.rule import (
     per_stream,
     start,
 )
-from toolstream_core.defects.causes.words import as_json, changed, continues, equals, has, has_calls
-from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.stages.inject.injector import EventCodec
+from toolstream_core.stages.inject.words import as_json, changed, continues, equals, has, has_calls
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
 
@@ -35,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.causes.rule import At, Cause, Value
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.injector import Path, Payload, Replaced
+    from toolstream_core.stages.inject.codec import Path, Payload, Replaced
+    from toolstream_core.stages.inject.rule import At, Cause, Value
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 

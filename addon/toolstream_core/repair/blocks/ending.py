@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     FOREIGN_FINISH,
@@ -20,6 +19,7 @@ from toolstream_core.defects.finish import (
 from toolstream_core.defects.framing import NULL_USAGE
 from toolstream_core.repair.blocks.message import Block, Sent
 from toolstream_core.repair.blocks.protocol import REASON, USAGE
+from toolstream_core.stages.inject.codec import What
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json

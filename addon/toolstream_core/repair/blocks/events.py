@@ -17,7 +17,6 @@ from toolstream_core.defects.arguments import (
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
 )
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA, MISSING_INPUT
 from toolstream_core.defects.identity import (
@@ -37,6 +36,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none, text_of
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire.json_paths import unknown_only
 
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.defects.causes.rule import Part, What
-from toolstream_core.defects.causes.words import deltas
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent
-from toolstream_core.stages.inject.injector import EventCodec
+from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.stages.inject.words import deltas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.protocol import BlockProtocol
-    from toolstream_core.stages.inject.injector import Path, Replaced
+    from toolstream_core.stages.inject.codec import Path, Replaced
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 

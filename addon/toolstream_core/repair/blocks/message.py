@@ -20,12 +20,12 @@ from toolstream_core.defects.arguments import (
     SNAPSHOT_ARGUMENTS,
     TRAILING_GARBAGE,
 )
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.model import Kind
 from toolstream_core.repair.blocks.protocol import number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.repair.repairer import MAX_SAME_ID
 from toolstream_core.wire import json_access
 

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
+from toolstream_core.stages.inject.codec import What
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

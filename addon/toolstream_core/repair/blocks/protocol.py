@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.repair.identity import USUAL_ID
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import unknown_only
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, MISSING_HEAD, RESTARTED_STREAM
@@ -22,6 +21,7 @@ from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
+from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.repair.repairer import MAX_EVENTS, Repairer, is_unread
 from toolstream_core.wire import json_access
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
-from toolstream_core.defects.causes.rule import What
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.model import Phase
 from toolstream_core.repair.blocks.message import Message, has_none
@@ -13,6 +12,7 @@ from toolstream_core.repair.blocks.protocol import ARGUMENTS
 from toolstream_core.repair.fields import TOP
 from toolstream_core.repair.shapes import is_complete, is_sendable
 from toolstream_core.repair.shaping import Outgoing, ShapedCalls, Shaping
+from toolstream_core.stages.inject.codec import What
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

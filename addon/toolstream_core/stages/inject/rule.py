@@ -3,97 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum, auto
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
 from toolstream_core.model import Kind
+from toolstream_core.stages.inject.codec import What
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, StreamFacts
+    from toolstream_core.model import Json
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.inject.codec import EventCodec, Part
     from toolstream_core.wire.frame import Frame
-
-
-class What(StrEnum):
-    """The kinds of events for a client, in all protocols."""
-
-    HEAD = auto()
-    """Begins the message."""
-    START = auto()
-    """Begins a call; the complete call where calls are not streamed."""
-    DELTA = auto()
-    """A fragment of a call."""
-    WHOLE = auto()
-    """Repeats the complete arguments, before the call's end."""
-    STOP = auto()
-    """Ends a call."""
-    ITEM = auto()
-    """A call inside the event that ends the response."""
-    FINISH = auto()
-    """Has the finish reason."""
-    TAIL = auto()
-    """Follows the finish, with the usage."""
-    END = auto()
-    """The last event."""
-    ERROR = auto()
-    """Reports an error of the provider."""
-    EVENT = auto()
-    """An event around its entries, where one event has several calls."""
-    OTHER = auto()
-    """Concerns no call."""
-
-
-class Part(NamedTuple):
-    """An event, or one call of an event that has several."""
-
-    what: What
-    kind: str
-    """The type of the event in the protocol; `""` for a new one."""
-    body: Json
-    call: OpenCall | None = None
-    choice: int = 0
-    line: str | None = None
-    """Another event line than the original's."""
-    joined: bool = False
-    """Whether it shares an event with the part before it, where one event can have several calls."""
-    late: bool = False
-    """Whether it waits for the next event that belongs to no call."""
-
-
-class Fields(Protocol):
-    """What a cause asks of the protocol."""
-
-    complete: str
-    """The finish reason of a response without calls."""
-
-    def get(self, part: Part, name: str) -> Json:
-        """A field, or `ABSENT`."""
-
-    def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
-        """New events with visible text; `index` is the place of a call."""
-
-
-class Known(Protocol):
-    """The facts of the exchange."""
-
-    exchange: StreamFacts
-    schemas: Mapping[str, Json]
-    """The schema of the parameters of each offered tool."""
-
-    def may_be_empty(self, name: str) -> bool:
-        """Whether a tool may be called without arguments, or is unknown."""
-
-    @property
-    def earlier_ids(self) -> frozenset[str]:
-        """The ids of the calls of earlier turns."""
-
-    @property
-    def parameterless(self) -> frozenset[str]:
-        """The tools without parameters."""
 
 
 @dataclass(slots=True)
@@ -102,8 +27,8 @@ class At:
 
     part: Part
     frame: Frame
-    protocol: Fields
-    context: Known
+    protocol: EventCodec
+    context: Context
     calls: list[OpenCall]
     """The calls so far, in order."""
     start: Part | None

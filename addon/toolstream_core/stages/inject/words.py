@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.defects.causes.rule import FRAGMENTS, What, new
 from toolstream_core.model import ABSENT
+from toolstream_core.stages.inject.codec import What
+from toolstream_core.stages.inject.rule import FRAGMENTS, new
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.causes.rule import At, Test, Value
     from toolstream_core.model import Json
+    from toolstream_core.stages.inject.rule import At, Test, Value
 
 _EMPTY: Final = (None, ABSENT, "")
 

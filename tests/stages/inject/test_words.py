@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.defects.causes.words import (
+from toolstream_core.model import Fragment
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
+from toolstream_core.stages.inject.words import (
     complete_arguments,
     deltas,
     double_encoded,
     split_surrogates,
     without_end,
 )
-from toolstream_core.model import Fragment
-from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall

@@ -10,9 +10,6 @@ import pytest
 from tests.invariants.driven import injected
 from tests.invariants.healthy import Healthy, streams
 from tests.tables import INJECTORS
-from toolstream_core.defects.causes.fault_table import CAUSES
-from toolstream_core.defects.causes.rule import START, it, on, per_call
-from toolstream_core.defects.causes.words import has, later_call
 from toolstream_core.defects.identity import MISSING_NAME
 from toolstream_core.protocols.anthropic.stages import PROTOCOL as ANTHROPIC
 from toolstream_core.protocols.bedrock.stages import PROTOCOL as BEDROCK
@@ -20,12 +17,15 @@ from toolstream_core.protocols.chat.inject import ChatCodec
 from toolstream_core.protocols.cohere.stages import PROTOCOL as COHERE
 from toolstream_core.protocols.responses.inject import ResponsesCodec
 from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.stages.inject.fault_table import CAUSES
 from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.inject.rule import START, it, on, per_call
+from toolstream_core.stages.inject.words import has, later_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.stages.inject.injector import EventCodec
+    from toolstream_core.stages.inject.codec import EventCodec
 
 CODECS: dict[str, Callable[[], EventCodec]] = {
     "openai-chat": ChatCodec,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects import arguments, finish, framing, identity, leak
-from toolstream_core.defects.causes.markup import MARKUP, leaked
-from toolstream_core.defects.causes.rule import (
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
+from toolstream_core.model import ABSENT
+from toolstream_core.stages.inject.codec import What
+from toolstream_core.stages.inject.markup import MARKUP, leaked
+from toolstream_core.stages.inject.rule import (
     BLOCKS,
     CLOSINGS,
     COMPLETE,
@@ -28,7 +31,6 @@ from toolstream_core.defects.causes.rule import (
     TAIL,
     WHOLE,
     On,
-    What,
     head,
     it,
     keep,
@@ -40,7 +42,7 @@ from toolstream_core.defects.causes.rule import (
     per_stream,
     start,
 )
-from toolstream_core.defects.causes.words import (
+from toolstream_core.stages.inject.words import (
     AGAIN,
     TEXT,
     acted,
@@ -91,11 +93,9 @@ from toolstream_core.defects.causes.words import (
     unused_index,
     without_end,
 )
-from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
-from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.causes.rule import Cause
+    from toolstream_core.stages.inject.rule import Cause
 
 _ELSEWHERE: Final = {"index": unused_index, "item_id": lambda at: f"{at.get('item_id')}_again"}
 _UNDER_ID: Final = it(id=lambda at: at.call.id or f"call_{at.call.position}")
