@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.calls import arguments
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import UNKNOWN, ArgumentText
+from toolstream_core.calls.parameters import Parameters
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -175,3 +176,80 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_of_arguments_encoded_twice_is_read_decoded() -> None:
     """Where garbage follows whole ones."""
     assert read('"{\\"a\\":1}"NaN') == ('{"a":1}NaN', False)
+
+
+TOOL = Parameters(frozenset({"path", "paths", "n"}), required=True, tool="read")
+
+
+def grown(text: str, tool: Parameters = TOOL) -> ArgumentText:
+    """The text, character by character."""
+    arguments = ArgumentText(parameters=tool)
+    for character in text:
+        arguments.add(character)
+    return arguments
+
+
+@pytest.mark.parametrize("beginning", ["{", '{"'])
+@pytest.mark.parametrize("value", [{"path": "a"}, {"n": 1, "path": {"x": ["}"]}}, {"paths": [], "n": None}])
+def test_a_lost_beginning_is_found_if_the_first_key_is_a_parameter(beginning: str, value: object) -> None:
+    """However the rest is cut: both readings are the intended object, which is complete exactly at its end."""
+    rest = json.dumps(value).removeprefix(beginning)
+    for cut in range(len(rest)):
+        text = ArgumentText(parameters=TOOL)
+        text.add(rest[:cut])
+        assert not text.is_complete
+        text.add(rest[cut:])
+        assert (text.beginning, text.reading(), text.is_complete) == (beginning, (json.dumps(value), True), True)
+    assert grown(rest).reading() == (json.dumps(value), True)
+    assert grown(rest).text() == rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"path": "a"}',
+        'ath": "a"}',
+        'path: "a"}',
+        'path" "a"}',
+        "null",
+        "",
+        " ",
+        '"path"',
+        '{}{"n":1}',
+        '"{\\"n\\":1}"',
+        "12",
+    ],
+)
+def test_other_texts_lack_no_beginning(text: str) -> None:
+    """What begins as JSON, what is cut inside its first key, and what is no object; nor without known parameters."""
+    assert not grown(text).beginning
+    assert grown(text).reading() == grown(text, UNKNOWN).reading()
+    assert grown(text, Parameters(frozenset({"other"}))).beginning == ""
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters"])
+@pytest.mark.parametrize("inner", [{"path": "a"}, {}, {"path": {"name": "}"}}, json.dumps({"path": "a"})])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_complete_call_means_its_arguments(key: str, inner: object, indent: int | None) -> None:
+    """However it is cut; complete exactly at its end."""
+    text, intended = json.dumps({"name": "read", key: inner}, indent=indent), inner
+    intended = json.loads(inner) if isinstance(inner, str) else inner
+    for grew in (grown(text), grown(text[:-1])):
+        grew.add("" if grew.size == len(text) else "}")
+        assert (json.loads(grew.reading()[0]), grew.is_complete) == (intended, True)
+    assert not grown(text[:-1]).is_complete
+
+
+@pytest.mark.parametrize(
+    ("value", "tool"),
+    [
+        ({"name": "write", "arguments": {"path": "a"}}, TOOL),
+        ({"name": "read", "arguments": {"path": "a"}, "n": 1}, TOOL),
+        ({"name": "read", "arguments": 1}, TOOL),
+        ({"name": "read", "arguments": {}}, TOOL._replace(names=TOOL.names | {"name"})),
+        ({"name": "read", "arguments": {}}, TOOL._replace(required=False)),
+    ],
+)
+def test_other_objects_are_no_calls(value: object, tool: Parameters) -> None:
+    """Of another tool, with further keys, or where they may be arguments."""
+    assert grown(json.dumps(value), tool).reading() == (json.dumps(value), True)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolstream_core.calls import Parameters
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
@@ -73,7 +74,7 @@ def complete(dialect: str, *events: Payload | bytes) -> list[bool]:
 def read(dialect: str, *events: Payload | bytes) -> list[tuple[str, bool]]:
     """Each call's arguments, and whether it is whole."""
     row = BY_NAME[dialect]
-    calls = row.calls({"f": False})
+    calls = row.calls({"f": Parameters()})
     for frame in frames(events):
         calls.resolve(row.read(frame), frame.number)
     return [(call.arguments, call.complete) for call in calls.resolved()]

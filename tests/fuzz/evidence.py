@@ -43,6 +43,8 @@ CLOSING = re.compile(
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
+_CALL = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:\s*')
+"""The beginning of a complete call, as models write it."""
 _EMPTY = re.compile(
     rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
     rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
@@ -161,9 +163,23 @@ class Evidence:
         wanted = canonical(value)
         if not value:
             return self._proves_nothing()
-        if wanted in self.said or any(_begins_somewhere(run, wanted) for run in self.runs):
+        if wanted in self.said or any(
+            _begins_somewhere(run, wanted) for run in [*self.runs, *self._headless, *self._in_calls]
+        ):
             return True
         return self._proves_members({key: canonical(one) for key, one in value.items()})
+
+    @cached_property
+    def _headless(self) -> list[list[str]]:
+        """The runs that do not begin with an object, with what they may lack before it."""
+        headless = [run for run in self.runs if "".join(run).lstrip()[:1] not in {"{", ""}]
+        return [[beginning, *run] for beginning in ("{", '{"') for run in headless]
+
+    @cached_property
+    def _in_calls(self) -> list[list[str]]:
+        """The arguments within the runs that are a complete call."""
+        joined = ["".join(run) for run in self.runs]
+        return [[run[head.end() :]] for run in joined if (head := _CALL.match(run)) and run.rstrip().endswith("}")]
 
     def _proves_members(self, wanted: dict[str, str]) -> bool:
         """Whether objects under `arguments` have these members, and no others, each key once."""

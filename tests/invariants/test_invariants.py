@@ -331,6 +331,8 @@ _LIKE_A_NEW_CALL = "what comes then is how the next call of that index looks"
 _NO_KEY = "nothing is left by which a moved index could be known for the same call"
 _TEXT = "the second fault changes text that the first has changed"
 NOT_TOGETHER = {
+    ("lost-beginning", "short-deltas"): "no event has the complete arguments",
+    ("enveloped-arguments", "repeated-stop"): "the second event is equal to the first only in its meaning",
     ("changing-index", "trailing-garbage"): "what follows whole arguments at an index of its own is nobody's",
     ("missing-id", "doubled-call"): "two equal calls without ids are two calls",
     ("missing-id", "replayed-arguments"): _LIKE_A_NEW_CALL,
@@ -403,6 +405,8 @@ SAME_TEXT = frozenset(
         "trailing-garbage",
         "split-surrogate",
         "prefilled-arguments",
+        "lost-beginning",
+        "enveloped-arguments",
     }
 )
 """Faults that change the argument text: the second of two finds text that is not JSON."""

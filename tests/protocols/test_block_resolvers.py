@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.calls.fragments import resolved, said
+from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
@@ -126,7 +127,7 @@ def test_gemini_is_whole_when_its_last_part_came() -> None:
 
 def test_partial_arguments_are_arguments() -> None:
     """Also for a tool that cannot do without."""
-    calls = GeminiCalls({"f": True})
+    calls = GeminiCalls({"f": Parameters(required=True)})
     for fragment in (part("f", phase=Phase.OPEN), patch({"jsonPath": "$.city", "stringValue": "Par"}), part(ABSENT)):
         calls.take(fragment, 0)
     assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city":"Par"}', True)]

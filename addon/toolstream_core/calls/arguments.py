@@ -16,8 +16,10 @@ from toolstream_core.calls.json_text import (
     paired,
     same_arguments,
     unwrapped,
+    value_end,
     without,
 )
+from toolstream_core.calls.parameters import LONGEST_HEAD, Parameters
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, STRING, WHITE, WS, JsonScanner
 
 if TYPE_CHECKING:
@@ -120,6 +122,8 @@ class Room:
         return True
 
 
+UNKNOWN: Final = Parameters()
+"""Of a tool of which nothing is known."""
 ENDLESS = Room(math.inf)
 """For a text that belongs to no response."""
 
@@ -127,9 +131,16 @@ ENDLESS = Room(math.inf)
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `is_complete` is cheap at any time."""
 
-    def __init__(self, room: Room = ENDLESS) -> None:
+    beginning: str | None = ""
+    """The beginning that was lost: `{`, `{"` or nothing; `None` while that is open."""
+    head: int | None = 0
+    """Characters before the arguments, if the text is a complete call; `None` while that is open."""
+
+    def __init__(self, room: Room = ENDLESS, parameters: Parameters = UNKNOWN) -> None:
         """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `room` has left."""
         self.room = room
+        self.parameters = parameters
+        """Those of the tool; they may be set until the first fragment comes."""
         self._joined = JoinedText()
         self.size = 0
         """The number of characters that arrived."""
@@ -209,14 +220,20 @@ class ArgumentText:
         """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
         if not (self.scanner.is_complete and self._first == "{") or self.truncated:
             return None
-        return self.text()[: self._end]
+        return self._whole_text()[: self._end]
 
     def renewed(self) -> ArgumentText:
         """An empty text that replaces this one."""
         if not self.size:
             return self
         self.room.left += len(self.text())
-        return ArgumentText(room=self.room)
+        return ArgumentText(self.room, self.parameters)
+
+    def beside(self, text: str) -> ArgumentText:
+        """Another text of the same call."""
+        arguments = ArgumentText(parameters=self.parameters)
+        arguments.add(text)
+        return arguments
 
     def add(self, fragment: str) -> None:
         """Add the next fragment."""
@@ -246,6 +263,8 @@ class ArgumentText:
         joined.append(fragment)
         if len(joined) == joined.full:
             joined.merge()
+        if count == self.size or self.beginning is None or self.head is None:
+            self._compare_with_tool()
 
     def add_plain(self, text: str, last: str) -> None:
         """Add joined fragments that begin and end no value; `last` is the last of them."""
@@ -275,13 +294,13 @@ class ArgumentText:
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
-        joined = paired(self.text())
+        joined = paired(self._whole_text())
         if self.truncated:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
         if self.is_json:
-            return unwrapped(joined), True
+            return (self._in_call(joined) if self.head else "") or unwrapped(joined), True
         if (placeholder := _PLACEHOLDER.match(joined)) and (after := _read(joined[placeholder.end() :])):
             return after, True
         if self.whole_again is not None:
@@ -301,6 +320,33 @@ class ArgumentText:
         """Whether `fragment` continues the value that is open. White space fits anywhere, so it proves nothing."""
         blank = isinstance(fragment, str) and not fragment.strip()
         return not blank and self.viable and not self.ended and not self.restarted_by(fragment)
+
+    def _in_call(self, joined: str) -> str:
+        """The arguments in a complete call, `""` if it has more keys."""
+        inner = joined[self.head :]
+        end = value_end(inner, 0)
+        return unwrapped(inner[:end]) if inner[end:].strip(WHITE) == "}" else ""
+
+    def _whole_text(self) -> str:
+        """The text with the beginning that was lost."""
+        return self.beginning + self.text() if self.beginning else self.text()
+
+    def _compare_with_tool(self) -> None:
+        """Whether the text so far has more or less than the arguments."""
+        text, known = self.text(), self.parameters
+        if self._first == "{":
+            self.head = known.head_of_call(text) if known.tells_calls and len(text) <= LONGEST_HEAD else 0
+            if self.head and self.is_json and not self._in_call(text):
+                self.head = 0
+            return
+        self.beginning = known.lost_beginning(text) if known.names and len(text) <= LONGEST_HEAD else ""
+        if self.beginning:
+            self.scanner = JsonScanner()
+            self.scanner.feed(self.beginning)
+            end = self.scanner.feed(text)
+            self._end, self.spilled = len(self.beginning) + end, bool(text[end:].strip(WHITE))
+            self.whole_again = self._object = None
+            self._first = "{"
 
     def _holds_object(self) -> bool:
         if self._object is None:
@@ -349,7 +395,7 @@ class ArgumentText:
         before = self.scanner.ended
         end = self.scanner.feed(fragment)
         if self.scanner.ended and not before:
-            self._end = self.size + end
+            self._end = len(self.beginning or "") + self.size + end
         if not self.spilled:
             self.spilled = self.scanner.depth < 0 or bool(fragment[end:].strip(WHITE))
 

@@ -32,7 +32,7 @@ def end_at_once(text: str) -> int:
         return 0
 
 
-def _value_end(text: str, at: int) -> int:
+def value_end(text: str, at: int) -> int:
     """Where the JSON value ends that begins at `at`, 0 where none does."""
     try:
         return _AT_ONCE(text, at)[1]
@@ -71,7 +71,7 @@ def without(value: str, again: str) -> str:
         if again.startswith(value, at):
             end = at + len(value)
         else:
-            end = _value_end(again, at)
+            end = value_end(again, at)
             means = means or meaning(unwrapped(value))
             if not end or meaning(unwrapped(again[at:end])) != means:
                 break
@@ -85,7 +85,7 @@ def is_object(text: str) -> bool:
 
 
 def lost_beginning(text: str) -> str:
-    """The beginning with which a text is a JSON object, `""` if it lacks none."""
+    """The beginning with which a complete text is a JSON object, `""` if it lacks none."""
     if not text.rstrip(WHITE).endswith("}") or text.lstrip(WHITE).startswith(("{", "[")):
         return ""
     return next((begin for begin in ("{", '{"') if is_object(begin + text)), "")

@@ -14,6 +14,7 @@ from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.calls.parameters import Parameters
     from toolstream_core.model import EventContent, Fragment
 
 
@@ -80,8 +81,8 @@ class ResolvedFragment(NamedTuple):
 class Calls:
     """The calls of one response. A protocol's subclass decides in `_place` which call a fragment belongs to."""
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
-        """`tools`: the request's tools by name, and whether they have required parameters."""
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
+        """`tools`: the request's tools by name."""
         self._tools = tools or {}
         self._opened: list[OpenCall] = []
         self._room = Room()
@@ -224,6 +225,8 @@ class Calls:
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
+            if call.kind is Kind.FUNCTION and call.name in self._tools:
+                call.arguments.parameters = self._tools[call.name]
         if fragment.phase is Phase.MORE:
             if fragment.is_object:
                 _add_object(call, str(fragment.arguments))
@@ -235,6 +238,10 @@ class Calls:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
+
+    def _requires(self, name: str, *, unknown: bool = False) -> bool:
+        """Whether a tool has required parameters; `unknown` if the request does not offer it."""
+        return self._tools[name].required if name in self._tools else unknown
 
     def _joined_name(self, call: OpenCall, name: str) -> str:
         """The name with a later part of it."""
@@ -262,7 +269,7 @@ class Calls:
         """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
-        text, complete = opened.intended_arguments(may_be_empty=not self._tools.get(opened.name, False))
+        text, complete = opened.intended_arguments(may_be_empty=not self._requires(opened.name))
         return Call(
             opened.choice,
             opened.position,

@@ -14,6 +14,7 @@ from toolstream_core.model import Fragment, Phase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.calls.parameters import Parameters
     from toolstream_core.calls.resolver import ResolvedFragment
     from toolstream_core.model import EventContent, Seen
 
@@ -32,7 +33,7 @@ class StartedCalls(Calls):
     foreign_index: ClassVar[int] = 1 << 16
     """The first index that no response has calls at: a delta there belongs to no call."""
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
@@ -170,7 +171,7 @@ class StartedCalls(Calls):
         last, text = self._ended_last, fragment.arguments
         if last is None or not last.arguments.empty or last.start_input is not None:
             return False
-        return isinstance(text, str) and text.lstrip().startswith("{") and self._tools.get(last.name, False)
+        return isinstance(text, str) and text.lstrip().startswith("{") and self._requires(last.name)
 
     @property
     def _only_taking(self) -> OpenCall | None:

@@ -146,10 +146,17 @@ SNAPSHOT_ARGUMENTS: Final = Defect(
     may_refuse=True,
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
+LOST_BEGINNING: Final = Defect(
+    "TS220", "lost-beginning", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
+    'the arguments lack their beginning, { or {"',
+    _AS_MEANT,
+    may_refuse=True,
+    keys=ARGUMENT_KEYS,
+)  # fmt: skip
 ENVELOPED_ARGUMENTS: Final = Defect(
-    "TS219", "enveloped-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
+    "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "the arguments hold a complete call: its name and its arguments",
-    _NOT_RUN,
-    lossy=True,
+    _AS_MEANT,
+    may_refuse=True,
     keys=ARGUMENT_KEYS,
 )  # fmt: skip

@@ -169,7 +169,7 @@ class Schedule:
             # Another API's events within messages are asked for in a way of their own.
             asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
-            self._resolver = found.calls(tools.required(self._exchange.request))
+            self._resolver = found.calls(tools.parameters(self._exchange.request))
             for way in self._ways:
                 way.protocol, way.binary = found, binary
 

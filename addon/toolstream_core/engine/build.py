@@ -23,6 +23,7 @@ from toolstream_core.wire.write import SseWriter, Unwritten
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from toolstream_core.calls import Parameters
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.model import Change, Finding, Json, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
@@ -180,8 +181,8 @@ class ChainFactory:
         return tools.schemas(self.exchange.request)
 
     @cached_property
-    def _tools(self) -> Mapping[str, bool]:
-        return tools.required(self.exchange.request)
+    def _tools(self) -> Mapping[str, Parameters]:
+        return tools.parameters(self.exchange.request)
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:

@@ -37,7 +37,7 @@ class RecordBuilder:
         model = dialect.api.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
-        self._calls = dialect.calls(tools.required(exchange.request))
+        self._calls = dialect.calls(tools.parameters(exchange.request))
         self._tool_name = partial(dialect.api.tool_name, exchange.request)
         self._schemas = partial(tools.schemas, exchange.request)
         self._lists_all_tools = partial(tools.lists_all, exchange.request)
@@ -170,9 +170,8 @@ class RecordBuilder:
         record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
         findings = [*record.findings, *stream_checks.check(record, unread, incomplete)]
-        if record.calls and (schemas := self._schemas()):
-            findings += stream_checks.enveloped(record, schemas)
-            findings += stream_checks.unknown_tools(record, schemas) if self._lists_all_tools() else ()
+        if record.calls and (schemas := self._schemas()) and self._lists_all_tools():
+            findings += stream_checks.unknown_tools(record, schemas)
         record.findings = findings[:MAX_FINDINGS]
         return record
 

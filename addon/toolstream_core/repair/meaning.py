@@ -13,6 +13,7 @@ from toolstream_core.calls.json_text import grows_into, is_object, paired, same_
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
+    LOST_BEGINNING,
     PLACEHOLDER_ARGUMENTS,
     SNAPSHOT_ARGUMENTS,
     SPLIT_SURROGATE,
@@ -25,6 +26,7 @@ from toolstream_core.repair.reading import (
     LOW,
     Reading,
     addition,
+    in_call,
     is_placeholder,
     may_become_placeholder,
     read,
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
+
+    _open: bool
+    """Whether the next fragment may show that the text has more or less than the object."""
 
     def __init__(self, received: ArgumentText) -> None:
         """No fragment came; `received` is what comes."""
@@ -54,11 +59,11 @@ class Meaning:
         self.source = received
         """The intended text, as far as it grows by fragments: most often what came."""
         self._shift = 0
-        """Characters of that placeholder."""
+        """Characters of what stands before the arguments."""
         self._own: ArgumentText | None = None
         """The intended text, from where it differs from what came."""
         self.begin = 0
-        """Where in what came the arguments begin."""
+        """Where in what came the arguments begin; negative if their beginning was lost."""
         self._whole: str | None = None
         """The object that is complete, where something follows it."""
         self._tail = ""
@@ -73,7 +78,7 @@ class Meaning:
         """A fragment that begins with all before it: all arguments so far, or the next part."""
         self.as_it_came = True
         """Whether the last fragment is used unchanged."""
-        self.stale = False
+        self.stale = self._open = False
         """Whether the last fragment has less than those before it."""
         self._known: tuple[int, bool, Reading] | None = None
         """The last result of `read`, and its input."""
@@ -86,7 +91,12 @@ class Meaning:
         if self.cumulative is not None or self._whole is not None or self.is_uncertain:
             return True
         received = self.without_placeholder  # text that is no JSON
-        return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
+        return self._own is None and not (self.waits or received.viable or received.inside_value)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next fragment may change what the last ones mean."""
+        return self.suspect is not None or self._open
 
     def read(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
@@ -97,6 +107,8 @@ class Meaning:
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
         reading = self._read(over=over)
+        if self.received.head:
+            return in_call(reading, self.without_placeholder, self.received)
         return reading if reading.defect is not None else reading._replace(defect=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
@@ -128,7 +140,7 @@ class Meaning:
         source = self.source
         if self.is_uncertain and self._own is not None:
             return True
-        if self.cumulative is not None or self.suspect is not None or self._high_surrogate:
+        if self.cumulative is not None or self.waits or self._high_surrogate or self.received.head is None:
             return False
         return source.inside_value and source.viable and source.whole_again is None
 
@@ -141,6 +153,7 @@ class Meaning:
         if not fragment:
             return
         self._known = None
+        self._open = received.beginning is None or (received.head is None and "n" in received.text())
         if self._shift:
             self.without_placeholder.add(fragment)
         if self._own is not None:
@@ -175,7 +188,7 @@ class Meaning:
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
-        suspect, self.suspect, self.newest = self.suspect, None, None
+        suspect, self.suspect, self.newest, self._open = self.suspect, None, None, False
         if suspect is not None and not self.without_placeholder.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
@@ -186,11 +199,15 @@ class Meaning:
     def _judge(self, fragment: str) -> None:
         """Whether the intended text differs from what came from this fragment on."""
         received = self.without_placeholder
-        if HIGH <= fragment[-1] < LOW:
+        if received.beginning:
+            self.source = self._own = self._beside()
+            self.defect, self.begin = LOST_BEGINNING, -len(received.beginning)
+            self._own.add(received.beginning + received.text())
+        elif HIGH <= fragment[-1] < LOW:
             self.source = self._own = self._beside()
             self.defect, self._high_surrogate = SPLIT_SURROGATE, fragment[-1]
             self._own.add(paired(received.text()[:-1]))
-        elif not self._shift and (shift := self._placeholder_before(fragment)):
+        elif not self._shift and (shift := received.head or self._placeholder_before(fragment)):
             self._shift = self.begin = shift
             self.source = self.without_placeholder = self._beside()
             self.without_placeholder.add(received.text()[shift:])

@@ -15,6 +15,8 @@ from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,
+    ENVELOPED_ARGUMENTS,
+    LOST_BEGINNING,
     MERGED_CALLS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
@@ -67,6 +69,11 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(received, raw, over=over)
+    if received.beginning:
+        return Reading(received.beginning + raw, LOST_BEGINNING)
+    if received.head:
+        arguments = received.beside(raw[received.head :])
+        return in_call(read(arguments, over=over), arguments, received)
     if before := BEFORE.match(raw):
         intended = read_text(raw[before.end() :], over=over)
         return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
@@ -83,6 +90,18 @@ def read_text(text: str, *, over: bool) -> Reading:
     received = ArgumentText()
     received.add(text)
     return read(received, over=over)
+
+
+_REST_OF_CALL: Final = (None, TRAILING_GARBAGE)
+"""What the rest of a call after its arguments is read as."""
+
+
+def in_call(reading: Reading, arguments: ArgumentText, call: ArgumentText) -> Reading:
+    """The reading of arguments in a complete call: they are not complete before the call is."""
+    if reading.defect not in _REST_OF_CALL:
+        return reading
+    text = reading.text if call.ended or not arguments.ended else reading.text.rstrip(WHITE)[:-1]
+    return reading._replace(text=text, defect=ENVELOPED_ARGUMENTS)
 
 
 def repetition(complete: str, rest: str) -> Defect | None:

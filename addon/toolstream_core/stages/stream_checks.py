@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import lost_beginning
 from toolstream_core.defects.arguments import (
-    ENVELOPED_ARGUMENTS,
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
     MERGED_CALLS,
@@ -24,16 +23,15 @@ from toolstream_core.defects.framing import (
 )
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
 from toolstream_core.model import ABSENT, Kind
-from toolstream_core.wire import json_access
-from toolstream_core.wire.frame import holds_several, parse
+from toolstream_core.wire.frame import holds_several
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Call, EventContent, Finding, Json, Record
+    from toolstream_core.model import Call, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
 # A client that has everything may disconnect: many clients close the connection on `[DONE]`, before the body's end.
@@ -133,28 +131,6 @@ def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
         if call.kind is not Kind.SERVER and not (known or call.guessed):
             message = f"the request offers no tool {call.name!r}"
             yield UNKNOWN_TOOL.found(next(iter(call.events), 0), message, position)
-
-
-_ENVELOPE: Final = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(arguments|parameters)"\s*:\s*[{"]')
-"""The beginning of a call as models write it. Seen inside arguments: https://github.com/vllm-project/vllm/issues/47977."""
-
-
-def enveloped(record: Record, schemas: Mapping[str, Json]) -> Iterator[Finding]:
-    """Calls whose arguments are a call with its name, although the tool has no such parameters, and requires others."""
-    for position, call in enumerate(record.calls):
-        begin = _ENVELOPE.match(call.arguments)
-        if begin and _lacks_required(call, schemas.get(call.name), {"name", begin[1]}):
-            message = f"the arguments hold a complete call: {call.name} has no parameters name and {begin[1]}"
-            yield ENVELOPED_ARGUMENTS.found(next(iter(call.events), 0), message, position)
-
-
-def _lacks_required(call: Call, schema: Json, foreign: set[str]) -> bool:
-    """Whether a required parameter is missing, and none of the `foreign` names is a parameter."""
-    given, known = parse(call.arguments.encode("utf-8", "replace")), json_access.get(schema, "properties")
-    required = {name for name in json_access.items(json_access.get(schema, "required")) if isinstance(name, str)}
-    if not (isinstance(given, dict) and isinstance(known, dict)):
-        return False
-    return bool(required - given.keys()) and foreign.isdisjoint(known)
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:

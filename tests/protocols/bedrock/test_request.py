@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from toolstream_core.calls import Parameters
 from toolstream_core.protocols.bedrock.api import BedrockApi
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import conversation, match_key, tools
@@ -44,7 +45,7 @@ def test_what_is_offered_and_said_again() -> None:
     """Tools, the model, the turn, calls and results."""
     reader = BedrockApi()
     assert tools.schemas(REQUEST) == {"f": SCHEMA}
-    assert tools.required(REQUEST) == {"f": True}
+    assert tools.parameters(REQUEST) == {"f": Parameters.of(SCHEMA, "f")}
     assert reader.model("/v/model/us.claude%3A0/converse?x=1", REQUEST) == "us.claude:0"
     assert (conversation.results(REQUEST), conversation.words(REQUEST)) == (1, "Go on.")
     assert conversation.earlier_ids(REQUEST) == {"t"}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.calls.fragments import delta, resolved, said
+from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT, Fragment, Phase
 from toolstream_core.protocols.chat.resolver import ChatCalls
 
@@ -223,14 +224,18 @@ def test_a_guess_is_marked() -> None:
 
 def test_the_requests_tools_decide_whether_nothing_is_lost() -> None:
     """No arguments for a tool that requires some are lost, not `{}`."""
-    calls = resolved(ChatCalls({"f": True, "g": False}), [delta("", 0, "a", "f"), delta("", 1, "b", "g")])
+    calls = resolved(
+        ChatCalls({"f": Parameters(required=True), "g": Parameters()}), [delta("", 0, "a", "f"), delta("", 1, "b", "g")]
+    )
     assert [(call.arguments, call.complete) for call in calls] == [("", False), ("{}", True)]
 
 
 def test_the_requests_tools_join_a_name_without_index_or_id() -> None:
     """Two names in a row are one where only the two together are a tool."""
     pieces = [delta("", ABSENT, name="get_"), delta("", ABSENT, name="weather"), delta('{"x":1}', ABSENT)]
-    assert said(resolved(ChatCalls({"get_weather": True}), pieces)) == [("", "get_weather", '{"x":1}')]
+    assert said(resolved(ChatCalls({"get_weather": Parameters(required=True)}), pieces)) == [
+        ("", "get_weather", '{"x":1}')
+    ]
     assert len(resolved(ChatCalls(), pieces)) == 2
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
-from toolstream_core.protocols.requests.tools import model_in_body, required
+from toolstream_core.protocols.requests.tools import model_in_body, parameters
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 
@@ -23,20 +24,20 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 )
 def test_tools(request_body: object) -> None:
     """Every protocol's way to declare a tool with a required parameter."""
-    assert required(request_body) == {"f": True}
+    assert parameters(request_body) == {"f": Parameters(frozenset({"a"}), required=True, tool="f")}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
 def test_foreign_tools(foreign: object) -> None:
     """What makes no sense declares nothing."""
-    assert required(foreign) == {}
+    assert parameters(foreign) == {}
 
 
 def test_a_tool_without_required_parameters() -> None:
     """No schema, or one that requires nothing."""
-    assert required({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
-        "f": False,
-        "g": False,
+    assert parameters({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
+        "f": Parameters(tool="f"),
+        "g": Parameters(tool="g"),
     }
 
 

@@ -26,6 +26,7 @@ from toolstream_core.repair.reading import BEFORE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from toolstream_core.calls import Parameters
     from toolstream_core.model import EventContent, Seen
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
@@ -83,7 +84,7 @@ _MOST_HEADERS: Final = 64
 class ChatCalls(Calls):
     """Resolves the calls of a Chat Completions response, streamed or not."""
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
@@ -188,7 +189,7 @@ class ChatCalls(Calls):
             return None
         (state,) = states.values()
         call = state.last
-        lacks = call is not None and call.arguments.empty and self._tools.get(call.name, True)
+        lacks = call is not None and call.arguments.empty and self._requires(call.name, unknown=True)
         return state if lacks and not state.several_open() else None
 
     def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
@@ -329,11 +330,11 @@ class ChatCalls(Calls):
 
     def _lacks_arguments(self, call: OpenCall) -> bool:
         """Whether a call has no arguments, and its tool needs some, or no tool is known."""
-        return call.arguments.empty and self._tools.get(call.name, not self._tools)
+        return call.arguments.empty and self._requires(call.name, unknown=not self._tools)
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
-        if nonblank(fragment.name) or not self._tools.get(call.name, False):
+        if nonblank(fragment.name) or not self._requires(call.name):
             return False
         return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 

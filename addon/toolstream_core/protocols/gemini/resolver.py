@@ -15,6 +15,8 @@ from toolstream_core.wire import numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.calls import Parameters
+
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MAX_LIST = 100_000
 
@@ -26,7 +28,7 @@ class GeminiCalls(Calls):
     empty name is another call's, unless that call has no arguments.
     """
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._partial: dict[int, Any] = {}

@@ -10,6 +10,7 @@ from toolstream_core.calls.resolver import CompleteCalls
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.calls import Parameters
     from toolstream_core.model import Fragment
 
 
@@ -19,7 +20,7 @@ class OllamaCalls(CompleteCalls):
     Docker Model Runner sends calls so (open-webui/open-webui#26880).
     """
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._text_call: OpenCall | None = None

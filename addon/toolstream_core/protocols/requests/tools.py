@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
@@ -88,11 +89,9 @@ def schemas(request: Json) -> dict[str, Json]:
     return {tool.name: tool.schema for tool in _declared(request)}
 
 
-def required(request: Json) -> dict[str, bool]:
-    """The tools on offer by name, and whether each has required parameters."""
-    return {
-        name: bool(json_access.items(json_access.get(schema, "required"))) for name, schema in schemas(request).items()
-    }
+def parameters(request: Json) -> dict[str, Parameters]:
+    """The parameters of each tool on offer, by the tool's name."""
+    return {name: Parameters.of(schema, name) for name, schema in schemas(request).items()}
 
 
 def lists_all(request: Json) -> bool:

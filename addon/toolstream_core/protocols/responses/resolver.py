@@ -17,6 +17,7 @@ from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from toolstream_core.calls import Parameters
     from toolstream_core.model import EventContent, Seen
 
 
@@ -248,7 +249,7 @@ MAX_ALIKE: Final = 64
 class ResponsesCalls(Calls):
     """The calls of a response, streamed or not."""
 
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._by_call: dict[str, list[OpenCall]] = {}

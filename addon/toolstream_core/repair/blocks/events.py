@@ -101,7 +101,7 @@ class BlockEvents:
         begun = had.text
         goal = block.intended(call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
         if waiting.size < arguments.size:  # waiting events have the rest
-            known = arguments.text().startswith(goal, meaning.begin)
+            known = arguments.text().startswith(goal[max(0, -meaning.begin) :], max(0, meaning.begin))
             goal = goal[: max(0, waiting.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]

@@ -53,6 +53,7 @@ from toolstream_core.stages.inject.words import (
     as_object,
     astral,
     bare_start,
+    begins_parameter,
     changed,
     complete_arguments,
     complete_reason,
@@ -91,6 +92,7 @@ from toolstream_core.stages.inject.words import (
     takes_parameters,
     text,
     unused_index,
+    without_beginning,
     without_end,
 )
 
@@ -278,6 +280,13 @@ CAUSES: Final[tuple[Cause, ...]] = (
         on(DELTA & has_text & has_snapshots, *(it(arguments=one) for one in _STATES)),
         on(DELTA & has_text & continues & completes, it(arguments=all_arguments)),
         on(DELTA & has_text & is_open),
+    ),
+    per_call(arguments.LOST_BEGINNING, on(TEXT & begins_parameter, it(arguments=text(without_beginning))), of=DELTAS),
+    per_call(
+        arguments.LOST_BEGINNING,
+        on(DELTA & has_text & begins_parameter, it(arguments=text(without_beginning))),
+        on(CLOSINGS & acted, it(arguments=lambda at: without_beginning(all_arguments(at)))),
+        of=ITEMS,
     ),
     per_call(arguments.ENVELOPED_ARGUMENTS, on(TEXT & has_own_parameters, it(arguments=enveloped)), of=DELTAS),
     per_call(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from toolstream_core.calls.parameters import Parameters
 from toolstream_core.model import ABSENT
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.inject.rule import FRAGMENTS, new
-from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,10 +211,24 @@ def has_snapshots(at: At) -> bool:
 
 def has_own_parameters(at: At) -> bool:
     """The tool has required parameters, and none that a call itself has."""
-    schema = at.context.schemas.get(at.call.name)
-    known = json_access.get(schema, "properties")
-    requires = bool(json_access.items(json_access.get(schema, "required")))
-    return requires and isinstance(known, dict) and not {"name", "arguments"} & known.keys()
+    return Parameters.of(at.context.schemas.get(at.call.name)).tells_calls
+
+
+_BEGINNING: Final = re.compile(r'\s*\{\s*"?')
+
+
+def begins_parameter(at: At) -> bool:
+    """Its fragment begins the arguments with a parameter of the tool."""
+    known, begin = Parameters.of(at.context.schemas.get(at.call.name)), _BEGINNING.match(at.text)
+    if begin is None or continues(at) or not known.required:
+        return False
+    rest = at.text[begin.end() :]
+    return not rest or known.lost_beginning(rest) != ""
+
+
+def without_beginning(said: str) -> str:
+    """The text without `{"`."""
+    return _BEGINNING.sub("", said, count=1)
 
 
 def enveloped(at: At) -> str:

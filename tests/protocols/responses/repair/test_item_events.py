@@ -246,3 +246,60 @@ def test_fragments_that_come_as_items_are_one_item_with_all_its_events() -> None
     assert "item-per-fragment" in went.told
     assert went.out.count(b'"type":"response.function_call_arguments.done"') == 1
     assert went.calls == [("f", {"a": 1})]
+
+
+def message(number: int, place: int) -> list[dict[str, object]]:
+    """A message with a text, at a place."""
+    own = {"item_id": f"msg_{number}", "output_index": place, "content_index": 0}
+    text = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+    return [
+        {"type": "response.output_item.added", "output_index": place, "item": {**text, "content": []}},
+        {"type": "response.output_text.delta", **own, "delta": "Hm"},
+        {"type": "response.output_text.delta", **own, "delta": " …"},
+        {"type": "response.output_item.done", "output_index": place, "item": text},
+    ]
+
+
+def places(out: bytes) -> list[tuple[str, object]]:
+    """The items that events are of, each with the `output_index`."""
+    payloads = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
+    own = [(one.get("item_id") or one["item"]["id"], one["output_index"]) for one in payloads if "output_index" in one]
+    return list(dict.fromkeys(own))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param(
+            [*(whole := [added(), delta("{}"), done("{}"), closed("{}")]), *message(1, 0)],
+            [("fc_0", 0), ("msg_1", 1)],
+            id="after the call",
+        ),
+        pytest.param(
+            [*whole[:2], *message(1, 0)[:2], *whole[2:], *message(1, 0)[2:]],
+            [("fc_0", 0), ("msg_1", 1)],
+            id="within the call",
+        ),
+        pytest.param(
+            [*message(1, 0), *whole, *message(2, 1)],
+            [("msg_1", 0), ("fc_0", 1), ("msg_2", 2)],
+            id="at the place to which the call was moved",
+        ),
+        pytest.param(
+            [*whole, *message(1, 0), *message(2, 0)],
+            [("fc_0", 0), ("msg_1", 1), ("msg_2", 2)],
+            id="two messages",
+        ),
+    ],
+)
+def test_a_message_at_the_place_of_a_call_gets_its_own(
+    events: list[dict[str, object]], expected: list[tuple[str, int]], fast: bool
+) -> None:
+    """All its events, also those that otherwise are forwarded unread."""
+    body = sse(CREATED, *events, completed(item("{}")))
+    line = Session(EXCHANGE, Settings(SAFE), fast=fast)
+    out = b"".join([*line.feed(body), *line.end()])
+    assert places(out) == expected
+    again = seen(out, EXCHANGE)
+    assert (again.told, again.calls) == ([], [("f", {})])

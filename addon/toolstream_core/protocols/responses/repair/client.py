@@ -85,13 +85,15 @@ class Client:
         self.created: dict[str, Json] | None = None
         """The response in `response.created`."""
         self.ended = False
-        self.taken: set[int] = set()
-        """The `output_index` of each item."""
+        self.taken: dict[int, OpenCall | None] = {}
+        """The `output_index` of each item, and its call if the client runs it."""
         self.closed: dict[int, Json] = {}
         """The closed items, by place."""
         self.open_text: set[Json] = set()
         self.open_others: set[Json] = set()
         """Places of open messages and reasonings; of other open items that are not function calls."""
+        self.others_moved: dict[int, int] = {}
+        """Places of these as the provider sends them, and other ones at which the client has them."""
         self.last_place = -1
         self.moved: dict[int, Defect] = {}
         """Places at which the client has another item than the provider sent, and the defect."""
@@ -115,9 +117,9 @@ class Client:
         """The closed items, in order."""
         return [self.closed[place] for place in sorted(self.closed)]
 
-    def take_place(self, place: int) -> None:
-        """Note that an item has this place."""
-        self.taken.add(place)
+    def take_place(self, place: int, call: OpenCall | None = None) -> None:
+        """Note that an item has this place; `call`: its call."""
+        self.taken[place] = call
         self.last_place = max(self.last_place, place)
 
     def instead_of(self, place: int) -> int:
@@ -138,6 +140,18 @@ class Client:
             self.take_place(place)
             if closes:
                 self.closed.setdefault(place, payload.get("item"))
+
+    def move_other(self, place: int) -> None:
+        """Give the next place to a message, reasoning or other item that is added at the place of a call."""
+        self.others_moved[place] = self.free
+
+    def other_at_its_place(self, payload: dict[str, Json], *, closes: bool) -> dict[str, Json]:
+        """An event of such an item with the place that the client has it at."""
+        place = json_access.integer(payload.get("output_index"))
+        if not isinstance(place, int) or place not in self.others_moved:
+            return payload
+        moved = self.others_moved.pop(place) if closes else self.others_moved[place]
+        return {**payload, "output_index": moved}
 
     def take_quiet(self, raw: bytes, end: int) -> None:
         """Note the sequence number of events without calls, which were forwarded unseen."""

@@ -207,7 +207,7 @@ class Difference:
 
         judge_id(call.id, stream.context.earlier_ids, judge, _USUAL_ID)
         self._name_tool(has, item, judge)
-        stream.client.take_place(place)
+        stream.client.take_place(place, call)
         intended.passed = False
         if moved is not None:
             has.why["output_index"] = stream.client.moved[place] = moved

@@ -17,6 +17,7 @@ from toolstream_core.defects.identity import (
     ITEM_PER_FRAGMENT,
     LATE_NAME,
     MISSING_START,
+    REUSED_INDEX,
 )
 from toolstream_core.model import Event, Kind
 from toolstream_core.protocols.responses.reader import read
@@ -40,13 +41,14 @@ from toolstream_core.protocols.responses.repair.events import (
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
-from toolstream_core.protocols.responses.repair.stream import Stream
+from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
 from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,9 +101,9 @@ class ResponsesRepair(Repairer):
     @property
     @override
     def holding(self) -> bool:
-        return (
-            self._waits_for_more or self._stream.client.renumbers or self._stream.shaping.moves or self._cut is not None
-        )
+        client = self._stream.client
+        rewrites = client.renumbers or bool(client.others_moved)
+        return self._waits_for_more or rewrites or self._stream.shaping.moves or self._cut is not None
 
     @property
     def _waits_for_more(self) -> bool:
@@ -326,9 +328,25 @@ class ResponsesRepair(Repairer):
             return self._response.over(
                 payload, kind, received_event.resolved, by_itself=turn_over(received_event.event.content)
             )
-        if kind in (ADDED, CLOSED) and not stream.client.ended:
+        if stream.client.ended or kind in (DELTA, DONE):
+            return payload
+        if kind == ADDED:
+            self._other_added(payload)
+        payload = stream.client.other_at_its_place(payload, closes=kind == CLOSED)
+        if kind in (ADDED, CLOSED):
             stream.client.take_other(payload, closes=kind == CLOSED)
         return payload
+
+    def _other_added(self, payload: Payload) -> None:
+        """A message or another item is added: not at the place of a call (tashfeenahmed/freellmapi#846)."""
+        stream, client, place = self._stream, self._stream.client, json_access.integer(payload.get("output_index"))
+        if not isinstance(place, int) or place in client.others_moved or (call := client.taken.get(place)) is None:
+            return
+        if (moved := client.moved.get(place)) is not None:
+            stream.because(moved)
+        elif not stream.report(REUSED_INDEX, MESSAGES[REUSED_INDEX.name], call):
+            return
+        client.move_other(place)
 
     def _note_error(self, event: Event) -> None:
         if event.content.error and not self._passes:

@@ -27,7 +27,7 @@ from toolstream_core.defects.identity import (
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.repair.fields import TOP, laid_over
-from toolstream_core.repair.reading import read_text
+from toolstream_core.repair.reading import read
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class ItemWriter:
             return None if received else SHORT_CLOSING
         if intended.is_split and text.endswith(received):
             return ITEM_PER_FRAGMENT
-        meaning = read_text(received, over=True)
+        meaning = read(intended.call.arguments.beside(received), over=True)
         if meaning.defect is not None and meaning.text != received and same_arguments(meaning.text, text):
             return meaning.defect
         return SHORT_CLOSING if is_object(text) and not is_object(received) else None
