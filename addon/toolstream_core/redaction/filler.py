@@ -199,6 +199,12 @@ def _filled_beside(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes],
     return b"".join([*parts, fill(text[at:])])
 
 
+_HEAD: Final = re.compile(
+    rb'\s*(?:\{\s*"name"\s*:\s*"[\w.:-]{1,128}"\s*,\s*"(?:arguments|parameters)"|"?[\w.-]{1,128}")\s*:'
+)
+"""The beginning of a complete call, or a first key without `{` or `{"`: defects that filler must not hide."""
+
+
 class ArgumentsFiller:
     """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay.
 
@@ -218,10 +224,12 @@ class ArgumentsFiller:
         self._in: bytes | None = None
         self._quoted: ArgumentsFiller | None = None
         self._chain.restart()
+        self._begins = True
 
     def restarts(self, chunk: bytes) -> bool:
         """Whether a fragment repeats the earlier text and continues it: then it is read from the beginning."""
-        again = len(chunk) >= self._size >= _RESTART and chunk.startswith(self._begin) and chunk[:1] in b"{["
+        again = len(chunk) >= self._size >= _RESTART and chunk.startswith(self._begin)
+        again = again and (chunk[:1] in b"{[" or _HEAD.match(chunk) is not None)
         if again:
             self._begin, self._size = b"", 0
         self._size += len(chunk)
@@ -233,6 +241,13 @@ class ArgumentsFiller:
         parts: list[bytes] = []
         at = 0
         while at < len(text):
+            if self._begins and (head := _HEAD.match(text, at)) is not None:
+                parts.append(head[0])
+                at = head.end()
+                self._open += b"{"
+            self._begins = False
+            if at == len(text):
+                break
             if self._quoted is not None:
                 tokens, fill = _QUOTED_TOKEN, self._in_quotes
             else:
@@ -256,7 +271,7 @@ class ArgumentsFiller:
             self._key_next = token == b"{"
         elif token in b"}]":
             del self._open[-1:]
-            self._key_next = False
+            self._key_next, self._begins = False, not self._open
         else:
             self._key_next = token == b"," and self._open[-1:] == b"{"
         return token
