@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.calls import arguments
-from toolstream_core.calls.arguments import UNKNOWN, ArgumentText
-from toolstream_core.calls.parameters import Parameters
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.parameters import UNKNOWN, Parameters
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -178,7 +178,9 @@ def test_half_of_arguments_encoded_twice_is_read_decoded() -> None:
     assert read('"{\\"a\\":1}"NaN') == ('{"a":1}NaN', False)
 
 
-TOOL = Parameters(frozenset({"path", "paths", "n"}), required=True, tool="read")
+KNOWN: dict[str, object] = {"path": {}, "paths": {}, "n": {}}
+SCHEMA: dict[str, object] = {"properties": KNOWN, "required": ["n"]}
+TOOL = Parameters.of(SCHEMA, "read")
 
 
 def grown(text: str, tool: Parameters = TOOL) -> ArgumentText:
@@ -246,8 +248,11 @@ def test_a_complete_call_means_its_arguments(key: str, inner: object, indent: in
         ({"name": "write", "arguments": {"path": "a"}}, TOOL),
         ({"name": "read", "arguments": {"path": "a"}, "n": 1}, TOOL),
         ({"name": "read", "arguments": 1}, TOOL),
-        ({"name": "read", "arguments": {}}, TOOL._replace(names=TOOL.names | {"name"})),
-        ({"name": "read", "arguments": {}}, TOOL._replace(required=False)),
+        (
+            {"name": "read", "arguments": {}},
+            Parameters.of({**SCHEMA, "properties": {**KNOWN, "name": {}}}, "read"),
+        ),
+        ({"name": "read", "arguments": {}}, Parameters.of({**SCHEMA, "required": []}, "read")),
     ],
 )
 def test_other_objects_are_no_calls(value: object, tool: Parameters) -> None:

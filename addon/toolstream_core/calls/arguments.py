@@ -19,7 +19,7 @@ from toolstream_core.calls.json_text import (
     value_end,
     without,
 )
-from toolstream_core.calls.parameters import LONGEST_HEAD, Parameters
+from toolstream_core.calls.parameters import LONGEST_HEAD, UNKNOWN, Parameters
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, STRING, WHITE, WS, JsonScanner
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
 PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
 """What may stand before the arguments."""
 _PLACEHOLDER = re.compile(rf"{PLACEHOLDER}(?=.)", re.DOTALL)
+_USUAL_BEGIN: Final = re.compile(rf'{WS}\{{{WS}"[^n"]')
+"""The beginning of an object whose first key is not `name`."""
 _SHORT = 16
 """The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)
@@ -122,8 +124,6 @@ class Room:
         return True
 
 
-UNKNOWN: Final = Parameters()
-"""Of a tool of which nothing is known."""
 ENDLESS = Room(math.inf)
 """For a text that belongs to no response."""
 
@@ -220,7 +220,7 @@ class ArgumentText:
         """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
         if not (self.scanner.is_complete and self._first == "{") or self.truncated:
             return None
-        return self._whole_text()[: self._end]
+        return ((self.beginning or "") + self.text())[: self._end]
 
     def renewed(self) -> ArgumentText:
         """An empty text that replaces this one."""
@@ -263,7 +263,8 @@ class ArgumentText:
         joined.append(fragment)
         if len(joined) == joined.full:
             joined.merge()
-        if count == self.size or self.beginning is None or self.head is None:
+        is_open = self.beginning is None or self.head is None
+        if is_open or (count == self.size and self.parameters.names and _USUAL_BEGIN.match(fragment) is None):
             self._compare_with_tool()
 
     def add_plain(self, text: str, last: str) -> None:
@@ -294,7 +295,7 @@ class ArgumentText:
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
-        joined = paired(self._whole_text())
+        joined = paired(self.beginning + self.text() if self.beginning else self.text())
         if self.truncated:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
@@ -326,10 +327,6 @@ class ArgumentText:
         inner = joined[self.head :]
         end = value_end(inner, 0)
         return unwrapped(inner[:end]) if inner[end:].strip(WHITE) == "}" else ""
-
-    def _whole_text(self) -> str:
-        """The text with the beginning that was lost."""
-        return self.beginning + self.text() if self.beginning else self.text()
 
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""

@@ -27,13 +27,16 @@ class Parameters(NamedTuple):
     """Whether any of them is required."""
     tool: str = ""
     """The name of the tool."""
+    tells_calls: bool = False
+    """Whether an object with the keys of a call cannot be arguments of the tool."""
 
     @classmethod
     def of(cls, schema: Json, tool: str = "") -> Parameters:
         """The parameters that a JSON schema defines."""
-        names = json_access.get(schema, "properties")
+        known = json_access.get(schema, "properties")
+        names = frozenset(known) if isinstance(known, dict) else frozenset()
         required = bool(json_access.items(json_access.get(schema, "required")))
-        return cls(frozenset(names) if isinstance(names, dict) else frozenset(), required, tool)
+        return cls(names, required, tool, required and bool(names) and names.isdisjoint({"name", *_CALL_KEYS}))
 
     def lost_beginning(self, text: str) -> str | None:
         """What a text lacks to be an object whose first key is a parameter: `{` or `{"`.
@@ -49,11 +52,6 @@ class Parameters(NamedTuple):
         if key not in self.names:
             return ""
         return None if first["colon"] is None else "{" if quote else '{"'
-
-    @property
-    def tells_calls(self) -> bool:
-        """Whether an object with the keys of a call cannot be arguments of the tool."""
-        return self.required and bool(self.names) and self.names.isdisjoint({"name", *_CALL_KEYS})
 
     def head_of_call(self, text: str) -> int | None:
         """Characters before the arguments in a complete call of the tool: `{"name": …, "arguments":`.
@@ -77,3 +75,7 @@ def _end_of(text: str, characters: int) -> int:
             return at
         seen += character not in WHITE
     return len(text)
+
+
+UNKNOWN: Final = Parameters()
+"""Of a tool of which nothing is known."""

@@ -8,6 +8,7 @@ from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import meaning, with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
+from toolstream_core.calls.parameters import UNKNOWN
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
 
@@ -239,10 +240,6 @@ class Calls:
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
 
-    def _requires(self, name: str, *, unknown: bool = False) -> bool:
-        """Whether a tool has required parameters; `unknown` if the request does not offer it."""
-        return self._tools[name].required if name in self._tools else unknown
-
     def _joined_name(self, call: OpenCall, name: str) -> str:
         """The name with a later part of it."""
         return call.name + name if self._is_name_part(call, name) else _longer_name(call, name)
@@ -269,7 +266,7 @@ class Calls:
         """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
-        text, complete = opened.intended_arguments(may_be_empty=not self._requires(opened.name))
+        text, complete = opened.intended_arguments(may_be_empty=not self._tools.get(opened.name, UNKNOWN).required)
         return Call(
             opened.choice,
             opened.position,

@@ -8,6 +8,7 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
+from toolstream_core.calls.parameters import UNKNOWN
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Fragment, Phase
 
@@ -171,7 +172,7 @@ class StartedCalls(Calls):
         last, text = self._ended_last, fragment.arguments
         if last is None or not last.arguments.empty or last.start_input is not None:
             return False
-        return isinstance(text, str) and text.lstrip().startswith("{") and self._requires(last.name)
+        return isinstance(text, str) and text.lstrip().startswith("{") and self._tools.get(last.name, UNKNOWN).required
 
     @property
     def _only_taking(self) -> OpenCall | None:

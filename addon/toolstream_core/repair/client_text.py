@@ -71,7 +71,7 @@ def is_in_step(meaning: Meaning, text: ClientText) -> bool:
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:
     """Whether a JSON string is open that may hold the arguments, so that plain fragments of it are withheld."""
     source = meaning.source
-    if text.size or text.diverged or meaning.waits or not source.quoted or source.in_escape:
+    if text.size or text.diverged or meaning.suspect is not None or not source.quoted or source.in_escape:
         return False
     return meaning.read(over=False).defect is DOUBLE_ENCODED_ARGUMENTS
 

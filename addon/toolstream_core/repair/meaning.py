@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
-    _open: bool
-    """Whether the next fragment may show that the text has more or less than the object."""
-
     def __init__(self, received: ArgumentText) -> None:
         """No fragment came; `received` is what comes."""
         self.defect: Defect | None = None
@@ -75,10 +72,13 @@ class Meaning:
         self.cumulative: str | None = None
         """The last fragment, where each fragment is all arguments so far."""
         self.suspect: str | None = None
-        """A fragment that begins with all before it: all arguments so far, or the next part."""
+        """A fragment that begins with all before it: all arguments so far, or the next part.
+
+        `""` if the next fragment may show that the text has more or less than the object.
+        """
         self.as_it_came = True
         """Whether the last fragment is used unchanged."""
-        self.stale = self._open = False
+        self.stale = False
         """Whether the last fragment has less than those before it."""
         self._known: tuple[int, bool, Reading] | None = None
         """The last result of `read`, and its input."""
@@ -91,12 +91,7 @@ class Meaning:
         if self.cumulative is not None or self._whole is not None or self.is_uncertain:
             return True
         received = self.without_placeholder  # text that is no JSON
-        return self._own is None and not (self.waits or received.viable or received.inside_value)
-
-    @property
-    def waits(self) -> bool:
-        """Whether the next fragment may change what the last ones mean."""
-        return self.suspect is not None or self._open
+        return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
 
     def read(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
@@ -140,9 +135,9 @@ class Meaning:
         source = self.source
         if self.is_uncertain and self._own is not None:
             return True
-        if self.cumulative is not None or self.waits or self._high_surrogate or self.received.head is None:
+        if self.cumulative is not None or self.suspect is not None or self._high_surrogate:
             return False
-        return source.inside_value and source.viable and source.whole_again is None
+        return source.inside_value and source.viable and source.whole_again is None and source.head is not None
 
     # -- what comes
 
@@ -153,7 +148,6 @@ class Meaning:
         if not fragment:
             return
         self._known = None
-        self._open = received.beginning is None or (received.head is None and "n" in received.text())
         if self._shift:
             self.without_placeholder.add(fragment)
         if self._own is not None:
@@ -169,6 +163,8 @@ class Meaning:
             self._judge(fragment)
             if self._own is None:
                 self._suspect(fragment)
+                if received.beginning is None or (received.head is None and "n" in received.text()):
+                    self.suspect = ""
             is_first = self.without_placeholder.size == len(fragment) and not is_placeholder(fragment)
             self.newest = self.without_placeholder.whole_again if is_first else None
 
@@ -188,7 +184,7 @@ class Meaning:
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
-        suspect, self.suspect, self.newest, self._open = self.suspect, None, None, False
+        suspect, self.suspect, self.newest = self.suspect, None, None
         if suspect is not None and not self.without_placeholder.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
@@ -276,7 +272,7 @@ class Meaning:
         """Whether each fragment is all arguments so far, which the joined text alone does not show."""
         received = self.without_placeholder
         suspect, self.suspect = self.suspect, None
-        if suspect is not None and fragment.startswith(suspect) and len(fragment) > len(suspect):
+        if suspect and fragment.startswith(suspect) and len(fragment) > len(suspect):
             self.cumulative, self.begin = fragment, self.received.size - len(fragment)
             return
         if len(fragment) * 2 < received.size or len(fragment) >= received.size or received.ended_object() is not None:

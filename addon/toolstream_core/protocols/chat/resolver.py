@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
+from toolstream_core.calls.parameters import UNKNOWN, Parameters
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
@@ -26,7 +27,6 @@ from toolstream_core.repair.reading import BEFORE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from toolstream_core.calls import Parameters
     from toolstream_core.model import EventContent, Seen
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
+_DEMANDING: Final = Parameters(required=True)
+"""Of an unknown tool where it must not be taken for one without parameters."""
 _LONGEST_PLACEHOLDER: Final = 16
 """Characters of the longest arguments that may stand for none."""
 _MOST_HEADERS: Final = 64
@@ -189,7 +191,7 @@ class ChatCalls(Calls):
             return None
         (state,) = states.values()
         call = state.last
-        lacks = call is not None and call.arguments.empty and self._requires(call.name, unknown=True)
+        lacks = call is not None and call.arguments.empty and self._tools.get(call.name, _DEMANDING).required
         return state if lacks and not state.several_open() else None
 
     def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
@@ -330,11 +332,11 @@ class ChatCalls(Calls):
 
     def _lacks_arguments(self, call: OpenCall) -> bool:
         """Whether a call has no arguments, and its tool needs some, or no tool is known."""
-        return call.arguments.empty and self._requires(call.name, unknown=not self._tools)
+        return call.arguments.empty and self._tools.get(call.name, UNKNOWN if self._tools else _DEMANDING).required
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
-        if nonblank(fragment.name) or not self._requires(call.name):
+        if nonblank(fragment.name) or not self._tools.get(call.name, UNKNOWN).required:
             return False
         return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 

@@ -255,7 +255,7 @@ class BlockOrder:
         if waiting.parsed.what is not What.DELTA:
             return False
         if (waiting.guessed and not call.sure and self._client.repairs_index(waiting)) or (
-            block.meaning.waits and (block.meaning.suspect is None or waiting.size == call.arguments.size)
+            block.meaning.suspect is not None and (not block.meaning.suspect or waiting.size == call.arguments.size)
         ):
             return True
         if block.meaning.newest is not None and self._stream.on(SNAPSHOT_ARGUMENTS):

@@ -98,7 +98,7 @@ class IntendedCall:
     @property
     def waits_for_text(self) -> bool:
         """Whether its arguments so far may stand for what follows."""
-        if self.meaning.waits or (self.meaning.newest is not None and self._on(SNAPSHOT_ARGUMENTS)):
+        if self.meaning.suspect is not None or (self.meaning.newest is not None and self._on(SNAPSHOT_ARGUMENTS)):
             return True
         if self.call.in_objects and not self.settled and self._on(OBJECT_ARGUMENTS):
             return True

@@ -250,7 +250,7 @@ class IntendedCalls:
 
     def text_waits(self, intended: IntendedCall) -> bool:
         """Whether the last delta may be a placeholder, or repeat all arguments so far."""
-        if intended.meaning.waits:
+        if intended.meaning.suspect is not None:
             return True
         return intended.call.name not in self._context.parameterless and intended.meaning.may_be_placeholder
 
