@@ -197,7 +197,7 @@ class Meaning:
         received = self.without_placeholder
         if received.beginning:
             self.source = self._own = self._beside()
-            self.defect, self.begin = LOST_BEGINNING, -len(received.beginning)
+            self.defect, self.begin, self.suspect = LOST_BEGINNING, -len(received.beginning), None
             self._own.add(received.beginning + received.text())
         elif HIGH <= fragment[-1] < LOW:
             self.source = self._own = self._beside()

@@ -24,7 +24,7 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 )
 def test_tools(request_body: object) -> None:
     """Every protocol's way to declare a tool with a required parameter."""
-    assert parameters(request_body) == {"f": Parameters(frozenset({"a"}), required=True, tool="f")}
+    assert parameters(request_body) == {"f": Parameters.of(SCHEMA, "f")}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
