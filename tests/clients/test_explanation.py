@@ -272,6 +272,21 @@ def test_a_nameless_part_that_continues_nothing_is_a_call_of_its_own() -> None:
     assert (found.names, found.text) == ([], "followed the protocol, but the stream is malformed")
 
 
+def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
+    """Arguments that come in a part of their own are a call for it, as any other part; partial arguments are not."""
+    parts = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"args": {"x": 1}}}]
+    events = received("gemini", [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
+    sent = echoed((None, "f", "{}"), (None, "", '{"x": 1}'))
+    found = explain(named("gemini").call_form, events, sent)
+    assert found is not None
+    assert (found.names, found.text, found.where) == ([], "followed the protocol, but the stream is malformed", "")
+    more = {"functionCall": {"partialArgs": [{"jsonPath": "$.x", "numberValue": 1}]}}
+    opened = {"functionCall": {"name": "f", "willContinue": True}}
+    streamed = received("gemini", [{"candidates": [{"content": {"parts": [opened, more]}, "finishReason": "STOP"}]}])
+    models = [one for one in (explain(named("gemini").call_form, streamed, sent),) if one is not None]
+    assert not any(one.separate for one in models)
+
+
 def test_a_closing_event_without_arguments_is_where_a_client_may_have_looked() -> None:
     """Many clients read no other event; none is known to read only the opening one."""
     pieces = piece(0, '{"x":'), piece(0, "1}")

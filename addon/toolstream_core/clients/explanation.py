@@ -27,7 +27,7 @@ from toolstream_core.clients.model import (
 )
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import Stepper
-from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.model import ABSENT, Phase, StreamFacts
 from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
@@ -168,16 +168,23 @@ class Explanation:
     protocol: WireProtocol | None = None
     doubtful: bool = False
     """Whether the client may have read a call as one of another kind, which no model does (`Fragment.doubtful`)."""
+    separate: bool = False
+    """Whether it may only keep complete entries apart, as the protocol does: no bug, although a call is split."""
+
+    @property
+    def bugs(self) -> tuple[Deviation, ...]:
+        """The deviations that are bugs; none if the client follows the protocol, and the stream is wrong."""
+        return () if self.separate else self.model.deviations
 
     @property
     def names(self) -> list[str]:
-        """The deviations' names; none if the client follows the protocol, and the stream is wrong."""
-        return [one.value for one in self.model.deviations]
+        """The names of the bugs."""
+        return [one.value for one in self.bugs]
 
     @property
     def projects(self) -> dict[str, str]:
-        """The projects in which the deviations were seen, with links."""
-        return projects(self.model.deviations)
+        """The projects in which the bugs were seen, with links."""
+        return projects(self.bugs)
 
     @property
     def fix(self) -> str:
@@ -187,12 +194,12 @@ class Explanation:
     @property
     def text(self) -> str:
         """What the client does, to be read after its name."""
-        return ", and ".join(QUIRKS[one].words for one in self.model.deviations) or BY_THE_LETTER
+        return ", and ".join(QUIRKS[one].words for one in self.bugs) or BY_THE_LETTER
 
     @property
     def where(self) -> str:
         """Where it shows first."""
-        if self.event is None:
+        if self.event is None or self.separate:
             return ""
         return f"first misreads event {self.event}{f': {self.seen}' if self.seen else ''}"
 
@@ -238,7 +245,9 @@ class Explainer:
             return Explanation(model, others=others, common=found_too, choice=choice)
         shows = next((one for one in model.deviations if axis_of(one) in parted.axes), model.deviations[0])
         wrong = Explanation(model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change)
-        return replace(wrong, choice=choice, doubtful=doubtful)
+        complete = form is CallForm.WHOLE and all(one.fragment.phase is Phase.CLOSE for one in entries)
+        separate = complete and any(one.deviations == (Key.ENTRY,) for one in models)
+        return replace(wrong, choice=choice, doubtful=doubtful, separate=separate)
 
     def explain_response(
         self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = ""
