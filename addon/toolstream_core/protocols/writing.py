@@ -13,7 +13,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.model import Call, Json
+    from toolstream_core.model import Json
 
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -116,11 +116,6 @@ def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
     return {
         key: value for payload in payloads for key, value in payload.items() if key not in leaving and value is not None
     }
-
-
-def arguments_object(call: Call) -> Json:
-    """A call's arguments as an object; an empty one where they are none."""
-    return arguments_value(call.arguments)
 
 
 def arguments_value(arguments: str) -> Payload:

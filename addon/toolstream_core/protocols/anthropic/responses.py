@@ -11,7 +11,6 @@ from toolstream_core.model import Kind
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     HealthyResponse,
-    arguments_object,
     arguments_value,
     deltas_after_empty,
     dictionary,
@@ -65,7 +64,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
             "type": "server_tool_use" if call.kind is Kind.SERVER else "tool_use",
             "id": call.id,
             "name": call.name,
-            "input": arguments_object(call),
+            "input": arguments_value(call.arguments),
         }
         for call in calls
     ]

@@ -21,7 +21,6 @@ from toolstream_core.protocols.bedrock.reader import (
 from toolstream_core.protocols.errors import ErrorKind, exception_message
 from toolstream_core.protocols.writing import (
     HealthyResponse,
-    arguments_object,
     arguments_value,
     deltas_after_empty,
     dictionary,
@@ -64,7 +63,10 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     blocks: dict[Json, Payload] = {}
     for body in bodies:
         _add(blocks.setdefault(json_access.integer(body.get(INDEX)), {}), dictionary(body.get("delta")))
-    uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments_object(call)}} for call in calls]
+    uses = [
+        {"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments_value(call.arguments)}}
+        for call in calls
+    ]
     content = [*(block for block in blocks.values() if block), *uses]
     kept = ("stopReason", "usage", "metrics", "additionalModelResponseFields", "trace")
     rest = {key: body[key] for body in bodies for key in kept if key in body}

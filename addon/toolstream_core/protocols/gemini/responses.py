@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.errors import ErrorKind
-from toolstream_core.protocols.writing import arguments_object, arguments_value, data_event, dictionary, merged
+from toolstream_core.protocols.writing import arguments_value, data_event, dictionary, merged
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
@@ -46,7 +46,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
         parts.extend(part for part in json_access.items_at(one, "content", "parts") if part != {"text": ""})
     if any(json_access.get(part, "functionCall", "partialArgs") is not ABSENT for part in parts):
         parts = [part for part in parts if json_access.get(part, "functionCall") is ABSENT]
-        parts += [{"functionCall": {"name": call.name, "args": arguments_object(call)}} for call in calls]
+        parts += [{"functionCall": {"name": call.name, "args": arguments_value(call.arguments)}} for call in calls]
     candidate["content"] = {"role": "model", "parts": _joined(parts)}
     return {**merged(payloads, leaving=("candidates",)), "candidates": [candidate]}
 
