@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Absent, Fragment, Json
+    from toolstream_core.model import Absent, Json, Phase, Seen
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
@@ -24,6 +24,32 @@ def place_of(value: Json) -> int | Absent:
     """The place of a call or a block: a number in any spelling; `ABSENT` for other values."""
     place = value if type(value) is int else json_access.integer(value)
     return place if isinstance(place, int) else ABSENT
+
+
+def call_fragment(
+    entry: dict[str, Json],
+    named: dict[str, Json],
+    arguments: Seen[str],
+    index: Seen[int],
+    phase: Phase,
+    *,
+    choice: int = 0,
+    kind: Kind = Kind.FUNCTION,
+    well_formed: bool = True,
+) -> Fragment:
+    """The fragment of an entry with the `id` and `type` of a call; `named` has its `name`, often the entry itself."""
+    return Fragment(
+        choice,
+        index,
+        json_access.text(entry.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(named.get("name", ABSENT)),
+        arguments,
+        json_access.text(entry.get("type", ABSENT)),
+        phase,
+        kind,
+        well_formed,
+    )
 
 
 def finishes(reason: Json) -> tuple[Finish, ...]:

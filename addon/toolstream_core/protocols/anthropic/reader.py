@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.errors import error_text, exception_text, unread_error
-from toolstream_core.protocols.response_content import finishes, kind_of, place_of, text_content, unstreamed_content
+from toolstream_core.protocols.response_content import (
+    call_fragment,
+    finishes,
+    kind_of,
+    place_of,
+    text_content,
+    unstreamed_content,
+)
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -96,17 +103,7 @@ def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase)
     arguments = ABSENT if value == {} and phase is Phase.OPEN else json_access.argument_text(value)[0]
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
-    return Fragment(
-        0,
-        index,
-        json_access.text(block.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(block.get("name", ABSENT)),
-        arguments,
-        json_access.text(block.get("type", ABSENT)),
-        phase,
-        kind,
-    )
+    return call_fragment(block, block, arguments, index, phase, kind=kind)
 
 
 def _delta(payload: dict[str, Json]) -> EventContent:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.errors import error_text, unread_error
+from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -134,20 +135,9 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
         index, well_formed = json_access.integer(index), False
-    return Fragment(
-        number,
-        index,
-        json_access.text(entry.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(function.get("name", ABSENT)),
-        arguments,
-        json_access.text(entry.get("type", ABSENT)),
-        phase,
-        Kind.FUNCTION,
-        well_formed,
-        doubtful=isinstance(entry.get("custom"), dict),
-        is_object=is_object,
-    )
+    fragment = call_fragment(entry, function, arguments, index, phase, choice=number, well_formed=well_formed)
+    doubtful = isinstance(entry.get("custom"), dict)
+    return fragment._replace(doubtful=doubtful, is_object=is_object) if doubtful or is_object else fragment
 
 
 def _custom_fragment(
@@ -159,18 +149,8 @@ def _custom_fragment(
     """
     text, was_text = json_access.argument_text(custom.get("input", ABSENT))
     index = json_access.integer(entry.get("index", ABSENT))
-    return Fragment(
-        number,
-        index,
-        json_access.text(entry.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(custom.get("name", ABSENT)),
-        text,
-        json_access.text(entry.get("type", ABSENT)),
-        phase,
-        Kind.CUSTOM,
-        well_formed and was_text and (isinstance(index, int) or index is ABSENT),
-    )
+    well_formed = well_formed and was_text and (isinstance(index, int) or index is ABSENT)
+    return call_fragment(entry, custom, text, index, phase, choice=number, kind=Kind.CUSTOM, well_formed=well_formed)
 
 
 def _number(choice: dict[str, Json], place: int) -> int:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Phase
 from toolstream_core.protocols.errors import MAX_ERROR, error_text, unread_error
-from toolstream_core.protocols.response_content import finishes, kind_of, place_of, text_content
+from toolstream_core.protocols.response_content import call_fragment, finishes, kind_of, place_of, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
 from toolstream_core.wire.json_value import may_hide_letters
@@ -154,18 +154,8 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
         as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_fragment
         arguments, was_text = as_text(arguments)
     head = entry if isinstance(entry, dict) else {}
-    return Fragment(
-        0,
-        index,
-        json_access.text(head.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(function.get("name", ABSENT)),
-        arguments,
-        json_access.text(head.get("type", ABSENT)),
-        phase,
-        Kind.FUNCTION,
-        was_text and key in (None, ARGUMENT_KEYS[0]),
-    )
+    well_formed = was_text and key in (None, ARGUMENT_KEYS[0])
+    return call_fragment(head, function, arguments, index, phase, well_formed=well_formed)
 
 
 def _content(block: Json) -> EventContent:

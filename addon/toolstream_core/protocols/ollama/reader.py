@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
 from toolstream_core.protocols.errors import error_text
+from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -71,14 +72,6 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
     function = function if isinstance(function, dict) else {}
     index = function.get("index", entry.get("index", ABSENT))
     arguments, was_text = json_access.argument_text(function.get("arguments", ABSENT))
-    return Fragment(
-        0,
-        index if type(index) is int else json_access.integer(index),
-        json_access.text(entry.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(function.get("name", ABSENT)),
-        arguments,
-        json_access.text(entry.get("type", ABSENT)),
-        phase,
-        well_formed=not (was_text and arguments),
+    return call_fragment(
+        entry, function, arguments, json_access.integer(index), phase, well_formed=not (was_text and arguments)
     )
