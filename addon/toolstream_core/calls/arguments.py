@@ -300,8 +300,10 @@ class ArgumentText:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
+        if self.head and (in_call := self._in_call(joined)):
+            return in_call, self.is_json
         if self.is_json:
-            return (self._in_call(joined) if self.head else "") or unwrapped(joined), True
+            return unwrapped(joined), True
         if (placeholder := _PLACEHOLDER.match(joined)) and (after := _read(joined[placeholder.end() :])):
             return after, True
         if self.whole_again is not None:
@@ -323,10 +325,13 @@ class ArgumentText:
         return not blank and self.viable and not self.ended and not self.restarted_by(fragment)
 
     def _in_call(self, joined: str) -> str:
-        """The arguments in a complete call, `""` if it has more keys."""
+        """The arguments in a call, which are not complete before it is; `""` if it has more keys."""
         inner = joined[self.head :]
         end = value_end(inner, 0)
-        return unwrapped(inner[:end]) if inner[end:].strip(WHITE) == "}" else ""
+        rest = inner[end:].strip(WHITE)
+        if not end or not rest:
+            return inner[: end - 1] if end else inner
+        return unwrapped(inner[:end]) if rest == "}" else ""
 
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""
