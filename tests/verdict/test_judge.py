@@ -130,6 +130,13 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
 
 
+@pytest.mark.parametrize("id_", ["", "c7"])
+def test_an_empty_id_is_another_id(id_: str) -> None:
+    """It shows how the client read the ids."""
+    judged = verdict([A], [said(id_, "ls", '{"p":1}')], [gave("c9")])
+    assert (judged.outcome, judged.may_be_explained) == (Outcome.WRONG_ID, True)
+
+
 def test_the_arguments_of_one_call_alone() -> None:
     """The outcome is about arguments that differ between calls, and the text fits it."""
     judged = verdict([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")])

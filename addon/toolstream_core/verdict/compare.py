@@ -81,7 +81,7 @@ def is_same(call: IntendedCall, echoed: EchoedCall) -> bool:
 def are_as_sent(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> bool:
     """Whether all calls were returned as intended, with their ids, and no others."""
     return len(calls) == len(echoed) and all(
-        any(is_same(call, one) and (one.id or call.id) == call.id for one in echoed) for call in calls
+        any(is_same(call, one) and one.id in (None, call.id) for one in echoed) for call in calls
     )
 
 
