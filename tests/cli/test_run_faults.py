@@ -121,4 +121,5 @@ def test_a_command_that_ends_during_a_response_has_left_it() -> None:
     """The proxy did not stop it, although it notices the end of the command first."""
     told = "\n".join(ran("--fault", "stall:at=event:2,ms=60000", client=LEAVES))
     assert "truncated: Client disconnected." in told
+    assert "toolstream: verdicts: aborted 1" in told
     assert "proxy was stopped" not in told

@@ -103,7 +103,7 @@ class Verdicts:
             if record is None or sent is None or heading is None:
                 self._conversations.no_response(flow.id)
                 return
-            broken = flow.error.msg if flow.error else None
+            broken = flow.error.msg if flow.error else record.broken
             left = broken is not None and not record.ended and _is_gone(flow, broken)
             captured = None if flow.live else sent_in(flow)
             if captured is not None:
@@ -227,4 +227,4 @@ def _comparable(record: Record) -> list[tuple[object, ...]]:
 
 def _is_gone(flow: http.HTTPFlow, broken: str) -> bool:
     """Whether the client left by itself."""
-    return bool(BY_CLIENT.search(broken)) or not flow.client_conn.connected
+    return bool(BY_CLIENT.search(broken)) or (flow.error is not None and not flow.client_conn.connected)
