@@ -115,6 +115,13 @@ def test_whole_calls_are_tried_last() -> None:
     assert candidates(case("healthy", "healthy"), exchanges(calls=1, protocol="ollama")) == []
 
 
+def test_plain_lines_are_tried_where_other_lines_fail() -> None:
+    """Whatever of them the client cannot read."""
+    plain = "--set toolstream_shape=plain-lines"
+    assert candidates(case("shape", "no-space"), exchanges(())) == [plain]
+    assert plain not in candidates(case("shape", "tiny-fragments"), exchanges(()))
+
+
 def test_nothing_is_tried_with_the_clients_own_provider() -> None:
     """Each run costs money there."""
     failed = case("fault", "late-id")

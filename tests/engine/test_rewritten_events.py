@@ -153,12 +153,12 @@ STREAMS: dict[str, Callable[[], bytes]] = {
 }
 """A stream of each protocol."""
 CEILINGS = [
-    ("openai-chat", "changing-id", 176),
+    ("openai-chat", "changing-id", 179),
     ("openai-chat", "empty-id", 138),
     ("openai-chat", "reused-index", 131),
     ("openai-chat", "missing-index", 132),
     ("openai-chat", "cumulative-arguments", 177),
-    ("openai-chat", "missing-id", 216),
+    ("openai-chat", "missing-id", 219),
     ("openai-responses", "rotating-item-id", 146),
     ("openai-responses", "missing-index", 147),
     ("openai-responses", "sequence-numbers", 167),
@@ -167,13 +167,13 @@ CEILINGS = [
     ("anthropic", "reused-index", 108),
     ("anthropic", "missing-id", 167),
     ("anthropic", "cumulative-arguments", 164),
-    ("gemini", "decorated-name", 105),
-    ("gemini", "double-encoded-arguments", 112),
-    ("ollama", "decorated-name", 88),
-    ("ollama", "double-encoded-arguments", 96),
+    ("gemini", "decorated-name", 107),
+    ("gemini", "double-encoded-arguments", 114),
+    ("ollama", "decorated-name", 93),
+    ("ollama", "double-encoded-arguments", 101),
     ("cohere-v2", "changing-id", 167),
     ("cohere-v2", "reused-index", 142),
-    ("bedrock", "reused-index", 143),
+    ("bedrock", "reused-index", 145),
     ("bedrock", "cumulative-arguments", 183),
 ]
 """Protocol, defect, and how many calls a rewritten event may cost on the average.

@@ -20,6 +20,8 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
+from toolstream_core.stages import framing
+from toolstream_core.stages.framing import PLAIN_LINES
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.texts import clear_places
@@ -69,7 +71,7 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, then whole calls.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, whole calls, plain lines.
 
     First the safe repairs of the injected defects, then all safe repairs: a defect may bring others with it.
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing: it may
@@ -83,7 +85,8 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     names = injected(case.kind, case.name)
     repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
-    tried = [*(Advice(repair=one) for one in repairs), Advice(shape=_WHOLE if whole else "")]
+    shapes = [_WHOLE if whole else "", PLAIN_LINES if case.kind is Kind.SHAPE and case.name in framing.SHAPES else ""]
+    tried = [*(Advice(repair=one) for one in repairs), *(Advice(shape=one) for one in shapes)]
     return list(dict.fromkeys(filter(None, [advised, *(one.options for one in tried)])))
 
 

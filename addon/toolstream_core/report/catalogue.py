@@ -36,6 +36,7 @@ SHAPES: Final = {
     "no-space": "No space after the colon of a field.",
     "bom": "A byte order mark at the start of the body.",
     "event-ids": "An `id:` line in each event.",
+    "plain-lines": "The usual SSE lines: LF, a space after the colon, and no comments, ids or byte order mark.",
     "self-contained-deltas": "All arguments of a call in one delta, with the call's id and name.",
     "bare-deltas": "Argument deltas with the item id only, without `call_id` and `name`.",
     DESTREAM: "Requests a response without streaming and streams it to the client (live, over HTTP).",

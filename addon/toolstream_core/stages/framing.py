@@ -164,7 +164,11 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
 }
 
 
+PLAIN_LINES: Final = "plain-lines"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_UNSPACED: Final = re.compile(rb"\A(data|event):(?=[^ ])")
+_BESIDE: Final = re.compile(rb":|(?:id|retry)(?::|\Z)")
+"""A line that clients of LLMs do not need."""
 _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")
 
 
@@ -182,12 +186,16 @@ class Framed(Stage):
 
     each = True
 
-    def __init__(self, context: Context, framed: Callable[[bytes, Frame, Place], bytes]) -> None:
+    def __init__(
+        self, context: Context, framed: Callable[[bytes, Frame, Place], bytes], *, keeps_mark: bool = True
+    ) -> None:
         """Does nothing where the stream is framed otherwise (Gemini's JSON arrays).
 
-        `framed` gives a block's bytes: those that came, without the byte order mark of the first.
+        `framed` gives a block's bytes: those that came, without the byte order mark of the first. If it gives none, the
+        block is left out.
         """
         super().__init__(context)
+        self._keeps_mark = keeps_mark
         self._sse = isinstance(context.writer, SseWriter)
         self._framed = framed
         self._place = Place()
@@ -199,9 +207,11 @@ class Framed(Stage):
         if not self._sse or frame.oversize:
             return [frame]
         mark = BOM if not place.begun and frame.raw.startswith(BOM) else b""
-        raw = mark + self._framed(frame.raw.removeprefix(mark), frame, place)
+        raw = (mark if self._keeps_mark else b"") + self._framed(frame.raw.removeprefix(mark), frame, place)
         if raw == frame.raw:
             return [frame]
+        if not raw:
+            return []
         return [Frame(raw, frame.number, frame.data, frame.name, frame.last_id, trailing=frame.trailing)]
 
 
@@ -234,19 +244,25 @@ def event_ids(raw: bytes, frame: Frame, place: Place) -> bytes:
     return raw[:blank] + b"id: %d" % (place.events + 1) + _line_end(raw) + raw[blank:]
 
 
+def plain(raw: bytes, frame: Frame, place: Place) -> bytes:
+    """Lines end with LF, a space follows the colon of a field, and there are no comments and no ids."""
+    *lines, rest = _LINE_END.split(raw)
+    kept = [_UNSPACED.sub(rb"\1: ", line) for line in lines if _BESIDE.match(line) is None]
+    text = b"".join(line + b"\n" for line in kept) + _UNSPACED.sub(rb"\1: ", rest)
+    return text.lstrip(b"\n")
+
+
 def _line_end(raw: bytes) -> bytes:
     found = _LINE_END.search(raw)
     return found[0] if found else b"\n"
 
 
 SHAPES: Final[dict[str, StageMaker]] = {
-    name: partial(Framed, framed=framed)
-    for name, framed in {
-        "comments": comments,
-        "crlf": crlf,
-        "no-space": no_space,
-        "bom": bom,
-        "event-ids": event_ids,
-    }.items()
+    "comments": partial(Framed, framed=comments),
+    "crlf": partial(Framed, framed=crlf),
+    "no-space": partial(Framed, framed=no_space),
+    "bom": partial(Framed, framed=bom),
+    "event-ids": partial(Framed, framed=event_ids),
+    PLAIN_LINES: partial(Framed, framed=plain, keeps_mark=False),
 }
 """By name."""

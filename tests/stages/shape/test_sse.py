@@ -27,7 +27,8 @@ def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: b
     """Nothing is told of them."""
     body = healthy.body.replace(b"\n", newline)
     out = shaped(body, healthy.exchange, shape)
-    assert (out != body) == ((shape, newline) != ("crlf", b"\r\n"))
+    same = {("crlf", b"\r\n"), ("plain-lines", b"\n")}
+    assert (out != body) == ((shape, newline) not in same)
     assert events(out) == events(body) == events(healthy.body)
     assert seen(out, healthy.exchange).told == []
 
@@ -57,6 +58,10 @@ def test_shapes_compose(shape: str, other: str) -> None:
         ("bom", b"data: {}\n\n", b"data: {}\n\n"),
         ("event-ids", b": hm\n\n", b": hm\n\n"),
         ("event-ids", b"data: {}\n\n", b"id: 2\ndata: {}\n\n"),
+        ("plain-lines", b"event:x\r\nid: 1\r\ndata:{}\r\nretry\r\n\r\n", b"event: x\ndata: {}\n\n"),
+        ("plain-lines", b": hm\rdata:{\rdata:}\r\r", b"data: {\ndata: }\n\n"),
+        ("plain-lines", b"data:  {}\ndata\ndata:\nnonsense\n\n", b"data:  {}\ndata\ndata:\nnonsense\n\n"),
+        ("plain-lines", b": keep-alive\n\n", b""),
     ],
 )
 def test_one_block(shape: str, block: bytes, becomes: bytes) -> None:
@@ -70,8 +75,8 @@ def test_one_block(shape: str, block: bytes, becomes: bytes) -> None:
 def test_the_byte_order_mark_stays_in_front(shape: str) -> None:
     """And there is but one."""
     out = shaped(BOM + CHAT.body, CHAT.exchange, shape)
-    assert out.startswith(BOM)
-    assert out.count(BOM) == 1
+    assert out.startswith(BOM) == (shape != "plain-lines")
+    assert out.count(BOM) == out.startswith(BOM)
     assert events(out) == events(CHAT.body)
 
 
@@ -87,3 +92,13 @@ def test_json_arrays_are_left(shape: str) -> None:
     """They have no blocks."""
     body = b'[{"candidates": [{"content": {"parts": [{"functionCall": {"name": "ping", "args": {}}}]}}]}\n]'
     assert shaped(body, exchange("gemini"), shape) == body
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "plain-lines"])
+@pytest.mark.parametrize("healthy", SSE, ids=str)
+def test_plain_lines_undo_each_of_the_others(healthy: Healthy, shape: str) -> None:
+    """A client that needs the usual lines gets them."""
+    usual = shaped(healthy.body, healthy.exchange, "plain-lines")
+    assert shaped(healthy.body, healthy.exchange, shape, "plain-lines") == usual
+    first = b": keep-alive\n\n" if shape == "comments" else b""  # before the protocol is known
+    assert shaped(shaped(healthy.body, healthy.exchange, shape), healthy.exchange, "plain-lines") == first + usual
