@@ -71,7 +71,7 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, whole calls, plain lines.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, plain lines, whole calls.
 
     First the safe repairs of the injected defects, then all safe repairs: a defect may bring others with it.
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing: it may
@@ -85,7 +85,7 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     names = injected(case.kind, case.name)
     repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
-    shapes = [_WHOLE if whole else "", PLAIN_LINES if case.kind is Kind.SHAPE and case.name in framing.SHAPES else ""]
+    shapes = [PLAIN_LINES if case.kind is Kind.SHAPE and case.name in framing.SHAPES else "", _WHOLE if whole else ""]
     tried = [*(Advice(repair=one) for one in repairs), *(Advice(shape=one) for one in shapes)]
     return list(dict.fromkeys(filter(None, [advised, *(one.options for one in tried)])))
 
