@@ -21,7 +21,6 @@ from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.stages import framing
-from toolstream_core.stages.framing import PLAIN_LINES
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.texts import clear_places
@@ -85,7 +84,8 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     names = injected(case.kind, case.name)
     repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
-    shapes = [PLAIN_LINES if case.kind is Kind.SHAPE and case.name in framing.SHAPES else "", _WHOLE if whole else ""]
+    of_lines = case.kind is Kind.SHAPE and case.name in framing.SHAPES
+    shapes = [framing.PLAIN_LINES if of_lines else "", _WHOLE if whole else ""]
     tried = [*(Advice(repair=one) for one in repairs), *(Advice(shape=one) for one in shapes)]
     return list(dict.fromkeys(filter(None, [advised, *(one.options for one in tried)])))
 

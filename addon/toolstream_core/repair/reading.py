@@ -67,10 +67,10 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return Reading(raw)
     if len(raw) <= LONGEST_PLACEHOLDER and _SEVERAL.fullmatch(raw):
         return _placeholders(raw)
-    if raw.lstrip(WHITE)[0] == '"':
-        return _quoted(received, raw, over=over)
     if received.beginning:
         return Reading(received.beginning + raw, LOST_BEGINNING)
+    if raw.lstrip(WHITE)[0] == '"':
+        return _quoted(received, raw, over=over)
     if received.head:
         arguments = received.beside(raw[received.head :])
         return in_call(read(arguments, over=over), arguments, received)
