@@ -52,10 +52,20 @@ def test_a_stream_that_says_itself_that_it_failed_is_not_called_truncated(body: 
 
 @pytest.mark.parametrize("broken", [None, "server closed connection", "Client disconnected."])
 def test_a_body_that_ends_before_the_answer_is_truncated(broken: str | None) -> None:
-    """Whoever ended it."""
+    """It is an error, unless the client itself disconnected."""
     [finding] = read(TEXT, broken=broken).findings
     assert finding.name == "truncated-stream"
+    assert finding.severity == ("note" if broken == "Client disconnected." else "error")
     assert (broken or "the body ended") in finding.message
+
+
+def test_a_call_that_the_client_did_not_wait_for_is_no_error() -> None:
+    """Also inside an event; but a provider that declared the call complete is at fault."""
+    left = read(CALL, MORE[:-9], broken="Client disconnected.").findings
+    assert [one.name for one in left] == ["unterminated-event", "truncated-stream", "cut-off-call"]
+    assert {one.severity for one in left} == {"note"}
+    declared = read(CALL, FINISH, broken="Client disconnected.").findings
+    assert [(one.name, one.severity) for one in declared if one.name == "cut-off-call"] == [("cut-off-call", "error")]
 
 
 def test_a_break_after_the_answer_is_told() -> None:

@@ -13,6 +13,7 @@ from toolstream_core.defects.arguments import (
     MERGED_CALLS,
     TRAILING_GARBAGE,
 )
+from toolstream_core.defects.defect import NOTE
 from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
     JOINED_EVENTS,
@@ -86,7 +87,8 @@ def _unreadable(frame: Frame, content: EventContent) -> str:
     """Why the data is not valid JSON; `""` if it is."""
     data = (frame.data or b"").strip()
     if not (content.fragments or content.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
-        return "the data of this event is not JSON"
+        # An event without its terminator was truncated: that it is not JSON is no defect of its own.
+        return "" if frame.trailing and not holds_several(data) else "the data of this event is not JSON"
     if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
         return "the data of this event has a number that is none in JSON"
     return ""
@@ -99,17 +101,23 @@ def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[
 
 
 def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = ()) -> list[Finding]:
-    """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete."""
+    """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete.
+
+    What lacks because the client disconnected is a note: the provider sent nothing wrong.
+    """
     denied = {(call.choice, call.position) for call in incomplete}
     last = max(record.events - 1, 0)
     findings = []
     if unread:
         findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
     complete = any(finding.code == MISSING_FINISH.code for finding in record.findings)
+    left = record.broken is not None and BY_CLIENT.search(record.broken) is not None
+    severity = NOTE if left else None
     if not (record.ended or record.error or unread or (complete and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
-        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the response was complete"))
-    elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
+        message = f"{how} before the response was complete"
+        findings.append(TRUNCATED_STREAM.found(last, message, severity=severity))
+    elif record.broken and record.ended and not left:
         message = f"the connection broke after the last event ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
@@ -117,9 +125,11 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
         if not (known or unread or position in reported):
-            defect, lack = (CUT_OFF_CALL, _INCOMPLETE) if (call.choice, call.position) in denied else _lack(call)
+            declared = (call.choice, call.position) in denied
+            defect, lack = (CUT_OFF_CALL, _INCOMPLETE) if declared else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
-            findings.append(defect.found(max(call.events, default=last), message, position))
+            lower = None if declared or defect is not CUT_OFF_CALL else severity
+            findings.append(defect.found(max(call.events, default=last), message, position, severity=lower))
     return findings
 
 
