@@ -84,7 +84,9 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     """The axes that concern which entries make a call, with the deviations that can show in this stream."""
     several = any(one.place for one in entries)
     without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
-    continued = (Adding.CONTINUED,) if continues(form, entries) else ()
+    opened = sum(one.fragment.phase is Phase.OPEN for one in entries)
+    # A buffer that is never reset. Of many calls it is not tried: each would repeat all before it.
+    continued = (Adding.CONTINUED,) if form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
     named = any(nonblank(one.fragment.item_id) for one in entries)
     return {
@@ -94,12 +96,6 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
         "adding": (*_ADDINGS[form], *continued, *finish),
         "source": tuple(_sources(form, entries)),
     }
-
-
-def continues(form: CallForm, entries: Sequence[Entry]) -> bool:
-    """Whether a buffer that is never reset shows. Of many calls it is not tried: each would repeat all before it."""
-    opened = sum(one.fragment.phase is Phase.OPEN for one in entries)
-    return form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED
 
 
 def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import QUIRKS, fix, measured_in, projects
 from toolstream_core.clients.explanation import parting
-from toolstream_core.clients.fit import continues
-from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, ReceivedEvent, Source, entries_of
+from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.model import STANDARD, Id, ReceivedEvent, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import intended, traces
-from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.view.steps import Steps, result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from toolstream_core.clients.deviations import MeasuredClient
     from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.clients.model import ClientModel, Deviation, Entry
+    from toolstream_core.clients.model import ClientModel, Deviation
     from toolstream_core.clients.stepping import Trace
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.view.received import Alignment
@@ -184,18 +183,12 @@ def _intended(response: ReadResponse) -> dict[str, Any]:
 
 
 def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
-    """The client's model, those of client versions, and each deviation that a client of this protocol can have."""
+    """The client's model, those of client versions, and each deviation that can show in this stream.
+
+    Not those that replace ids: a later request must have them first.
+    """
     client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
-    single = [STANDARD.having([one]) for one in QUIRKS if _applies(one, got.form, got.entries)]
+    shown = set(concerning(got.form, got.entries)) - {Id.OWN, Id.UNIQUE}
+    single = [STANDARD.having([one]) for one in QUIRKS if one in shown]
     measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
     yield from dict.fromkeys([*client, *measured, *single])
-
-
-def _applies(deviation: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
-    if deviation in (Key.ITEM, Key.FIRST_OPENED, Id.ITEM) or isinstance(deviation, Source):
-        return form is CallForm.ANNOUNCED
-    if isinstance(deviation, NoIndex):
-        return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
-    if deviation is Adding.CONTINUED:
-        return continues(form, entries)
-    return deviation not in (Id.OWN, Id.UNIQUE)
