@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,9 +93,6 @@ CUT: dict[str, Callable[[int, dict[str, object]], str]] = {
     "repr": lambda n, one: wrappers.sdk(one).replace(
         "arguments=", "arguments=<function at 0x1>" if n == 2 else "arguments="
     ),
-    "node": lambda n, one: wrappers.node(one).replace(
-        "tool_calls: [ {", "tool_calls: [ [Object] ]" if n == 2 else "tool_calls: [ {"
-    ),
 }
 
 
@@ -111,6 +109,19 @@ def test_an_event_that_cannot_be_read_is_a_finding(form: str, tmp_path: Path) ->
     assert [(one.name, one.event) for one in record.findings if one.name == "unparsable-data"] == [
         ("unparsable-data", 2)
     ]
+
+
+@pytest.mark.parametrize("elided", ["tool_calls: [ [Object] ]", "tool_calls: [Array]"])
+def test_an_event_with_parts_left_out_is_refused(elided: str, tmp_path: Path) -> None:
+    """Node leaves out what is nested deep, which is the calls: the provider sent them."""
+    path = tmp_path / "pasted"
+    shown = [wrappers.node(one) for one in wrappers.payloads(bare(CHAT))]
+    begin = next(n for n, one in enumerate(shown) if "tool_calls: [" in one)
+    shown[begin] = re.sub(r"tool_calls: \[[^]]*\]", elided, shown[begin], count=1)
+    assert elided in shown[begin]
+    path.write_text("\n".join(shown))
+    with pytest.raises(RefusedError, match="parts left out"):
+        read(path)
 
 
 COMPLETE = {

@@ -54,6 +54,8 @@ _REQUESTS: Final = ("request", "req", "request_body", "requestBody", "body")
 """Where records have the request."""
 _CUT: Final = re.compile(r"(?:\.\.\.|…)[^{}]*$|\btruncated\b[^{}]*$")
 """How a value ends that was printed in part."""
+_ELIDED: Final = re.compile(r"(?<=[\[ ])\[(?:Object|Array)\]")
+"""What Node prints in place of a value that is nested too deep."""
 _MAX_TRIES: Final = 24
 _MAX_NESTING: Final = 3
 _MAX_DEPTH: Final = 12
@@ -124,6 +126,11 @@ class Found:
     def is_cut(self) -> bool:
         """Whether it could not be read because it was printed in part."""
         return self.is_unread and self.lead.startswith('{"') and _CUT.search(self.data) is not None
+
+    @property
+    def is_elided(self) -> bool:
+        """Whether it could not be read because values in it were left out."""
+        return self.is_unread and _ELIDED.search(self.data) is not None
 
     @property
     def response(self) -> Json:

@@ -208,12 +208,12 @@ class _Streams:
         cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
         if len(cut) > 1:
             raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
+        if (self._scanner.elided and not leads) or any(one.is_elided and _begins(one) in leads for one in window):
+            raise RefusedError(
+                "holds printed objects with parts left out, such as [Object]."
+                " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
+            )
         if not leads:
-            if self._scanner.elided:
-                raise RefusedError(
-                    "holds printed objects with parts left out, such as [Object]."
-                    " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
-                )
             return
         if self._is_quoted(window) or (self._parts and not _shows_streaming(window)):
             return
