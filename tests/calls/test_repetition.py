@@ -1,23 +1,72 @@
-"""What stands behind a whole object: the same again, markup, or something else."""
+"""Calls that come again under their id."""
 
 from __future__ import annotations
 
 import pytest
 
-from toolstream_core.calls.arguments import repeated
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.repetition import MAX_SAME_ID, Compared, SameId, beginning
 
-WHOLE = '{"a":1}'
+EARLIER = Compared("grep", '{"a": 1}', '{"a":1}')
 
 
 @pytest.mark.parametrize(
-    ("behind", "meaning"),
+    ("call", "repeats"),
     [
-        ("\n" + WHOLE, (WHOLE, True)),
-        ("</tool_call>", (WHOLE, True)),
-        ('{"b":2}', (WHOLE + '{"b":2}', False)),
-        ("}", (WHOLE + "}", False)),
+        (Compared("grep", '{"a": 1}', '{"a":1}'), True),
+        (Compared("", '{"a": 1}', '{"a":1}'), True),
+        (Compared("find", '{"a": 1}', '{"a":1}'), False),
+        (Compared("grep", '{"a": 2}', '{"a":2}'), False),
+        (Compared("grep", None, '{"a"', settled=False), None),
+        (Compared("grep", None, "", settled=False), None),
+        (Compared("grep", None, '{"b"', settled=False), False),
+        (Compared("find", None, '{"a"', settled=False), False),
+        (Compared("grep", None, '{"a"'), False),
     ],
 )
-def test_what_follows_a_whole_object(behind: str, meaning: tuple[str, bool]) -> None:
-    """Nothing is dropped but a repetition and markup."""
-    assert repeated(WHOLE, behind) == meaning
+def test_a_call_repeats_an_earlier_one_with_its_name_and_arguments(call: Compared, *, repeats: bool | None) -> None:
+    """It is unknown while the call may still become the same."""
+    assert call.repeats([EARLIER]) is repeats
+    assert call.repeats([Compared("other", "{}"), EARLIER]) is repeats
+    assert call.repeats([]) is False
+
+
+def test_it_is_unknown_while_the_earlier_call_is_incomplete() -> None:
+    """Both may become the same."""
+    begun = Compared("grep", None, '{"a"', settled=False)
+    assert Compared("grep", '{"a": 1}', '{"a":1}').repeats([begun]) is None
+    assert Compared("grep", '{"b": 1}', '{"b":1}').repeats([begun]) is False
+
+
+def test_a_call_is_compared_with_those_before_it() -> None:
+    """It may be known under its id itself."""
+    calls = SameId[Compared](lambda one: one)
+    first, again = Compared("grep", "{}", "{}"), Compared("grep", "{}", "{}")
+    assert calls.add("c1", first)
+    assert calls.repeats("c1", first) is False
+    assert calls.repeats("c1", again) is True
+    assert calls.repeats("c2", again) is False
+
+
+def test_few_calls_of_one_id_are_kept() -> None:
+    """A stream whose calls all have one id costs no more for each call."""
+    compared = 0
+
+    def compare(number: int) -> Compared:
+        nonlocal compared
+        compared += 1
+        return Compared("grep", str(number))
+
+    calls = SameId(compare)
+    added = [calls.add("c1", number) for number in range(1000)]
+    assert added == [True, *[False] * 999]
+    assert calls.repeats("c1", 5000) is False
+    assert compared == MAX_SAME_ID + 1
+
+
+def test_white_space_does_not_count() -> None:
+    """Two encoders may write one value."""
+    spaced, dense = ArgumentText(), ArgumentText()
+    spaced.add('{ "a":\n1')
+    dense.add('{"a":1')
+    assert beginning(spaced) == beginning(dense) == '{"a":1'

@@ -6,54 +6,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.json_text import meaning, with_members
+from toolstream_core.calls.json_text import with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.parameters import UNKNOWN
+from toolstream_core.calls.repetition import without_repeated
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
+from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.calls.parameters import Parameters
     from toolstream_core.model import EventContent, Fragment
-
-
-def without_repeated(calls: list[Call]) -> list[Call]:
-    """The calls without those that repeat another one under its id."""
-    kept: list[Call] = []
-    first: dict[tuple[int, str], Call] = {}
-    by_meaning: dict[tuple[int, str, str, str], Call] = {}
-    again: dict[int, list[Runs]] = {}
-    for call in calls:
-        same = first.setdefault((call.choice, call.id), call)
-        if same is call or not (call.id and call.complete):
-            kept.append(call)
-            continue
-        if same.complete and id(same) not in again:
-            again[id(same)] = [same.events]
-            by_meaning.setdefault(_meaning(same), same)
-        same = by_meaning.setdefault(_meaning(call), call)
-        if same is call:
-            kept.append(call)
-        else:
-            again.setdefault(id(same), [same.events]).append(call.events)
-    for call in kept:
-        if len(parts := again.get(id(call), [])) > 1:
-            call.events = _merged(parts)
-    return kept
-
-
-def _meaning(call: Call) -> tuple[int, str, str, str]:
-    """Equal for equal calls."""
-    return call.choice, call.id, call.name, meaning(call.arguments)
-
-
-def _merged(parts: list[Runs]) -> Runs:
-    merged = Runs()
-    for number in sorted({number for part in parts for number in part}):
-        merged.add(number)
-    return merged
 
 
 def numbered(calls: list[Call]) -> list[Call]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
+from toolstream_core.repair.reading import HIGH
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
@@ -43,7 +44,7 @@ class ClientText:
 
     def add(self, more: str, source: ArgumentText, *, as_received: bool | None = None) -> None:
         """The client was sent `more`; `as_received`: whether it is the next part of `source`, if the caller knows."""
-        if not more:
+        if not more or self.diverged:
             return
         if self._copy is None and source is not self._source and not self.size:
             self._source = source
@@ -62,10 +63,17 @@ class ClientText:
         self._source, self._copy, self.size = source, None, 0
 
 
-def is_in_step(meaning: Meaning, text: ClientText) -> bool:
-    """Whether the client has all that came, and needs the next plain fragment unchanged."""
+def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
+    """Whether an object is open, the client has all of it that came before `fragment`, and needs that unchanged.
+
+    `fragment`: what came last; without it, the next plain fragment.
+    """
+    if text.diverged or not meaning.is_inside:
+        return False
+    if fragment and not (meaning.as_it_came and fragment[0] < HIGH and fragment[-1] < HIGH):
+        return False
     source = meaning.source
-    return not text.diverged and meaning.is_inside and text.is_in_step(source, source.size)
+    return text.is_in_step(source, source.size - len(fragment))
 
 
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
+from toolstream_core.calls.json_text import has_nothing, is_object, meaning
+from toolstream_core.calls.repetition import Compared, SameId
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
@@ -16,7 +17,7 @@ from toolstream_core.repair.fields import laid_over
 from toolstream_core.repair.identity import judge_id, plain_name
 from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-from toolstream_core.stages.repair.repairer import MAX_COMMENTS, MAX_SAME_ID, Repairer
+from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class CompleteCallClient:
         """The calls that were joined."""
         self._has_arguments: dict[int, bool] = {}
         """By named call that was sent: whether the client has its arguments."""
-        self._same_id: dict[tuple[int, str], list[tuple[str, str]]] = {}
-        """Names and arguments of the calls that were sent, by choice and id."""
+        self._same_id = SameId(_compared)
+        """The calls that were sent, by choice and id."""
 
     def joined(self, entry: Entry, fields: Fields | None) -> Fields | None:
         """The fields of a streamed call as one entry: all in the first entry, which lacks `fields`, if it is over."""
@@ -142,18 +143,19 @@ class CompleteCallClient:
 
     def _with_own_id(self, entry: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
         """The fields of a call under the id of an earlier one: none if it repeats that, else with another id."""
-        name, text = nonblank(entry.fragment.name), entry.call.arguments.text()
-        if has_nothing(text):
+        key, call = (entry.fragment.choice, identity), (entry.name, entry.call.arguments.text())
+        if has_nothing(call[1]) or self._same_id.add(key, call):
             return fields
-        earlier = self._same_id.setdefault((entry.fragment.choice, identity), [])
-        if earlier and any(other == name and same_arguments(arguments, text) for other, arguments in earlier):
+        if self._same_id.repeats(key, call):
             return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", entry.call) else fields
-        if earlier:
-            intended = {"id": self._context.ids.make("call_")}
-            fields = laid_over(fields, intended, partial(self._repairs, entry, number, number))
-        if len(earlier) < MAX_SAME_ID:
-            earlier.append((name, text))
-        return fields
+        intended = {"id": self._context.ids.make("call_")}
+        return laid_over(fields, intended, partial(self._repairs, entry, number, number))
+
+
+def _compared(call: tuple[str, str]) -> Compared:
+    """How a call compares with others of its id: by its name and arguments."""
+    name, text = call
+    return Compared(name, meaning(text))
 
 
 class Waiting(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import has_nothing, lost_beginning, meaning
+from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -35,6 +36,7 @@ from toolstream_core.defects.identity import (
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none, text_of
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
+from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire.json_paths import unknown_only
@@ -91,21 +93,17 @@ class BlockEvents:
     def _more(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> Json:
         """The arguments that the client lacks at this event; `received` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
-        fragment = text_of(received)
-        source = meaning.source
-        plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and fragment[-1:] < "\ud800"
-        if plain and waiting.size == arguments.size and had.is_in_step(source, source.size - len(fragment)):
-            return received
-        if had.diverged:
+        is_last = waiting.size == arguments.size
+        if had.diverged or (is_last and isinstance(received, str) and received and is_in_step(meaning, had, received)):
             return received
         begun = had.text
-        goal = block.intended(call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
-        if waiting.size < arguments.size:  # waiting events have the rest
+        goal = block.intended(call, fix_escapes=self._stream.fixes_escapes).text
+        if not is_last:  # waiting events have the rest
             known = arguments.text().startswith(goal[max(0, -meaning.begin) :], max(0, meaning.begin))
             goal = goal[: max(0, waiting.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
-        if begun.startswith(goal) and (goal or not begun or waiting.size < arguments.size):
+        if begun.startswith(goal) and (goal or not begun or not is_last):
             return ""
         had.diverged = True
         return received
@@ -297,7 +295,7 @@ class BlockEvents:
         if had.diverged:
             return
         begun = had.text
-        goal = block.intended(call, over=over, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
+        goal = block.intended(call, over=over, fix_escapes=self._stream.fixes_escapes).text
         if upto is not None and upto < call.arguments.size:
             goal = call.arguments.text()[block.meaning.begin : upto]
         if not goal.startswith(begun) or goal == begun:
@@ -374,12 +372,13 @@ class BlockStarts:
     def __init__(self, stream: BlockStream, client: BlockEvents) -> None:
         self._stream, self._client = stream, client
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
+        self._same_id = SameId(self._compared)
 
     def start(self, block: Block, waiting: Waiting) -> None:
         if block.sent is not Sent.NOTHING:
             self._start_again(block, waiting)
             return
-        if self.is_double(block) and self._stream.report(
+        if self.repeats(block) and self._stream.report(
             DOUBLED_CALL, "the call repeats an earlier one", block.call, at=self._stream.now
         ):
             block.sent = Sent.LEFT_OUT
@@ -392,7 +391,8 @@ class BlockStarts:
             wanted |= self._identity(block, block.call, waiting)
             wanted |= self._no_arguments(block, block.call, waiting)
         block.sent = Sent.OPEN
-        self.message.note_id(block)
+        if block.call is not None:
+            self._same_id.add(block.call.id, block)
         if block.call is not None and block.call.name in self.context.parameterless:
             block.decided = True
         self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
@@ -419,19 +419,18 @@ class BlockStarts:
             message.note_place(index)
         return block
 
-    def is_double(self, block: Block) -> bool:
-        """Whether the client has the same call."""
+    def repeats(self, block: Block) -> bool | None:
+        """Whether the client has the same call; `None` while that is unknown."""
         call = block.call
-        if call is None or not self._client.has_all_arguments(block, call):
-            return False
-        means = meaning(block.intended(call, over=True).text or "{}")
-        alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.diverged]
-        return any(
-            one.call is not None
-            and self._client.has_all_arguments(one, one.call)
-            and meaning(one.text.text or "{}") == means
-            for one in alike
-        )
+        return self._same_id.repeats(call.id, block) if call is not None and call.id else False
+
+    def _compared(self, block: Block) -> Compared:
+        """How a call compares with others of its id."""
+        call = block.call
+        assert call is not None
+        complete = self._client.has_all_arguments(block, call) and not block.text.diverged
+        means = meaning(block.intended(call, over=True).text or "{}") if complete else None
+        return Compared(call.name, means, beginning(call.arguments), block.stopped)
 
     def _start_again(self, block: Block, waiting: Waiting) -> None:
         """A repeated start. It is left out if no arguments came after the first one."""

@@ -26,7 +26,6 @@ from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
 from toolstream_core.stages.inject.codec import What
-from toolstream_core.stages.repair.repairer import MAX_SAME_ID
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -182,13 +181,14 @@ class Block:
         """Whether a first `{}` or `null` may stand for what follows."""
         return not self.decided and self.meaning.may_be_placeholder
 
-    def note(self, call: OpenCall) -> None:
-        """A fragment came; the resolver has added it to the call."""
+    def note(self, call: OpenCall, fragment: str = "") -> None:
+        """A fragment came, which the resolver has added to the call; `fragment`: its text if it is all that is new."""
         received = call.arguments
         if self.call is call and (received.truncated or self.meaning.source.truncated):
             self.text.diverged = True  # too long to keep: the rest is forwarded unchanged
         elif self.call is call and received.size > self.seen:
-            self.meaning.add(received.text()[self.seen :], received)
+            is_all = received.size - self.seen == len(fragment)
+            self.meaning.add(fragment if is_all else received.text()[self.seen :], received)
             self.seen = received.size
 
     def note_taken_back(self) -> None:
@@ -272,8 +272,6 @@ class Message:
     """Events that stopped waiting at the current event: after an internal error they are forwarded unchanged."""
     waiting: int = 0
     """The number of waiting events."""
-    by_id: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
-    """Calls by id and name, the newest of each."""
     ids: set[str] = field(default_factory=set)
     """The ids that the client has."""
     finish: str | None = None
@@ -305,19 +303,6 @@ class Message:
         """The calls that the client is to have and can run."""
         calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT)
         return [block for block, call in calls if call is not None and not call.cancelled]
-
-    def earlier_alike(self, block: Block) -> list[Block]:
-        """The earlier calls of the same id and name."""
-        call = block.call
-        known = self.by_id.get((call.id, call.name), []) if call is not None and call.id else []
-        return [one for one in known if one is not block]
-
-    def note_id(self, block: Block) -> None:
-        """A call was sent."""
-        if block.call is not None:
-            known = self.by_id.setdefault((block.call.id, block.call.name), [])
-            known.append(block)
-            del known[:-MAX_SAME_ID]
 
     def note_place(self, place: Json) -> None:
         """A block was sent with this index."""

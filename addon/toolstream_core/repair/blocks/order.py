@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from toolstream_core.repair.blocks.protocol import BlockEvent
     from toolstream_core.repair.blocks.stream import BlockStream
 
-_SPACE: Final = re.compile(r"\s+")
 PATIENCE: Final = 8
 """The number of events of no block that wait after a first `{}`."""
 
@@ -55,7 +53,7 @@ class BlockOrder:
             block = self._owner(one)
             if block is not None and one.call is not None and not one.call.sure and self._has_other_index(block, one):
                 one = one._replace(guessed=True)
-        if block is not None and one.call is not None:
+        if block is not None and one.call is not None and block.seen != one.call.arguments.size:
             block.note(one.call)
         if (
             message.blocks[-1:] != [block]
@@ -139,7 +137,7 @@ class BlockOrder:
             self._client.text_of_left_out(block, waiting)
             return
         block.left_out.append(waiting)
-        if waiting.parsed.what is What.DELTA and not self._starts.is_double(block):
+        if waiting.parsed.what is What.DELTA and not self._starts.repeats(block):
             message = self.message
             message.started -= 1
             self._queue(block, *block.left_out)
@@ -277,10 +275,7 @@ class BlockOrder:
         )
         if self.protocol.late_identity and lacks and call.arguments.empty:
             return True
-        return self._stream.on(DOUBLED_CALL) and any(
-            one.call is not None and _squeezed(one.call).startswith(_squeezed(call))
-            for one in self.message.earlier_alike(block)
-        )
+        return self._stream.on(DOUBLED_CALL) and self._starts.repeats(block) is not False  # more of it may come
 
     def _decide(self) -> None:
         """A waiting first `{}` is the arguments, as another event follows."""
@@ -327,10 +322,6 @@ def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenC
         is_its = known is fragment or known == fragment
         at += is_its
         yield call if is_its else None
-
-
-def _squeezed(call: OpenCall) -> str:
-    return _SPACE.sub("", call.arguments.text())
 
 
 def _has_text(waiting: Waiting) -> bool:

@@ -18,7 +18,7 @@ from toolstream_core.repair.blocks.message import Sent
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD
 from toolstream_core.repair.blocks.stream import BlockStream
-from toolstream_core.repair.client_text import is_withheld, skip
+from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.repair.shaping import turn_over
 from toolstream_core.stages.inject.codec import What
@@ -197,38 +197,24 @@ class BlockDifference(Repairer):
                 self._ending.end(event, parsed)
 
     def _stays_in_step(self, parsed: BlockEvent, fragment: Fragment, call: OpenCall) -> Block | None:
-        """The open block, if the event is plain text inside its arguments and the client has all text before it."""
-        message, protocol, fragment_text = self.message, self.protocol, fragment.arguments
+        """The open block, if the event has nothing but the next part of its arguments, and the client needs that."""
+        message, get, text = self.message, self.protocol.get, fragment.arguments
         block = message.by_call.get(id(call))
-        if parsed.what is not What.DELTA or block is None or message.waiting:
+        if parsed.what is not What.DELTA or block is None or message.waiting or message.done or block.foreign:
             return None
-        if not (
-            fragment.well_formed and isinstance(fragment_text, str) and fragment_text and fragment_text[-1] < "\ud800"
-        ):
+        if block.sent is not Sent.OPEN or not (fragment.well_formed and isinstance(text, str) and text):
             return None
-        if fragment_text.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
+        if fragment.id is not ABSENT or fragment.name is not ABSENT:
             return None
-        text, arguments, index = block.text, call.arguments, protocol.get(parsed, INDEX)
-        if block.sent is not Sent.OPEN or block.foreign or text.diverged or message.done:
+        block.note(call, text)
+        if block.seen != call.arguments.size or not is_in_step(block.meaning, block.text, text):
             return None
-        source = block.meaning.source
-        size = source.size - (len(fragment_text) if source is arguments else 0)
-        if source is not arguments and "}" in fragment_text:  # it may end the arguments, and go on
+        index = get(parsed, INDEX)
+        if index != block.index or type(index) is not type(block.index):
             return None
-        if (
-            block.seen + len(fragment_text) != arguments.size
-            or not text.is_in_step(source, size)
-            or index != block.index
-            or type(index) is not type(block.index)
-        ):
+        if block.kind != get(parsed, DELTA_TYPE) or get(parsed, ARGUMENTS) != text:
             return None
-        if fragment.id is not ABSENT or fragment.name is not ABSENT or protocol.get(parsed, ARGUMENTS) != fragment_text:
-            return None
-        if not (block.meaning.is_inside and block.kind == protocol.get(parsed, DELTA_TYPE)):
-            return None
-        block.meaning.add(fragment_text, arguments)
-        block.seen = arguments.size
-        text.grow(len(fragment_text))
+        block.text.grow(len(text))
         return block
 
     def _begin(self, parsed: BlockEvent) -> None:

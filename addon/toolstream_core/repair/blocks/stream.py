@@ -38,6 +38,7 @@ class BlockStream:
         self.context, self.protocol, self.policy = context, protocol, policy
         self.message = Message()
         self._reporter, self.on, self.because = reporter, reporter.on, reporter.because
+        self.fixes_escapes = reporter.on(INVALID_ARGUMENTS)
         self.number = self.now = 0
         """The numbers of the event that is sent and of the event that came last."""
         self.out: list[Frame] = []
@@ -140,8 +141,8 @@ class BlockStream:
     def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
         if has_none(call):
             return over and self.proves_empty(call) and is_complete(call, self.context, over=True)
-        block, fix_escapes = self.message.by_call.get(id(call)), self.on(INVALID_ARGUMENTS)
+        block = self.message.by_call.get(id(call))
         if block is None:
             return is_complete(call, self.context, over=over)
-        reading = block.intended(call, over=True, fix_escapes=fix_escapes)
+        reading = block.intended(call, over=True, fix_escapes=self.fixes_escapes)
         return is_sendable(reading, call, self.context, self.on, over=over)

@@ -23,8 +23,6 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 """The same in bytes."""
 MAX_COMMENTS: Final = 8
 """Comments that wait. More of them show that the stream is slow."""
-MAX_SAME_ID: Final = 16
-"""Calls of one id with which a further one is compared."""
 
 
 class Reporter:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.identity import CHANGING_INDEX, DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
-from toolstream_core.repair.client_text import ClientText
+from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.shapes import NO_SHAPE, is_complete
-from toolstream_core.stages.repair.repairer import MAX_SAME_ID
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -81,12 +81,16 @@ class ClientCall:
         arguments = self.intended.arguments
         if not (self.is_open and self.intended.call.name and arguments.ended):
             return False
-        return self.text.diverged or (arguments.is_json and self.is_in_step())
+        return self.text.diverged or (arguments.is_json and self._has_all())
 
-    def is_in_step(self, fragment: str = "") -> bool:
-        """Whether the client has exactly the fragments before `fragment`."""
+    def needs(self, fragment: str = "") -> bool:
+        """As `is_in_step`."""
+        return is_in_step(self.intended.meaning, self.text, fragment)
+
+    def _has_all(self, lacking: str = "") -> bool:
+        """Whether the client has exactly the text so far, but for the end of it."""
         arguments = self.intended.arguments
-        return self.text.is_in_step(arguments, arguments.size - len(fragment))
+        return self.text.is_in_step(arguments, arguments.size - len(lacking))
 
     def lacks_name(self, part: Json) -> bool:
         """Whether a part of a name is what the client has not got of it."""
@@ -107,7 +111,7 @@ class ClientCall:
             return Lack(fragment)
         intended, meaning = self.intended, self.intended.meaning
         is_last = upto is None or upto == meaning.received.size
-        if is_last and self.is_in_step(fragment) and (intended.is_plain(fragment) if fragment else self.is_open):
+        if is_last and (self.needs(fragment) if fragment else self.is_open and self._has_all()):
             return Lack(fragment, as_received=True)
         text, defect, stands = intended.text(over=over)
         has, is_cumulative = self.text.text, meaning.cumulative is not None
@@ -119,7 +123,7 @@ class ClientCall:
         if upto is not None:
             received = raw[: max(upto - meaning.begin, 0)]
             text = received if text.startswith(received) else text
-        as_received = raw.startswith(text) and self.is_in_step(raw[self.text.size :])
+        as_received = raw.startswith(text) and self._has_all(raw[self.text.size :])
         return Lack(text[len(has) :], defect, stands, as_received)
 
     @property
@@ -159,8 +163,7 @@ class Turn:
         self._anonymous: set[int] = set()
         self._undecided: dict[int, ClientCall] = {}
         """Those of which all that came may stand for what follows."""
-        self._of_id: dict[str, list[ClientCall]] = {}
-        """By the provider's id, the first calls that it was given to."""
+        self.same_id = SameId(_compared)
 
     def add(self, intended: IntendedCall) -> ClientCall:
         """A call opens."""
@@ -174,13 +177,10 @@ class Turn:
 
     def note(self, state: ClientCall) -> None:
         """A fragment of a call came: update what is known of this call and of others."""
-        intended, call = state.intended, state.intended.call
+        intended = state.intended
         self._open[state.order] = self._changed[state.order] = self._unsettled[state.order] = state
         if state.is_open and intended.is_placeholder is not None:
             return
-        of_id = self._of_id.setdefault(call.id, []) if call.id else [state]
-        if state not in of_id and len(of_id) < MAX_SAME_ID:
-            of_id.append(state)
         if intended.is_placeholder is None and intended.may_be_placeholder:
             self._undecided[state.order] = state
         elif intended.is_placeholder is None and not intended.has_little:
@@ -254,15 +254,6 @@ class Turn:
                 del self._open[order]
         return list(self._open.values())
 
-    def repeats(self, state: ClientCall) -> bool | None:
-        """Whether a call only repeats an earlier one with its id and name; `None` while that is unknown."""
-        call = state.intended.call
-        of_id = [one for one in self._of_id.get(call.id, ()) if one.order < state.order]
-        if _is_clean(state) and any(_is_clean(one) and _same(one.intended.call, call) for one in of_id):
-            return True
-        complete = state.intended.settled or call.arguments.is_complete
-        return None if not complete and any(one.intended.call.name in {call.name, ""} for one in of_id) else False
-
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""
         for one in self._unsettled.values():
@@ -271,16 +262,13 @@ class Turn:
         self._unsettled.clear()
 
 
-def _is_clean(state: ClientCall) -> bool:
-    """Whether a call's arguments are one complete object, for the client too."""
-    arguments = state.intended.call.arguments
-    read = arguments.is_json or state.intended.meaning.cumulative is not None
-    return read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
-
-
-def _same(call: OpenCall, other: OpenCall) -> bool:
-    """Whether two calls have the same name and arguments."""
-    return call.name == other.name and call.arguments.meaning == other.arguments.meaning
+def _compared(state: ClientCall) -> Compared:
+    """How a call compares with others of its id. Its arguments count if they are one object, for the client too."""
+    intended, arguments = state.intended, state.intended.call.arguments
+    read = arguments.is_json or intended.meaning.cumulative is not None
+    complete = read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
+    settled = intended.settled or arguments.is_complete
+    return Compared(intended.call.name, arguments.meaning if complete else None, beginning(arguments), settled)
 
 
 class Client:
@@ -337,7 +325,7 @@ class Client:
 
     def doubles(self, state: ClientCall) -> bool:
         """Whether a call only repeats an earlier one."""
-        return self.turn_of(state).repeats(state) is True
+        return bool(self._repeats(state))
 
     def waits(self, state: ClientCall) -> bool:
         """Whether what a call is may still change."""
@@ -347,7 +335,11 @@ class Client:
             return False
         if state.intended.waits_for_identity:
             return True
-        return self._may_be_doubled and self.turn_of(state).repeats(state) is None
+        return self._may_be_doubled and self._repeats(state) is None
+
+    def _repeats(self, state: ClientCall) -> bool | None:
+        call = state.intended.call
+        return self.turn(call.choice).same_id.repeats(call.id, state)
 
     @property
     def held(self) -> list[ClientCall]:

@@ -162,7 +162,7 @@ class ChatEvents:
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
         fragment, one, delta = part.fragment, part.one, part.delta
-        if self.stream.done or not one.is_open or one.text.diverged or not delta or not fragment.well_formed:
+        if self.stream.done or not one.is_open or not delta or not fragment.well_formed:
             return False
         if self._holds or self._spreads:
             return False
@@ -171,7 +171,7 @@ class ChatEvents:
         if fragment.index != one.place or fragment.phase is not Phase.MORE or part.one.header["index"] != one.place:
             return False
         finish = self._finishes.by_choice.get(fragment.choice)
-        if (finish is not None and finish.sent) or not (one.is_in_step(delta) and one.intended.is_plain(delta)):
+        if (finish is not None and finish.sent) or not one.needs(delta):
             return False
         if self.client.choice(fragment.choice) != fragment.choice or self.stream.differs(frame):
             return False

@@ -16,7 +16,7 @@ from toolstream_core.defects.arguments import (
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.repair.identity import may_grow, plain_name
 from toolstream_core.repair.meaning import Meaning
-from toolstream_core.repair.reading import HIGH, LONGEST_PLACEHOLDER, Reading, is_placeholder
+from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,11 +115,6 @@ class IntendedCall:
     def is_guessed(self) -> bool:
         """Whether the last fragment may be another call's."""
         return not (self.settled or self.call.sure)
-
-    def is_plain(self, fragment: str) -> bool:
-        """Whether the arguments are the fragments joined, including the last one, `fragment`."""
-        meaning = self.meaning
-        return meaning.is_inside and meaning.as_it_came and fragment[-1:] < HIGH and fragment[:1] < HIGH
 
     def text(self, *, over: bool) -> Reading:
         """The arguments as far as they are certain; `over`: the provider sends no more of them."""

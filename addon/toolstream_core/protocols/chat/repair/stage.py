@@ -9,7 +9,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.chat.repair.client import Client
 from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
-from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
+from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.stages.repair.repairer import Repairer
@@ -107,8 +107,7 @@ class ChatRepair(Repairer):
             return True
         if one is None or not one.is_open or self._queue or not call.sure:
             return True
-        meaning = one.intended.meaning
-        return not (is_in_step(meaning, one.text) or is_withheld(meaning, one.text))
+        return not (one.needs() or is_withheld(one.intended.meaning, one.text))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
@@ -151,7 +150,10 @@ class ChatRepair(Repairer):
         one.intended.add_fragment(text)
         if fragment.phase is Phase.MORE:
             one.text.diverged = one.text.diverged or one.intended.is_too_long
-        self.client.turn_of(one).note(one)
+        turn = self.client.turn_of(one)
+        if fresh and call.id:
+            turn.same_id.add(call.id, one)
+        turn.note(one)
         guess = call.arguments if call.unsure_since == number else None
         return Touched(fragment, one, call.arguments.size - left, fresh, guess)
 

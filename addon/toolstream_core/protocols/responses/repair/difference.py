@@ -264,8 +264,8 @@ class Difference:
         intended, has = received.intended, received.intended.item
         if has.closed or has.done:
             self._after_end(received, has)
-        elif self._is_next_part(received, has):
-            has.text.grow(received.more)
+        elif last and received.delta and intended.needs(received.delta):
+            has.text.grow(len(received.delta))
             self._writer.send(received, has.delta(received.delta))
         elif (
             not (received.delta or isinstance(received.payload.get("delta"), str))
@@ -278,20 +278,6 @@ class Difference:
                 intended.defect = intended.defect or (ITEM_PER_FRAGMENT if intended.is_split else REPLAYED_ARGUMENTS)
                 more = "" if self._stream.repairs(intended.defect, intended) else received.delta
             self._put_delta(received, has, more)
-
-    def _is_next_part(self, received: CallEvent, has: ClientItem) -> bool:
-        """Whether the client has everything before a fragment, and the fragment is the next part."""
-        intended, arguments = received.intended, received.intended.arguments
-        if (
-            received.more <= 0
-            or received.arguments is not arguments
-            or received.more != len(received.delta)
-            or has.text.diverged
-        ):
-            return False
-        if not has.text.is_in_step(arguments, received.size - received.more):
-            return False
-        return intended.is_inside or (intended.call.start_input is None and intended.is_plain)
 
     def _intended(self, received: CallEvent, has: ClientItem) -> str | None:
         """The intended arguments so far; `None` if they are not known or contradict what the client has."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
+from toolstream_core.calls.repetition import Compared, SameId
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
 from toolstream_core.protocols.responses.repair.events import ADDED
+from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.meaning import FreeText, Meaning
 from toolstream_core.repair.reading import Reading
 from toolstream_core.wire import json_access
@@ -81,11 +83,6 @@ class IntendedCall:
         return self.call.arguments.truncated or self.meaning.source.truncated
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """Orders calls with one id: the original is one that was added or sent, then the first."""
-        return not (self.added or self.has is not None), self.order
-
-    @property
     def arguments(self) -> ArgumentText:
         """The intended arguments as far as they grow by fragments; mostly the fragments joined."""
         return self._current.source
@@ -97,15 +94,12 @@ class IntendedCall:
             self.meaning.add("", self.call.arguments)
         return self.meaning
 
-    @property
-    def is_inside(self) -> bool:
-        """Whether a JSON object is open, and every fragment so far was its next part."""
-        return self._current.is_inside and self.call.start_input is None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the intended text is the fragments joined."""
-        return self._current.read(over=False).text == self.arguments.text()
+    def needs(self, fragment: str = "") -> bool:
+        """As `is_in_step`."""
+        has = self.has
+        if has is None or has.done or has.closed or self.call.start_input is not None:
+            return False
+        return is_in_step(self._current, has.text, fragment)
 
     def reading(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
@@ -148,10 +142,6 @@ class CallEvent(NamedTuple):
     """The item id in the event."""
     delta: str
     """The arguments in the event."""
-    arguments: ArgumentText
-    """The intended arguments with it: `size` characters, of which the last `more` came with it."""
-    size: int
-    more: int
 
     @property
     def has_place(self) -> bool:
@@ -170,8 +160,7 @@ class IntendedCalls:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.by_key: dict[int, IntendedCall] = {}
-        self._by_id: dict[str, list[IntendedCall]] = {}
-        self._indexed: set[int] = set()
+        self._same_id = SameId(self._compared)
         self._nameless: list[IntendedCall] = []
         self.failed = False
         """Whether the provider reported an error."""
@@ -183,9 +172,8 @@ class IntendedCalls:
             one = self.by_key[id(call)] = IntendedCall(call, len(self.by_key))
             if not (call.id or call.name):
                 self._nameless.append(one)
-        if call.id and id(call) not in self._indexed:
-            self._indexed.add(id(call))
-            self._by_id.setdefault(call.id, []).append(one)
+        if call.id:
+            self._same_id.add(call.id, one)
         return one
 
     @cached_property
@@ -214,23 +202,14 @@ class IntendedCalls:
 
     # -- identity
 
-    def earlier(self, intended: IntendedCall) -> list[IntendedCall]:
-        """Earlier calls with its id, which it may repeat."""
-        call = intended.call
-        if not call.id:
-            return []
-        same = self._by_id.get(call.id, ())[-64:]
-        return [other for other in same if other.rank < intended.rank and call.name in ("", other.call.name)]
-
     def is_duplicate(self, intended: IntendedCall) -> bool | None:
         """Whether it only repeats an earlier call; `None` while that is unknown."""
-        earlier = self.earlier(intended)
-        if not earlier:
-            return False
-        complete = [other.call for other in earlier if self.is_complete(other)] if self.is_complete(intended) else []
-        if any(other.arguments.meaning == intended.call.arguments.meaning for other in complete):
-            return True
-        return False if intended.call.closed and all(other.call.closed for other in earlier) else None
+        return self._same_id.repeats(intended.call.id, intended)
+
+    def _compared(self, intended: IntendedCall) -> Compared:
+        """How a call compares with others of its id. The closing event may replace what its arguments begin with."""
+        call = intended.call
+        return Compared(call.name, call.arguments.meaning if self.is_complete(intended) else None, "", call.closed)
 
     def is_complete(self, intended: IntendedCall) -> bool:
         """Whether the call is complete as received."""

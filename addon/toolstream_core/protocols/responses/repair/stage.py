@@ -172,22 +172,17 @@ class ResponsesRepair(Repairer):
         kind = str(payload.get("type", frame.name))
         if kind not in (DELTA, ADDED, DONE, CLOSED):
             return None
-        fragment, before = resolved[0].fragment, intended.arguments
-        size = before.size
-        intended.take(resolved[0].fragment, after_own=self._latest in (None, intended))
+        fragment = resolved[0].fragment
+        intended.take(fragment, after_own=self._latest in (None, intended))
         self._latest = intended
-        arguments, own = intended.arguments, nonblank(fragment.item_id)
-        fragment_text = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        more = len(fragment_text)
-        if arguments is not intended.call.arguments:
-            more = arguments.size - size if arguments is before and intended.meaning.as_it_came else -1
-        return CallEvent(frame, payload, kind, intended, own, fragment_text, arguments, arguments.size, more)
+        text = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        return CallEvent(frame, payload, kind, intended, nonblank(fragment.item_id), text)
 
     def _is_next_delta(self, received: CallEvent) -> bool:
         """Whether a delta is the next part of an open object, with the client's ids. Nearly all are."""
         intended, payload, delta = received.intended, received.payload, received.payload.get("delta")
         has = intended.has
-        if received.kind != DELTA or has is None or type(delta) is not str or not delta or has.done or has.closed:
+        if received.kind != DELTA or has is None or type(delta) is not str or not delta or not self._in_order(intended):
             return False
         if (
             payload.get("item_id") != has.id
@@ -195,7 +190,7 @@ class ResponsesRepair(Repairer):
             or self._stream.client.renumbers
         ):
             return False
-        if received.more != len(delta) or not self._is_inside(intended, received.more) or delta[-1] >= "\ud800":
+        if not intended.needs(delta):
             return False
         if self._stream.realtime and payload.get("call_id") != has.call_id:
             return False
@@ -205,12 +200,9 @@ class ResponsesRepair(Repairer):
         return True
 
     @staticmethod
-    def _is_inside(intended: IntendedCall, more: int = 0) -> bool:
-        """Whether the client has everything of an open object but the last `more` characters."""
-        has, arguments = intended.has, intended.arguments
-        if has is None or has.done or has.closed or intended.is_split or intended.copies or intended.passes:
-            return False
-        return intended.is_inside and has.text.is_in_step(arguments, arguments.size - more)
+    def _in_order(intended: IntendedCall) -> bool:
+        """Whether all events of a call are known to be of its item."""
+        return not (intended.is_split or intended.copies or intended.passes)
 
     # -- waiting events
 
@@ -422,7 +414,7 @@ class ResponsesRepair(Repairer):
             return not self._passes
         has = intended.has
         held = has is not None and not (has.done or has.closed) and is_withheld(intended.meaning, has.text)
-        return not (held or self._is_inside(intended))
+        return not (held or (self._in_order(intended) and intended.needs()))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
