@@ -17,6 +17,7 @@ from toolstream_core.calls.json_text import (
     same_arguments,
     unwrapped,
     value_end,
+    value_of,
     without,
 )
 from toolstream_core.calls.parameters import LONGEST_HEAD, UNKNOWN, Parameters
@@ -325,13 +326,18 @@ class ArgumentText:
         return not blank and self.viable and not self.ended and not self.restarted_by(fragment)
 
     def _in_call(self, joined: str) -> str:
-        """The arguments in a call, which are not complete before it is; `""` if it has more keys."""
-        inner = joined[self.head :]
+        """The arguments in a call, which are not complete before it is; `""` if it is none.
+
+        A call may have further keys, but none of the tool's parameters.
+        """
+        inner, names = joined[self.head :], self.parameters.names
         end = value_end(inner, 0)
-        rest = inner[end:].strip(WHITE)
-        if not end or not rest:
-            return inner[: end - 1] if end else inner
-        return unwrapped(inner[:end]) if rest == "}" else ""
+        if not end:
+            return inner
+        if self.is_json:
+            value = value_of(joined)
+            return unwrapped(inner[:end]) if isinstance(value, dict) and names.isdisjoint(value) else ""
+        return inner[: end - 1] if self.viable else ""
 
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""

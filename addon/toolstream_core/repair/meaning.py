@@ -26,10 +26,10 @@ from toolstream_core.repair.reading import (
     LOW,
     Reading,
     addition,
-    in_call,
     is_placeholder,
     may_become_placeholder,
     read,
+    read_in_call,
     repetition,
 )
 
@@ -101,9 +101,9 @@ class Meaning:
         return self._known[2]
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
+        if self.received.head and self._own is None:
+            return read_in_call(self.without_placeholder, self.received, over=over)
         reading = self._read(over=over)
-        if self.received.head:
-            return in_call(reading, self.without_placeholder, self.received)
         return reading if reading.defect is not None else reading._replace(defect=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
@@ -209,6 +209,7 @@ class Meaning:
             self.without_placeholder.add(received.text()[shift:])
         elif (
             received.spilled
+            and not (self.received.head and self.received.viable)
             and not self.may_be_placeholder
             and (complete := received.ended_object()) is not None
             and received.text().startswith(complete)

@@ -72,8 +72,7 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(received, raw, over=over)
     if received.head:
-        arguments = received.beside(raw[received.head :])
-        return in_call(read(arguments, over=over), arguments, received)
+        return read_in_call(received.beside(raw[received.head :]), received, over=over)
     if before := BEFORE.match(raw):
         intended = read_text(raw[before.end() :], over=over)
         return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
@@ -92,13 +91,12 @@ def read_text(text: str, *, over: bool) -> Reading:
     return read(received, over=over)
 
 
-_REST_OF_CALL: Final = (None, TRAILING_GARBAGE)
-"""What the rest of a call after its arguments is read as."""
-
-
-def in_call(reading: Reading, arguments: ArgumentText, call: ArgumentText) -> Reading:
-    """The reading of arguments in a complete call: they are not complete before the call is."""
-    if reading.defect not in _REST_OF_CALL:
+def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> Reading:
+    """The meaning of arguments in a complete call, which may have further keys: they are not complete before it is."""
+    if call.viable and (complete := arguments.ended_object()) is not None:
+        arguments = call.beside(complete)
+    reading = read(arguments, over=over)
+    if reading.defect is not None:
         return reading
     text = reading.text if call.ended or not arguments.ended else reading.text.rstrip(WHITE)[:-1]
     return reading._replace(text=text, defect=ENVELOPED_ARGUMENTS)

@@ -115,6 +115,8 @@ class ClientCall:
             return Lack(fragment, as_received=True)
         text, defect, stands = intended.text(over=over)
         has, is_cumulative = self.text.text, meaning.cumulative is not None
+        if text and has.startswith(text) and not is_cumulative:  # it also has what may yet be replaced
+            return Lack("", defect)
         if not text.startswith(has) or (is_cumulative and meaning.stale):
             return Lack(fragment, defect, contradicts=True)
         if is_cumulative:

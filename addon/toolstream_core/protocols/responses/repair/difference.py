@@ -291,7 +291,8 @@ class Difference:
                 intended.disordered = True  # to a client that goes by the index it is no part of this call
                 return None
             has.text.diverged = intended.call.arguments.spilled and text == intended.call.arguments.text()
-        has.text.diverged = has.text.diverged or not text.startswith(given)
+        ahead = text and given.startswith(text)  # it also has what may yet be replaced
+        has.text.diverged = has.text.diverged or not (ahead or text.startswith(given))
         return None if has.text.diverged else text
 
     @staticmethod
