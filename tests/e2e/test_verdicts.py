@@ -92,6 +92,32 @@ def test_the_openai_sdk(behind: Behind, http: httpx2.Client) -> None:
     assert (sent["name"], json.loads(sent["arguments"])) == (NAME, sample.arguments)
 
 
+def test_a_repaired_response(proxies: Proxies, secure: Upstream) -> None:
+    """Its verdict is on what the client got, whose end was sent before upstream's connection ended."""
+    tap = proxies.tap("repaired")
+    options = {"toolstream_jsonl": str(tap.path), "toolstream_fault": "missing-id", "toolstream_repair": "safe"}
+    proxy = proxies.get(**options)
+    sample, after = (samples.openai_chat(f"verdict repaired {turn}", "Lugano") for turn in "ab")
+    messages: list[Any] = [{"role": "user", "content": "repaired"}]
+    tools: Any = sample.request["tools"]
+    trust = ssl.create_default_context(cafile=proxy.ca)
+    with httpx2.Client(proxy=proxy.url, verify=trust) as http:
+        sdk = openai.OpenAI(api_key="none", base_url=f"{secure.url}/v1", http_client=http)
+        for one in (sample, after):
+            plan = secure.plan(Answer(tuple(map(Send, one.pieces)), content_type=one.content_type))
+            with sdk.chat.completions.stream(
+                model="gpt-test", messages=messages, tools=tools, extra_headers=plan.headers
+            ) as stream:
+                [call] = stream.get_final_completion().choices[0].message.tool_calls or []
+            said = {"id": call.id, "type": "function", "function": {"name": NAME, "arguments": "{}"}}
+            messages += [
+                {"role": "assistant", "tool_calls": [said]},
+                {"role": "tool", "tool_call_id": call.id, "content": RESULT},
+            ]
+    [told] = tap.wait_for(lambda one: one["type"] == "verdict")
+    assert told["verdict"]["verdict"] == "returned-without-arguments"
+
+
 def test_the_anthropic_sdk(behind: Behind, http: httpx2.Client) -> None:
     """Its message goes back as it is."""
     sample, after = (samples.anthropic(f"verdict anthropic {turn}", "Lugano") for turn in "ab")

@@ -75,6 +75,8 @@ class Verdicts:
         """The verdicts that wait for why."""
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._jobs = Jobs()
+        self._reading_again: set[str] = set()
+        """The flows of changed responses that are being read again."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._request: http.Request | None = None
         """The request that is looked at."""
@@ -110,6 +112,7 @@ class Verdicts:
                 sent = SentBytes(replace(sent.exchange, content_encoding=""))
                 sent.take(captured)
             if live.differs or captured is not None:
+                self._reading_again.add(flow.id)
                 got = yield from sent.record(broken=broken)
                 if got is not None:
                     if _comparable(got) != _comparable(record):
@@ -121,10 +124,13 @@ class Verdicts:
             self._conversations.response(flow.id, response, left=left)
         except Exception as error:  # noqa: BLE001 - the answer has gone
             self._failed(flow.id, error)
+        finally:
+            self._reading_again.discard(flow.id)
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
-        """A request got no response of an LLM."""
-        self._conversations.no_response(flow.id)
+        """A request got no response of an LLM, or one whose end was seen before mitmproxy reported it."""
+        if flow.id not in self._reading_again:
+            self._conversations.no_response(flow.id)
 
     def missing(self) -> Iterator[LiveVerdict]:
         """The verdicts on responses that no request has followed so far."""
