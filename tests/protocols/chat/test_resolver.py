@@ -275,3 +275,15 @@ def test_valid_ways_mean_the_same(intended: list[tuple[str, str, dict[str, int]]
         queues = [queue for queue in queues if queue]
     got = {(call.id, call.name): json.loads(call.arguments) for call in resolved(ChatCalls(), fragments)}
     assert got == {(id_, name): value for id_, name, value in intended}
+
+
+def test_an_empty_entry_takes_no_number() -> None:
+    """Findings name a call by its number in the list of calls, which has no empty ones."""
+    calls = ChatCalls()
+    entries = [delta("", 0), delta("", 1, "c1", "f"), delta("", 2, "c2", "g")]
+    empty, first, second = (calls.take(entry, event) for event, entry in enumerate(entries))
+    assert empty is not None
+    assert first is not None
+    assert second is not None
+    assert (first.position, second.position) == (0, 1)
+    assert [(call.position, call.id) for call in calls.resolved()] == [(0, "c1"), (1, "c2")]

@@ -246,6 +246,9 @@ class ChatCalls(Calls):
         return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
+        before = state.all[-1] if state.all else None
+        if before is not None and before.choice == fragment.choice and before.is_nothing:
+            self._counts[before.choice] = before.position
         call = self._open(fragment)
         if self.overflowed:
             return call
