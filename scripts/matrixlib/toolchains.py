@@ -26,6 +26,7 @@ _LINES: Final = 2
 _UV: Final = "uv==0.13.8"
 _NPM_QUIET: Final = ("--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error")
 _CARGO_FILES: Final = ("Cargo.toml", "Cargo.lock")
+_GO_FILES: Final = ("go.mod", "go.sum")
 _MANIFEST: Final = """\
 [package]
 name = "drivers"
@@ -229,6 +230,34 @@ def _cargo_command(driver: str, folder: Path) -> list[str]:
     return [str(package / "target" / "debug" / name)]
 
 
+def _go_version(lock: str, package: str) -> str | None:
+    match = re.search(rf"^(?:require )?\s*{re.escape(package)} v(\S+)", lock, re.MULTILINE)
+    return match and match[1]
+
+
+def _go_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+    """Each package's newest version. The packages are those that the drivers import."""
+    del tools
+    run(path_of("go"), "mod", "init", "drivers", folder=folder)
+    run(path_of("go"), "get", *(f"{one}@latest" for one in wanted), folder=folder)
+    for name in _GO_FILES:
+        shutil.copy(folder / name, lock.parent)
+
+
+def _go_install(lock: Path, folder: Path, tools: Path) -> None:
+    """Pin only: the first driver downloads and compiles the packages."""
+    del tools
+    (folder / "drivers").mkdir()
+    for name in _GO_FILES:
+        shutil.copy(lock.with_name(name), folder / "drivers")
+
+
+def _go_command(driver: str, folder: Path) -> list[str]:
+    program = folder / "bin" / PurePath(driver).stem
+    run(path_of("go"), "build", "-mod=readonly", "-o", program, driver, folder=folder / "drivers")
+    return [str(program)]
+
+
 class Jar(NamedTuple):
     """A jar as Maven names it."""
 
@@ -329,5 +358,6 @@ TOOLCHAINS: Final = {
         "rust", ".rs", "{}/Cargo.lock", _cargo_version, _cargo_pin, _cargo_install,
         _cargo_command, ("cargo", "cc"), "cargo, cc",
     ),
+    "go": Toolchain("go", ".go", "{}/go.mod", _go_version, _go_pin, _go_install, _go_command, ("go",), "go 1.26"),
 }  # fmt: skip
 """By the key under which a group of clients.toml lists its packages."""

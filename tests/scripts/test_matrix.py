@@ -376,7 +376,9 @@ def test_a_program_is_run_in_its_release_alone(tmp_path: Path, monkeypatch: pyte
     assert command_of(aichat, folder) == [sys.executable, str(folder / "drivers" / "aichat_agent.py"), "{prompt}"]
 
 
-@pytest.mark.parametrize(("name", "program"), [("openai-java", "java"), ("genai", "cargo"), ("codex", "node")])
+@pytest.mark.parametrize(
+    ("name", "program"), [("openai-java", "java"), ("genai", "cargo"), ("openai-go", "go"), ("codex", "node")]
+)
 def test_a_toolchain_that_is_not_here_is_told(
     name: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,6 +410,16 @@ def test_locks_for_java_hold_every_jar_by_hash() -> None:
             assert head.startswith("#")
             assert all(re.fullmatch(r"[\w.-]+(:[\w.-]+){2,3} sha256:[0-9a-f]{64}", line) for line in lines)
             assert any(line.startswith(f"{client.package}:{client.version} ") for line in lines)
+
+
+def test_locks_for_go_hold_every_package_by_hash() -> None:
+    """The sums beside the lock have the version that the table shows."""
+    clients = [client for client in CLIENTS.values() if client.group.toolchain.drivers == "go"]
+    for client in clients:
+        assert client.group.lock is not None
+        sums = client.group.lock.with_name("go.sum").read_text(encoding="utf-8").splitlines()
+        assert any(line.startswith(f"{client.package} v{client.version} h1:") for line in sums)
+    assert clients
 
 
 @pytest.mark.parametrize("classifier", ["", "linux-x86_64"])
