@@ -310,6 +310,41 @@ def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_one
     assert names == [["start-only"], None, ["invalid-to-empty", "string-as-invalid"]]
 
 
+def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
+    """A response with one call of `get_weather` under a fault, and the call's id."""
+    response = HealthyResponse(model="m", request={}, calls=(HealthyCall("get_weather", '{"city": "Oslo"}'),))
+    valid = ReceivedBytes(StreamFacts(), b"".join(named(protocol).healthy_stream(response)))
+    got = rewritten(valid, settings(Words(fault=[fault])))
+    assert got is not None
+    return got, Received(got).calls[0].id
+
+
+def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
+    """The first part of a split name is as wrong as the last: only the provider can fix it."""
+    split, its_id = faulty("openai-chat", "split-name")
+    found = explain_alone(split, echoed((its_id, "eather", '{"city": "Oslo"}')))
+    assert found is not None
+    assert (found.names, found.fix) == (["last-name"], "the provider has to send a valid stream")
+    changing, its_id = faulty("openai-chat", "changing-id")
+    last_id = Received(changing).entries[-1].fragment.id
+    assert isinstance(last_id, str)
+    found = explain_alone(changing, echoed((last_id, "get_weather", '{"city": "Oslo"}')))
+    assert found is not None
+    assert (found.names, found.fix) == (
+        ["last-id"],
+        "fix the client: keep the first `id` of a call, and ignore later ones",
+    )
+
+
+@pytest.mark.parametrize("protocol", ["anthropic", "bedrock"])
+def test_a_repeated_start_may_continue_the_call_at_its_index(protocol: str) -> None:
+    """The client does not treat all entries as one call: it merges those of one index and one id."""
+    got, its_id = faulty(protocol, "repeated-start")
+    found = explain_alone(got, echoed((its_id, "get_weatherget_weather", '{"city": "Oslo"}')))
+    assert found is not None
+    assert found.names == ["id-within-index", "joined-names"]
+
+
 def test_lost_calls_are_explained_by_one_deviation_or_none() -> None:
     """Nothing came back: nearly every two deviations would explain it."""
     right = chat(HEADER, [entry(arguments='{"x":')], [entry(arguments=" 1}")], "tool_calls")

@@ -18,9 +18,11 @@ from toolstream_core.clients.model import (
     Adding,
     Arguments,
     ClientModel,
+    Invalid,
     Kept,
     Key,
     NoIndex,
+    NoObject,
     axis_of,
     entries_of,
     shortened,
@@ -157,8 +159,8 @@ class Explanation:
     """The other models of as few deviations that give the same."""
     common: tuple[ClientModel, ...] = ()
     """Models of common clients with more deviations that give the same too: advice has to help them."""
-    wrong: tuple[Deviation, ...] = ()
-    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    wrong: tuple[Deviation, ...] | None = None
+    """The deviations that a fix of the client has to remove (`_wrong`); `None` if that is not known: all of them."""
     shows: Deviation | None = None
     """The deviation that shows in that event."""
     change: Change | None = None
@@ -189,7 +191,7 @@ class Explanation:
     @property
     def fix(self) -> str:
         """What to change in the client, or in the stream."""
-        return fix(self.wrong or self.model.deviations, self.protocol)
+        return fix(self.model.deviations if self.wrong is None else self.wrong, self.protocol)
 
     @property
     def text(self) -> str:
@@ -338,14 +340,22 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
     return model
 
 
+_REFUSALS: Final = frozenset({*Invalid, *NoObject, Kept.NAMED, Kept.WITH_ID, Kept.VALID})
+"""Deviations in how a client handles calls that cannot be read: a fix makes it report them, whatever the stream."""
+
+
 def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
-    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    """The fewest deviations without which the client would read the intended calls, or all calls as they were sent.
+
+    If there are none, the stream misleads every client, and only the handling of unreadable calls can be fixed.
+    """
     every = model.deviations
-    for count in range(1, len(every)):
-        for some in combinations(every, count):
-            if got.is_understood(reduce(ClientModel.without, some, model), got.intended):
-                return some
-    return every
+    for calls in (got.intended, got.calls):
+        for count in range(1, len(every) + 1):
+            for some in combinations(every, count):
+                if got.is_understood(reduce(ClientModel.without, some, model), calls):
+                    return some
+    return tuple(one for one in every if one in _REFUSALS)
 
 
 _BLUNT: Final[Mapping[Deviation, int]] = {

@@ -307,6 +307,8 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
 """The call of an entry, by the key that a client uses."""
 
 
+_CONTINUED_BY_START: Final = frozenset({Key.NEWEST_OF_INDEX, Key.ONE})
+"""Keys by which the event that opens a call may belong to an open one."""
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
 """The phase of the events from which a client takes the name and the id too."""
 _UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
@@ -399,7 +401,7 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     fragment = entry.fragment
     if fragment.phase in (Phase.WHOLE, Phase.ARGUMENTS, Phase.CLOSE) and calls.form is not CallForm.WHOLE:
         return stated_again(calls, model.key, entry)
-    if fragment.phase is Phase.OPEN and model.key is not Key.ONE:
+    if fragment.phase is Phase.OPEN and model.key not in _CONTINUED_BY_START:
         return calls.new(entry)
     if model.key is Key.PROTOCOL and calls.form is CallForm.WHOLE and nonblank(fragment.name):
         return calls.new(entry)

@@ -89,9 +89,13 @@ class Received:
         """The choice that the client uses."""
 
     @property
-    def intended(self) -> list[Call]:
+    def calls(self) -> list[Call]:
         calls = () if self.record is None else self.record.calls
-        return [call for call in calls if runs_on_client(call) and call.complete and call.choice == self.choice]
+        return [call for call in calls if runs_on_client(call) and call.choice == self.choice]
+
+    @property
+    def intended(self) -> list[Call]:
+        return [call for call in self.calls if call.complete]
 
     def is_understood(self, model: ClientModel, intended: Sequence[Call]) -> bool:
         """Whether the client of `model` reads the calls `intended`, and no other."""

@@ -306,11 +306,15 @@ class EntryWriter:
         intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
         kind = was.get("type", ABSENT)
         if at.opens:
-            intended |= {
-                "id": self._identity(one, at.turn),
-                "type": kind if kind and isinstance(kind, str) else "function",
-            }
-            if one.intended.call.name:
+            name = one.intended.call.name
+            if name or self._stream.unread_at < 0:
+                intended |= {
+                    "id": self._identity(one, at.turn),
+                    "type": kind if kind and isinstance(kind, str) else "function",
+                }
+            else:  # what cannot be read may have opened the call
+                intended |= {key: was[key] for key in ("id", "type") if key in was}
+            if name:
                 intended["name"] = one.intended.tool
             else:
                 self._report(field_defects.MISSING.defect, number, field_defects.MISSING.message, one.intended.call)
