@@ -134,6 +134,12 @@ CASES = [
         chat([A], [B], [more(0, X)], [more(1, Y)]),
         [("a", "f", ""), ("b", "g", ""), ("", "", X), ("", "", Y)],
     ),
+    Case(
+        Key.INDEX_ALONE,
+        ANTHROPIC,
+        anthropic(block(0, "a", "f"), part(0, X), block(0, "b", "g"), part(0, Y)),
+        [("a", "f", f"{X}{Y}")],
+    ),
     Case(Key.POSITION, CHAT, chat([B], [more(1, Y)]), [("b", "g", ""), ("", "", Y)]),
     Case(Key.PLACE, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", f"{X}{Y}")]),
     Case(Key.ITEM, RESPONSES, responses(*ITEMS[:1], piece(0, X, "fc9")), [("a", "f", "")]),

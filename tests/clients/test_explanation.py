@@ -338,11 +338,11 @@ def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
 
 @pytest.mark.parametrize("protocol", ["anthropic", "bedrock"])
 def test_a_repeated_start_may_continue_the_call_at_its_index(protocol: str) -> None:
-    """The client does not treat all entries as one call: it merges those of one index and one id."""
+    """The client does not treat all entries as one call: it merges those of one index."""
     got, its_id = faulty(protocol, "repeated-start")
     found = explain_alone(got, echoed((its_id, "get_weatherget_weather", '{"city": "Oslo"}')))
     assert found is not None
-    assert found.names == ["id-within-index", "joined-names"]
+    assert found.names == ["by-index-alone", "joined-names"]
 
 
 def test_lost_calls_are_explained_by_one_deviation_or_none() -> None:

@@ -152,6 +152,12 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         _FINDS + "compares the index with that of the event before",
         ("llama-index", "LangChain4j"),
     ),
+    Key.INDEX_ALONE: Quirk(
+        "adds everything with one index to one call, also the event that opens another call",
+        "start a new call at every event that opens one, even if its {key} was used before",
+        _FINDS + "uses only the index",
+        ("pydantic-ai", "langchain"),
+    ),
     Key.POSITION: Quirk(
         "treats the index as a position in its list of calls, and appends where the position is missing",
         "keep open calls in a map by {key}, not in a list",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _BY_ID = frozenset({Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX})
 _BY_BOTH = frozenset({Key.INDEX_AND_ID, Key.LONGER_ID, Key.ONLY_OF_INDEX})
+_BY_INDEX = frozenset({Key.CHANGED_INDEX, Key.INDEX_ALONE})
 _GROUPING = ("key", "no_index", "entries", "adding", "source")
 _VALUES = (("id",), ("name",), ("arguments", "objects", "source"))
 """The axes that decide on id, name and arguments."""
@@ -102,7 +103,7 @@ def _went_by(model: ClientModel, entry: Entry) -> str:
         return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {call_id}"
     if model.key in _BY_BOTH:
         return f"index {index}, id {call_id}"
-    if model.key is Key.CHANGED_INDEX or (model.key is Key.PROTOCOL and model.no_index is not NoIndex.ZERO):
+    if model.key in _BY_INDEX or (model.key is Key.PROTOCOL and model.no_index is not NoIndex.ZERO):
         return f"index {index}"
     return f"item_id {_shown(fragment.item_id)}" if model.key is Key.ITEM else ""
 

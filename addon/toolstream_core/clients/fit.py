@@ -46,7 +46,7 @@ _OF_DELTAS: Final = (
 KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.DELTAS: _OF_DELTAS,
     CallForm.ANNOUNCED: (
-        *(Key.ITEM, Key.ID, Key.GIVEN_ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX),
+        *(Key.ITEM, Key.ID, Key.GIVEN_ID, Key.INDEX_ALONE, Key.FIRST_OF_INDEX),
         *(Key.LAST, Key.FIRST_OPENED, Key.ENTRY, Key.ONE),
     ),
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),

@@ -210,6 +210,11 @@ def _by_index(calls: Calls, entry: Entry) -> Found:
     return _of_item(calls, entry)
 
 
+def _by_index_alone(calls: Calls, entry: Entry) -> Found:
+    found = _by_index(calls, entry)
+    return NEW if found is None and entry.fragment.phase is Phase.OPEN else found
+
+
 def _by_id(calls: Calls, entry: Entry) -> Found:
     call_id = _identity(entry)
     return calls.by_id.get(call_id, NEW) if call_id else calls.last or NEW
@@ -299,6 +304,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.POSITION: _by_position,
     Key.PLACE: _by_place,
     Key.ITEM: _of_item,
+    Key.INDEX_ALONE: _by_index_alone,
     Key.LAST: partial(_opened, place=-1),
     Key.FIRST_OPENED: partial(_opened, place=0),
     Key.ENTRY: lambda *_: NEW,
@@ -307,7 +313,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
 """The call of an entry, by the key that a client uses."""
 
 
-_CONTINUED_BY_START: Final = frozenset({Key.NEWEST_OF_INDEX, Key.ONE})
+_CONTINUED_BY_START: Final = frozenset({Key.INDEX_ALONE, Key.ONE})
 """Keys by which the event that opens a call may belong to an open one."""
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
 """The phase of the events from which a client takes the name and the id too."""

@@ -36,6 +36,7 @@ class Key(enum.StrEnum):
     POSITION = "index-as-position"
     PLACE = "by-place"
     ITEM = "by-item-id"
+    INDEX_ALONE = "by-index-alone"
     LAST = "last-opened"
     FIRST_OPENED = "first-opened"
     ENTRY = "every-entry"
