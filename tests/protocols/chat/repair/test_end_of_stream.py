@@ -152,7 +152,7 @@ def test_no_end_is_made_up_where_an_event_could_not_be_read() -> None:
 def test_a_call_whose_opening_could_not_be_read_gets_no_id_and_no_type() -> None:
     """A client that skips what it cannot read would take the rest for a call of its own."""
     cut = json.dumps(header())[:-1]
-    rest = [more('{"city"'), more(':"Oslo"}'), chunk({}, "tool_calls"), "[DONE]"]
+    rest: list[Payload | str] = [more('{"city"'), more(':"Oslo"}'), chunk({}, "tool_calls"), "[DONE]"]
     body = sse(cut, *rest)
     assert changed(body, UNKNOWN).out == body
     assert b'"id":"call_' in changed(sse(*rest), UNKNOWN).out
