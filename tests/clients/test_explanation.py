@@ -13,7 +13,7 @@ import pytest
 from tests.clients.streams import CHAT, RESPONSES, chat, completed, echoed, entry, item, piece, received, responses
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
-from toolstream_core.clients.advice import advise
+from toolstream_core.clients.advice import Advice, advise
 from toolstream_core.clients.explanation import Explainer, Explanation, explain
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key, entries_of, shortened
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
@@ -334,6 +334,16 @@ def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
         ["last-id"],
         "fix the client: keep the first `id` of a call, and ignore later ones",
     )
+
+
+@pytest.mark.parametrize("fault", ["cumulative-arguments", "snapshot-arguments", "trailing-garbage"])
+def test_advice_need_not_help_clients_that_cannot_read_healthy_responses(fault: str) -> None:
+    """No option helps a client that treats every event as a call, which says nothing about this one."""
+    got, its_id = faulty("anthropic", fault)
+    found = explain_alone(got, echoed((its_id, "get_weather", "{}")))
+    assert found is not None
+    assert found.names == ["invalid-to-empty"]
+    assert advise(found.model, got, [*found.others, *found.common], found.choice) == [Advice(repair=fault)]
 
 
 @pytest.mark.parametrize("protocol", ["anthropic", "bedrock"])

@@ -240,7 +240,7 @@ class Explainer:
         if client and not doubtful:
             self._remember(client, model)
         others = tuple(one for one in models if one is not model)
-        common = tuple(_common(form, entries, echoed)) if model.deviations else ()
+        common = tuple(filter(possible, _common(form, entries, echoed))) if model.deviations else ()
         found_too = tuple(one for one in common if one not in models)
         choice = entries[0].fragment.choice if entries else 0
         parted = parting(model, form, entries)
