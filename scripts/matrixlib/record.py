@@ -100,9 +100,10 @@ class Cell(NamedTuple):
 
     @property
     def repairable(self) -> bool:
-        """Whether every defect that is injected here has a safe repair."""
+        """Whether defects are injected here, each with a safe repair."""
         faults = injected(self.case.split("/")[1], self.name)
-        return bool(faults) and all(fault in SAFE or fault not in _ROWS for fault in faults)
+        defects = [fault for fault in faults if fault in _ROWS]  # a preset may only have shapes, which are valid
+        return bool(defects) and all(fault in SAFE for fault in defects)
 
     @property
     def failed_raw(self) -> bool:

@@ -412,6 +412,15 @@ def test_locks_for_java_hold_every_jar_by_hash() -> None:
             assert any(line.startswith(f"{client.package}:{client.version} ") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("case", "repairable"),
+    [("fault/empty-id", True), ("fault/lost-arguments", False), ("preset/mistral", True), ("preset/glm-5", False)],
+)
+def test_a_cell_is_repairable_by_the_defects_that_it_injects(case: str, *, repairable: bool) -> None:
+    """A preset that only has valid shapes injects none."""
+    assert Cell("client", f"openai-chat/{case}", "crashed", None).repairable is repairable
+
+
 def test_locks_for_go_hold_every_package_by_hash() -> None:
     """The sums beside the lock have the version that the table shows."""
     clients = [client for client in CLIENTS.values() if client.group.toolchain.drivers == "go"]
