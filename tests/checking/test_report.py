@@ -212,6 +212,14 @@ def test_what_repair_saves() -> None:
     assert worse == "worse with repair: openai-chat/fault/a-healthy"
 
 
+def test_what_a_changed_client_fixes() -> None:
+    """With the same repairs as before, it is not repair that fixes a case, or makes it worse."""
+    changed = report(b_half=Result(Grade.OK), a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
+    first, *_, worse = comparison(report(), changed)
+    assert first == "1 of 2 cases that failed before now pass"
+    assert worse == "worse now: openai-chat/fault/a-healthy"
+
+
 def test_annotations() -> None:
     """One line each, in which no text begins another command; errors are required cases, the worst first."""
     lines = workflow_commands(report())

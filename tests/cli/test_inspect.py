@@ -249,14 +249,17 @@ def test_standard_input_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, and they are no error."""
+    """In one line, and they are no error; but a folder without any response is one: its name may be wrong."""
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
     inspection, _ = inspected(response(b"nothing"), path=str(tmp_path))
-    assert inspection.close(exit_zero=False) == OK
+    assert inspection.close(exit_zero=False) == CANNOT
     names = ", ".join(f"{number:02}" for number in range(10))
-    told = f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more\n"
-    assert capsys.readouterr().err == told
+    listed, error = capsys.readouterr().err.splitlines()
+    assert listed == f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more"
+    assert error == f"toolstream: {tmp_path} contains no file with an LLM response. Expected {READABLE}"
+    (tmp_path / "good.sse").write_bytes(GOOD)
+    assert main(["inspect", "--no-chunks", str(tmp_path)]) == OK
 
 
 def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,24 +195,38 @@ def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(cases, key=lambda case: (not case["required"], rank(result_of(case)), case["id"]))
 
 
-def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """The failures that repair fixes, among the cases of both reports. `width` as for `lines`."""
-    before = {(client["name"], case["id"]): case for client in raw["clients"] for case in client["cases"]}
+def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | None = None) -> Iterator[str]:
+    """The failures of an earlier report that pass now, among the cases of both. `width` as for `lines`.
+
+    That is due to repairs or shapes only if the earlier report was made with others: clients change, too.
+    """
+    before = {(client["name"], case["id"]): case for client in earlier["clients"] for case in client["cases"]}
     pairs = [
         (before[client["name"], case["id"]], case)
-        for client in repaired["clients"]
+        for client in report["clients"]
         for case in client["cases"]
         if (client["name"], case["id"]) in before
     ]
+    due = _due_to(earlier, report)
     failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
     saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]
     worse = [other for one, other in pairs if rank(result_of(other)) < rank(result_of(one))]
-    yield f"repair fixes {len(saved)} of {counted(len(failed), 'case')} that failed without it"
+    cases = f"{len(saved)} of {counted(len(failed), 'case')}"
+    yield f"{due} fixes {cases} that failed without it" if due else f"{cases} that failed before now pass"
     for one, other in sorted(failed, key=lambda pair: pair[0]["id"]):
         now = other["reason"] or other["grade"]
         yield from _fitted(f"{one['id']:<44} {one['reason'] or one['grade']} → {now}", width, "  ")
     if worse:
-        yield from _fitted(f"worse with repair: {', '.join(case['id'] for case in worse)}", width)
+        yield from _fitted(f"worse {f'with {due}' if due else 'now'}: {', '.join(case['id'] for case in worse)}", width)
+
+
+def _due_to(earlier: dict[str, Any], report: dict[str, Any]) -> str:
+    """The option that a client was run with now and not before; `""` if there is none."""
+    before = {client["name"]: client for client in earlier["clients"]}
+    pairs = [(before[client["name"]], client) for client in report["clients"] if client["name"] in before]
+    return next(
+        (kind for kind in ("repair", "shape") if any(now.get(kind) and not was.get(kind) for was, now in pairs)), ""
+    )
 
 
 def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:

@@ -182,7 +182,7 @@ class Reports:
     html: Path | None
     github: bool
     raw: dict[str, Any] | None
-    """The report of an earlier run without repair."""
+    """The report of an earlier run."""
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:

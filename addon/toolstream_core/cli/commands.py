@@ -189,7 +189,7 @@ def _add_reports(parser: Parser) -> None:
     parser.add_argument("--html", type=arguments.path, metavar="FILE", help="write an HTML page")
     text = "write annotations and a summary for GitHub Actions"
     parser.add_argument("--github", action="store_true", help=text)
-    text = "show which failures of an earlier JSON report --repair fixes"
+    text = "show which failures of an earlier JSON report now pass"
     parser.add_argument("--compare", type=arguments.path, metavar="JSON", help=text)
     _add_quiet(parser)
 
