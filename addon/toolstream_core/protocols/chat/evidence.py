@@ -41,6 +41,7 @@ class ChoiceCalls:
         """A call is found under an index from now on; whether others are."""
         here = self.by_index.setdefault(index, [])
         here.append(call)
+        self._open_at.get(self._home.get(id(call)), {}).pop(id(call), None)
         self._home[id(call)] = index
         return len(here) > 1
 

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 #                                    call's arguments, at a higher index; or
 #                                    begins them, where its tool needs some, or
 #                                    no tool is known
-#   known   nothing                                                               -> the newest of that index
+#   known   nothing                                                               -> the newest of that index; if it
+#                                                                                    is whole, the unfinished call as
+#                                                                                    at a new index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
 #   known   of a call of that index                                               -> that call
@@ -153,6 +155,8 @@ class ChatCalls(Calls):
             return super().take(fragment, event)
         call = here[0]
         if state.last is not call:
+            if call.arguments.is_complete:
+                return super().take(fragment, event)
             state.turn_to(call)
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
@@ -296,6 +300,8 @@ class ChatCalls(Calls):
         if not key:
             if announces_next(newest, fragment):
                 return None
+            if newest.arguments.is_complete and (moved := self._only_lacking(state, fragment, index)) is not None:
+                return moved
             if len(here) > 1 and newest.arguments.empty and (first := self._first_lacking(here, fragment)) is not None:
                 newest = first
             newest.guessed = newest.guessed or (len(here) > 1 and state.several_open(index))
@@ -318,7 +324,7 @@ class ChatCalls(Calls):
     def _only_lacking(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         """The only incomplete call, if an entry without identity begins its arguments elsewhere, or continues them.
 
-        At a lower index they are those of an earlier call whose header was lost.
+        At a lower index, where an earlier call can be missing, they are those of that call, whose header was lost.
         """
         call = state.last
         if call is None or nonblank(fragment.id):
@@ -326,7 +332,7 @@ class ChatCalls(Calls):
         open_there = call.arguments.inside_value and call.arguments.continued_by(fragment.arguments)
         if not (self._lacks_arguments(call) if _begins_object(fragment) else open_there):
             return None
-        if state.several_open() or (isinstance(call.index, int) and index < call.index):
+        if state.several_open() or (isinstance(call.index, int) and index < min(call.index, len(state.all))):
             return None
         if open_there and not isinstance(call.index, int):
             return None
