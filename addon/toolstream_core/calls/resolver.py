@@ -247,7 +247,7 @@ class Calls:
 
 def _has_more(call: OpenCall, arguments: str) -> bool:
     """Whether repeated arguments count: the earlier ones are incomplete, and these are more than a part of them."""
-    if call.kind is Kind.CUSTOM:
+    if call.kind is not Kind.FUNCTION:
         return True
     if call.arguments.is_complete:
         return False

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Json
+from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -52,18 +53,27 @@ MAX_ERROR = 2000
 def error_text(payload: Json, event: str) -> str | None:
     """The error that a payload carries, or `None`.
 
-    Shapes: `{"error": {"message", "code"|"type"}}`, `{"error": "text"}`, and, under an `event: error` line or
-    `"type": "error"`, the payload itself.
+    Shapes: `{"error": {"message", "code"|"type"}}`, `{"error": "text"}`, and, under an `event: error` line,
+    `"type": "error"` or `"object": "error"` (vLLM), the payload itself.
     """
     named = event == "error"
     if not isinstance(payload, dict):
         return "error event" if named and payload is ABSENT else None
     error = payload.get("error")
     if error in (None, "", {}, []):
-        if not named and payload.get("type") != "error":
+        if not named and "error" not in (payload.get("type"), payload.get("object")):
             return None
         error = payload
     return _as_text(error)[:MAX_ERROR]
+
+
+def status_text(payload: Json) -> str | None:
+    """The error that MiniMax reports beside `choices`, which is null then, or `None`.
+
+    https://platform.minimax.io/docs/api-reference/errorcode
+    """
+    code, message = (json_access.get(payload, "base_resp", key) for key in ("status_code", "status_msg"))
+    return f"{code}: {message or 'no message'}"[:MAX_ERROR] if code and isinstance(code, int) else None
 
 
 def stray_error(raw: bytes) -> str | None:

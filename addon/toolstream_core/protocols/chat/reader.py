@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
-from toolstream_core.protocols.errors import error_text, unread_error
+from toolstream_core.protocols.errors import error_text, status_text, unread_error
 from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
@@ -73,7 +73,7 @@ def read(frame: Frame) -> EventContent:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
-    error = error or error_text(payload.get("x_groq"), "") or _malformed(finishes)
+    error = error or error_text(payload.get("x_groq"), "") or status_text(payload) or _malformed(finishes)
     return EventContent(
         tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
     )
@@ -182,7 +182,7 @@ def read_response(payload: Json) -> EventContent:
         tuple(finishes),
         "".join(texts),
         _model(payload),
-        error_text(payload, "") or _malformed(finishes),
+        error_text(payload, "") or status_text(payload) or _malformed(finishes),
         end=True,
     )
 

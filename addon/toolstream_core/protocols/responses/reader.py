@@ -126,7 +126,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
 
 
 def _other_arguments(item: dict[str, Json]) -> Json:
-    for key in ("input", "action", "operation", "code"):
+    for key in ("input", "action", "actions", "operation", "code"):
         if key in item:
             return item[key]
     return ABSENT
