@@ -29,6 +29,7 @@ LEAKED_CODE: Final = _row("TS408", "leaked-code", "a call is sent as text: Pytho
 LEAKED_GLM: Final = _row("TS409", "leaked-glm", "a call is sent as text: <arg_key>…</arg_key><arg_value>…")
 LEAKED_XML: Final = _row("TS410", "leaked-xml", "a call is sent as text: an element with the tool's name")
 LEAKED_MISTRAL: Final = _row("TS411", "leaked-mistral", "a call is sent as text: [TOOL_CALLS]…")
+LEAKED_GEMMA: Final = _row("TS413", "leaked-gemma", "a call is sent as text: call:name{…}")
 LEAKED_TWICE: Final = Defect(
     "TS412", "leaked-twice", "leak", NOTE, None, ALL_DIALECTS,
     "a call is sent both as text and as a tool call",

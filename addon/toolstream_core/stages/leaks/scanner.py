@@ -195,7 +195,7 @@ def _may_be_complete(begin: str, schemas: Mapping[str, Json]) -> bool:
     word = re.match(r"[\w.]+", begin)
     if word is None:
         return False
-    heads = ("print(default_api.", "default_api.", "commentary to=", *schemas)
+    heads = ("print(default_api.", "default_api.", "commentary to=", "call:", *schemas)
     return any(head.startswith(begin[: len(head)]) or begin.startswith(head) for head in heads)
 
 

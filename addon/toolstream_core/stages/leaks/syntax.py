@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 import warnings
@@ -12,6 +13,7 @@ from toolstream_core.defects.leak import (
     LEAKED_CODE,
     LEAKED_DEEPSEEK,
     LEAKED_FUNCTION,
+    LEAKED_GEMMA,
     LEAKED_GLM,
     LEAKED_HARMONY,
     LEAKED_HERMES,
@@ -57,6 +59,11 @@ _DSML_PARAMETER = re.compile(
     rf'<{_DSML}\s*parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*parameter>', re.DOTALL
 )
 _FUNCTION_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_GEMMA = re.compile(rf"call:(?P<name>{_NAME})\s*(?P<body>\{{.*\}})", re.DOTALL)
+_GEMMA_TOKEN = re.compile(
+    r'<\|"\|>(?P<text>.*?)<\|"\|>|"(?:[^"\\]|\\.)*"|(?P<word>[^\s{}\[\],:"<][^{}\[\],:"<]*)(?P<colon>:?)', re.DOTALL
+)
+"""A string of Gemma's, a string of JSON, or a word: a key before a colon, or a value."""
 _ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 
 
@@ -117,6 +124,32 @@ def _mistral(match: re.Match[str]) -> Iterator[Found]:
         found = named_object(one)
         if found:
             yield found
+
+
+def _gemma(match: re.Match[str]) -> Iterator[Found]:
+    arguments = json_object(_GEMMA_TOKEN.sub(_gemma_token, match["body"]))
+    if arguments is not None:
+        yield match["name"], arguments
+
+
+def _gemma_token(match: re.Match[str]) -> str:
+    """A token as JSON; a word that is no value of JSON is a string without its marks."""
+    word = (match["word"] or "").strip()
+    if match["text"] is None and (not word or (not match["colon"] and _is_value(word))):
+        return match[0]
+    return json.dumps(word if match["text"] is None else match["text"]) + (match["colon"] or "")
+
+
+def _is_value(text: str) -> bool:
+    try:
+        numbers.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _python(match: re.Match[str]) -> Iterator[Found]:
+    yield from _code(match["body"])
 
 
 CLOSED: Final = (
@@ -190,6 +223,16 @@ CLOSED: Final = (
         ),
         _mistral,
     ),
+    Syntax(
+        LEAKED_GEMMA,
+        re.compile(rf"<\|tool_call>\s*{_GEMMA.pattern.replace('.*', '.*?')}\s*<tool_call\|>", re.DOTALL),
+        _gemma,
+    ),
+    Syntax(
+        LEAKED_CODE,
+        re.compile(r"<\|tool_call_start\|>\s*(?P<body>\[.*?\])\s*<\|tool_call_end\|>", re.DOTALL),
+        _python,
+    ),
 )
 """Syntaxes with an end of their own, in the order in which they are tried."""
 
@@ -199,7 +242,7 @@ MAX_CODE: Final = 16 * 1024
 
 
 def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect, Found]]:
-    """The calls of a message that is only calls: bare JSON, or code; only of offered tools."""
+    """The calls of a message that is only calls: bare JSON, Gemma's syntax, or code; only of offered tools."""
     bare = text.strip().removeprefix("<|python_tag|>").strip()
     if bare[:1] in {"{", "["}:
         values = _values(bare)
@@ -209,6 +252,10 @@ def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect,
                 yield LEAKED_JSON, found
         if values:
             return
+    gemma = _GEMMA.fullmatch(bare)
+    for found in _gemma(gemma) if gemma else ():
+        if found[0] in offered:
+            yield LEAKED_GEMMA, found
     for line in [bare] if bare.startswith("[") else bare.splitlines():
         for found in _code(line.strip()):
             if found[0] in offered:
