@@ -45,7 +45,7 @@ def calls(stream: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def delta_repr(value: Any) -> str:
     """As the SDK for Python prints a delta, with the fields that it lacks."""
-    return wrappers.sdk({**value, "refusal": None}, "ChoiceDelta")
+    return wrappers.sdk({"refusal": None, **value}, "ChoiceDelta")
 
 
 PASTED = {
@@ -57,6 +57,7 @@ PASTED = {
     "deltas-under-delta": printed(DELTAS, lambda one: wrappers.compact({"delta": one})),
     "deltas-logged": printed(DELTAS, lambda one: f"12:00:01 DEBUG llm delta={wrappers.compact(one)}"),
     "deltas-repr": printed(DELTAS, delta_repr),
+    "deltas-repr-wrapped": printed(DELTAS, lambda one: delta_repr(one).replace(", tool_calls=", ", \ntool_calls=")),
     "deltas-node": printed(DELTAS, lambda one: f"delta {wrappers.node(one)}"),
     "deltas-python": printed(DELTAS, repr),
     "entries": printed(ENTRIES, wrappers.compact),

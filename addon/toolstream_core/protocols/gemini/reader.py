@@ -37,7 +37,13 @@ _LIVE = frozenset(
 def quiet(raw: bytes) -> bool:
     """Whether a frame is a chunk of text: no call part, no finish reason, no error."""
     find = raw.find
-    if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
+    if (
+        find(b"unction") >= 0
+        or find(b"inishReason") >= 0
+        or find(b"inish_reason") >= 0
+        or find(b'"error"') >= 0
+        or may_hide_letters(raw)
+    ):
         return False
     return raw.count(b'"candidates"') == 1
 
@@ -96,7 +102,7 @@ def _content(payload: Json, event: str) -> EventContent:
             fragments += _call(part, number)
             if isinstance(text := part.get("text"), str) and not part.get("thought"):
                 texts.append(text)
-        if "finishReason" in candidate and (reason := finish_reason(candidate)):
+        if reason := finish_reason(candidate):
             finishes.append(Finish(number, reason))
     if "promptFeedback" in payload and not finishes:
         blocked = json_access.get(payload, "promptFeedback", "blockReason")
@@ -111,9 +117,12 @@ def _content(payload: Json, event: str) -> EventContent:
     )
 
 
-def finish_reason(candidate: Json) -> str:
-    """The finish reason of a candidate, `""` if it has none; some gateways send the enum's number."""
-    reason = json_access.get(candidate, "finishReason")
+def finish_reason(candidate: dict[str, Json]) -> str:
+    """The finish reason of a candidate, `""` if it has none; some gateways send the enum's number.
+
+    google-genai prints its objects with the names of their attributes.
+    """
+    reason = json_access.get(candidate, "finishReason" if "finishReason" in candidate else "finish_reason")
     if isinstance(reason, str):
         return reason
     return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""

@@ -39,7 +39,7 @@ _START: Final = re.compile(
 _STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _MEMBER: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*"\s*,?\s*')
 """A line of a JSON document with a string."""
-_FIELD: Final = re.compile(r"([ \t]+)[A-Za-z_$][\w$]*[:=][ \t]*\S")
+_FIELD: Final = re.compile(r"([ \t]*)[A-Za-z_$][\w$]*[:=][ \t]*\S")
 """A line of a printed object with a field."""
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
 _MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
@@ -239,9 +239,12 @@ class Scanner:
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
 
     def _is_field(self, line: str) -> bool:
-        """Whether a line is a field of the printed object that is open: indented deeper, and named."""
+        """Whether a line is a field of the printed object that is open: named, and indented deeper or after a comma."""
         field = _FIELD.match(line)
-        return field is not None and len(field[1]) > len(self._prefix) - len(self._prefix.lstrip())
+        if field is None or self._open is None:
+            return False
+        deeper = len(field[1]) > len(self._prefix) - len(self._prefix.lstrip())
+        return deeper or self._open.lines[-1].rstrip().endswith(",")
 
     def _begins_alike(self, line: str) -> bool:
         """Whether a line begins an event as the value that is open does, which was cut off then."""
