@@ -104,6 +104,17 @@ def findings(text: bytes) -> list[str]:
     return [one["name"] for one in stream["findings"]]
 
 
+@pytest.mark.parametrize("quoted", ["- 'data: {}'\n", "INSERT INTO log VALUES (1, '{}');\n"])
+def test_a_doubled_quote_in_a_string_is_a_quote(quoted: str) -> None:
+    """As YAML and SQL write it: an event with an apostrophe was left out, or lost it."""
+    body = bare(CHAT).replace(b"Oslo", b"it's")
+    lines = [quoted.replace("{}", one.data.replace("'", "''")) for one in wrappers.events(body)]
+    said = json.loads(command("inspect", "--format", "json", "-", stdin="".join(lines).encode()).stdout)
+    (stream,) = said["streams"]
+    assert json.loads(stream["calls"][1]["arguments"]) == {"from": "it's", "to": "Nairobi"}
+    assert stream["findings"] == []
+
+
 def test_responses_that_follow_each_other_are_read_one_by_one(tmp_path: Path) -> None:
     """Two runs in one paste; a connection with two requests."""
     path = tmp_path / "x"

@@ -615,6 +615,9 @@ DATA: dict[str, Wrap] = {
     "record-message": record("message", {"level": "debug"}),
     "record-raw": record("raw", end="\n\n"),
     "record-cloud": record("textPayload", {"severity": "DEBUG", "labels": {"pod": "x"}}),
+    "records-pretty": lambda body: json.dumps(
+        [{"textPayload": f"data: {one.data}", "insertId": str(n)} for n, one in enumerate(events(body))], indent=2
+    ).encode(),
     "escaped": upper_escapes,
     "wrapped-80": wrapped_at(80),
     "wrapped-132": wrapped_at(132),
@@ -643,6 +646,7 @@ OBJECTS: dict[str, Wrap] = {
     "json-array-pretty": lambda body: json.dumps(payloads(body), indent=2).encode(),
     "json-in-record": objects(lambda n, one: compact({"ts": n, "level": "info", "chunk": one})),
     "json-in-document": lambda body: json.dumps({"request": {"x": 1}, "chunks": payloads(body)}, indent=1).encode(),
+    "json-string-array": lambda body: json.dumps([{"data": compact(one)} for one in payloads(body)]).encode(),
     "json-string-record": objects(lambda n, one: compact({"ts": n, "body": compact(one)})),
     "debug-json": objects(lambda _n, one: f"debug: {compact(one)}"),
     "litellm": objects(lambda n, one: f"{clock(n)[11:19]} - LiteLLM:DEBUG: utils.py:{n} - raw chunk: {compact(one)}"),

@@ -36,7 +36,7 @@ _START: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.|'')*')""")
 _MEMBER: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*"\s*,?\s*')
 """A line of a JSON document with a string."""
 _FIELD: Final = re.compile(r"([ \t]*)[A-Za-z_$][\w$]*[:=][ \t]*\S")
@@ -372,7 +372,9 @@ class Scanner:
         token = _STRING.match(text, at)
         if token is None or self._nesting >= _MAX_NESTING:
             return None
-        escaped = self._inside(string(token[0]), Group(prefix, "string"), before)
+        doubled = token[0][-1] == "'" and "''" in token[0][:-1]  # as YAML and SQL write a quote in a string
+        read = verbatim if doubled else string
+        escaped = self._inside(read(token[0]), Group(prefix, "string"), before)
         if not escaped and token[0][-2] == "{":  # no string, but a quote before an object
             return [], at + 1
         # YAML, SQL and shells have strings without escapes: a backslash in them is one of the data.

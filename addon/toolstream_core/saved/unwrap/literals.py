@@ -282,8 +282,8 @@ class OpenValue:
 
     @property
     def is_json(self) -> bool:
-        """Whether it begins as JSON does."""
-        return self._tokens is _JSON_TOKENS
+        """Whether it begins as JSON does, as far as it is known."""
+        return self._tokens is not _TOKENS
 
     @property
     def awaits_value(self) -> bool:

@@ -241,7 +241,7 @@ class _Streams:
                 self._message,
                 next((one.request for one in first if one.request is not ABSENT), self._message.request),
                 bare,
-                lead.is_part or (lead.group.notation in {"json", "repr"} and form is Form.EVENTS),
+                lead.is_part or (lead.group.notation.split()[-1] in {"json", "repr"} and form is Form.EVENTS),
                 lead.is_part and not any(_has_finish(one) for one in window),
                 lead.is_part and not any(_has_name(one) for one in window),
                 joined,
