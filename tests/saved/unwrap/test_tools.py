@@ -220,6 +220,14 @@ REFUSED = {
     "hunyuan": ('data: {"Choices":[{"Delta":{"Role":"assistant","ToolCalls":[]}}]}\n', "Hunyuan's own API"),
     "tgi": ('data:{"index":1,"token":{"id":1,"text":"a"},"generated_text":null}\n', "/generate_stream"),
     "watsonx": ('data: {"results":[{"generated_text":"Hi"}]}\n', "watsonx"),
+    "interactions": (
+        'data: {"index":0,"delta":{"type":"function_call","name":"f"},"event_type":"content.delta"}\n',
+        "Gemini's Interactions API",
+    ),
+    "oci": (
+        'data: {"index":0,"message":{"role":"ASSISTANT","toolCalls":[{"type":"FUNCTION","id":"a","name":"f"}]}}\n',
+        "OCI Generative AI's own API",
+    ),
     "dify": ('data: {"event":"agent_thought","message_id":"m","tool":"f","tool_input":"{}"}\n', "Dify"),
     "replicate": ("event: output\nid: 1:0\ndata: Hello\n", "Replicate"),
     "langgraph": ('event: messages/partial\ndata: [{"type":"AIMessageChunk"}]\n', "LangGraph's server"),

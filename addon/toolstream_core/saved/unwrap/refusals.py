@@ -93,7 +93,8 @@ RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 
 _OTHER_APIS: Final = {
     "the Assistants API": r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)",
-    "Gemini's Interactions API": r'"event_type"\s*:\s*"(?:interaction|step)\.',
+    "Gemini's Interactions API": r'"event_type"\s*:\s*"(?:interaction|step|content)\.',
+    "OCI Generative AI's own API": r'^data: ?\{"index"\s*:\s*\d+,\s*"message"\s*:\s*\{"role"\s*:\s*"ASSISTANT"',
     "Mistral's Conversations API": r'"type"\s*:\s*"(?:conversation\.response\.started|function\.call\.delta)"',
     "Cohere's Chat API of version 1": r'"event_type"\s*:\s*"(?:stream-start|text-generation|tool-calls-\w+)"',
     "Cloudflare Workers AI": r'^data: ?\{"response"\s*:[^\n]*"(?:p|tool_calls|usage)"\s*:',
