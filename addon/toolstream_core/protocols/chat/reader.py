@@ -73,7 +73,9 @@ def read(frame: Frame) -> EventContent:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
-    error = error or error_text(payload.get("x_groq"), "") or status_text(payload) or _malformed(finishes)
+    error = error or error_text(payload.get("x_groq"), "") or _malformed(finishes)
+    if "base_resp" in payload:
+        error = error or status_text(payload)
     return EventContent(
         tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
     )
