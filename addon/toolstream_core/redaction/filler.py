@@ -307,6 +307,7 @@ _MARKUP: Final = (
     rf"|(?<=<tool_call>)\s*{_NAME}(?=\s*<)|(?<=<arg_key>)[^<]{{1,128}}(?=</arg_key>)"
     rf"|(?<=｜>){_NAME}(?=\s*(?:<｜|```|\{{))|(?<=\|>)\s*(?:functions\.)?{_NAME}(?=\s*<\|)"
     rf"|(?:assistant)?c?o?m?mentary to=(?:functions\.)?{_NAME}(?:\s*(?:<\|constrain\|>)?\s*json)?"
+    rf"|<tool_call\|>|\bcall:{_NAME}(?=\s*\{{)"
     rf"|\[TOOL_CALLS\]\s*(?:{_NAME})?|\[/?[A-Z]{{3,}}_?[A-Z]{{2,}}\]|```\w*"
 )
 _JSON: Final = (
@@ -315,18 +316,23 @@ _JSON: Final = (
     r"|(?<=[0-9])[eE](?=[+-]?[0-9])|\\[a-z\"\\/]"
 )
 _CODE: Final = r"|\b[A-Za-z_][\w.]*(?=\()|\b[A-Za-z_]\w*(?==(?!=))"
+_WORD_KEYS: Final = r"|\b[A-Za-z_]\w*(?=:)"
 _PLAIN: Final = re.compile(_MARKUP.encode())
 _WITH_JSON: Final = re.compile((_MARKUP + _JSON).encode())
 _WITH_CODE: Final = re.compile((_MARKUP + _JSON + _CODE).encode())
+_WITH_WORD_KEYS: Final = re.compile((_MARKUP + _JSON + _WORD_KEYS).encode())
 _IS_JSON: Final = re.compile(
     rb"\s*(?:<\|python_tag\|>)?\s*[\[{]|<tool_call>|<[|\xe2\xef]|TOOL_CALLS|mentary to=|<(?:\w+:)?(?:invoke|function)"
 )
-_IS_CODE: Final = re.compile(rb"\s*(?:<\|python_tag\|>)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(")
+_IS_CODE: Final = re.compile(rb"\A\s*(?:<\|python_tag\|>)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(|<\|tool_call_start\|>")
+_HAS_WORD_KEYS: Final = re.compile(rb"\bcall:[\w.:-]{1,128}\s*\{")
+"""A call in Gemma's syntax."""
 
 
 def fill_chat(text: bytes, mode: TextMode) -> bytes:
     """Filler for a text, whose markup stays. JSON keeps its keys, and a call in code its names."""
-    kept = _WITH_CODE if _IS_CODE.match(text) else _WITH_JSON if _IS_JSON.search(text) else _PLAIN
+    kinds = ((_IS_CODE, _WITH_CODE), (_HAS_WORD_KEYS, _WITH_WORD_KEYS), (_IS_JSON, _WITH_JSON))
+    kept = next((kept for found, kept in kinds if found.search(text)), _PLAIN)
     return _filled_beside(text, kept, partial(fill, mode=mode))
 
 

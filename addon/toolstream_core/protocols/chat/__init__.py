@@ -28,6 +28,8 @@ CHAT: Final = WireProtocol(
         "/choices/*/finish_reason",
         "/error",
         "/x_groq/error",
+        "/base_resp/status_msg",
+        "/message",
     ),
     api=ChatApi(),
 )

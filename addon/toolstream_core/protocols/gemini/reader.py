@@ -102,7 +102,7 @@ def _content(payload: Json, event: str) -> EventContent:
             fragments += _call(part, number)
             if isinstance(text := part.get("text"), str) and not part.get("thought"):
                 texts.append(text)
-        if reason := finish_reason(candidate):
+        if ("finishReason" in candidate or "finish_reason" in candidate) and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
     if "promptFeedback" in payload and not finishes:
         blocked = json_access.get(payload, "promptFeedback", "blockReason")
