@@ -74,11 +74,6 @@ class OpenCall:
         return self.intended_arguments(may_be_empty=may_be_empty)[1]
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether it has no id, name or arguments: it does not count as a call."""
-        return not (self.id or self.name) and self.arguments.empty
-
-    @property
     def at_most_begun(self) -> bool:
         """Whether no arguments arrived, or only the beginning of a value."""
         return self.arguments.empty or self.arguments.unclosed or self.arguments.quoted

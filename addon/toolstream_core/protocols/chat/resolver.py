@@ -251,7 +251,8 @@ class ChatCalls(Calls):
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         before = state.all[-1] if state.all else None
-        if before is not None and before.choice == fragment.choice and before.is_nothing:
+        is_empty = before is not None and not (before.id or before.name) and before.arguments.empty
+        if before is not None and is_empty and before.choice == fragment.choice:
             self._counts[before.choice] = before.position
         call = self._open(fragment)
         if self.overflowed:
