@@ -128,6 +128,20 @@ def test_one_agent_without_a_harmless_tool(project: Path) -> None:
     assert done.error == f"toolstream: {nothing_harmless([DELETE, WRITE])}\n"
 
 
+def test_a_tool_that_is_not_on_offer_is_named(project: Path) -> None:
+    """It may be misspelt."""
+    done = check(project, [WRITE], "--tool", "nosuch")
+    assert (done.code, done.calls, files(project)) == (1, [], FILES)
+    wanted = f"the client offers no tool nosuch; available tools: {WRITE['function']['name']}"
+    assert any(wanted in line for line in done.out)
+
+
+def test_a_command_that_is_not_there_calls_nothing(project: Path) -> None:
+    """It sent no request."""
+    done = run_check(project, "--", "no-such-command")
+    assert done.out[0] == "no-such-command: sent no request to an LLM"
+
+
 def nothing_harmless(tools: list[dict[str, Any]]) -> str:
     """The message of a check that calls no tool."""
     names = [one["function"]["name"] for one in tools]

@@ -92,6 +92,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["inspect", "x", "--select", "emptyid"], "--select: unknown defect 'emptyid'; did you mean empty-id?"),
         (["inspect", "x", "--select", "TS999"], "unknown defect 'TS999'"),
         (["run", "--fault", "deepsek"], "--fault: unknown fault 'deepsek'; did you mean deepseek?"),
+        (
+            ["fault", str(FLOWS / "glm-5.flow"), "empty-id", "-o", "y"],
+            "is a file. Expected the name of a fault; files come after it",
+        ),
+        (["inspect", "--request", "no.json", "x"], "no.json cannot be read: No such file or directory"),
         (["fault", "emptyid", "x", "-o", "y"], "unknown fault 'emptyid'; did you mean empty-id?"),
         (["check", "--repair", "saef"], "--repair: unknown defect 'saef'; did you mean safe?"),
         (["serve", "x", "--shape", "for:aichatt"], "unknown client 'for:aichatt'; did you mean for:aichat?"),

@@ -223,6 +223,7 @@ def _listens(port: int) -> bool:
         (["run", str(FLOW), "--fault", "glm5", "--", "true"], "did you mean glm-5"),
         (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "needs a real provider"),
         (["run", "--base-url", str(FLOW), "--", "true"], "Put flows before --base-url"),
+        (["run", "--base-url", "127.0.0.1:8000/v1", "--", "true"], "Expected http://127.0.0.1:8000/v1"),
         (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is not an http or https URL"),
         (["run", "--report", "/no/such/folder/a.md", "--", "true"], "there is no folder"),
         (["run", "--report", "a.flow", "--", "true"], "Expected a Markdown file"),

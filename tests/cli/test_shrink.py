@@ -228,7 +228,7 @@ def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
         ([FLOW, "--provider-repeats", "-1", "--", "true"], "is not a number of requests"),
         ([FLOW, "--select", "empty-name"], "no empty-name in"),
         ([FLOW, "--select", "nonsense"], "unknown defect 'nonsense'"),
-        ([FLOW, "--select", "empty-id", "--jobs", "0"], "is not a whole number. Expected 1 or more"),
+        ([FLOW, "--select", "empty-id", "--jobs", "0"], "is not a count. Expected a whole number from 1 on"),
         (["none.flow", "--select", "empty-id"], "cannot be read"),
         ([Path(__file__), "--select", "empty-id"], "contains no LLM stream. Expected a file"),
     ],

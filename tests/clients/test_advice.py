@@ -279,6 +279,13 @@ def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None
     assert advise(found.model, given, found.others) == [Advice(shape="whole-calls")]
 
 
+def test_the_same_options_are_advised_once() -> None:
+    """Several repairs together, where none of them guesses."""
+    headers = [{"tool_calls": [entry(id="", type="function", name=name, arguments="")]} for name in "fg"]
+    given = response(headers[0], more('{"x":1}'), headers[1], more('{"x":2}'))
+    assert advise(STANDARD, given) == [Advice(repair="missing-id,reused-index")]
+
+
 def test_repairs_are_tried_where_no_client_is_known() -> None:
     """Only those of errors and warnings that change the answer, so that the protocol's own reading gets the calls."""
     assert tried_repairs(REUSED) == "--set toolstream_repair=reused-index"

@@ -214,6 +214,8 @@ class ClientCheck:
 
     def _calls_text(self, exchanges: Sequence[ProxiedExchange]) -> str:
         """Which tools are called, with which arguments."""
+        if not exchanges:
+            return redacted(f"{self._client.name}: sent no request to an LLM")
         first = dict.fromkeys(f"{call.name} {call.arguments or '{}'}" for one in exchanges for call in one.calls)
         other = dict.fromkeys(spec_text(spec) for case in self._cases for spec in parse_calls(case.calls))
         more = [text for text in other if text not in first]

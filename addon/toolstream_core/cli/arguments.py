@@ -219,7 +219,12 @@ def _setting(name: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         from toolstream_core.settings import Words, settings
 
-        settings(Words(**{name: [text]}))  # type: ignore[arg-type]  # never the seed
+        try:
+            settings(Words(**{name: [text]}))  # type: ignore[arg-type]  # never the seed
+        except ValueError:
+            if Path(text).is_file():
+                raise ValueError(f"{text!r} is a file. Expected the name of a {name}; files come after it") from None
+            raise
         return text
 
     return read
@@ -241,7 +246,7 @@ CASE: Final = Names(_cases, str)
 def positive(text: str) -> int:
     """A count."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number. Expected 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count. Expected a whole number from 1 on")
     return int(text)
 
 
@@ -300,10 +305,14 @@ def log_file(text: str) -> Path:
     return path(text)
 
 
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/|$)")
+
+
 def url(text: str) -> str:
     """A base URL."""
     if "://" not in text:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a URL. Put flows before --base-url")
+        expected = f"Expected http://{text}" if _HOST_AND_PORT.match(text) else "Put flows before --base-url"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL. {expected}")
     return text
 
 
@@ -333,7 +342,8 @@ def request(text: str) -> Json:
     try:
         found = parse(Path(text).read_bytes())
     except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"{text} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise argparse.ArgumentTypeError(f"{text} cannot be read: {why}") from error
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError(f"{text} is not a request. Expected a JSON object, as it was sent")
     return found

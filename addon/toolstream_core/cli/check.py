@@ -263,7 +263,8 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ToolstreamError(f"--compare: {path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise ToolstreamError(f"--compare: {path} cannot be read: {why}") from error
     read = current(report) if isinstance(report, dict) else None
     if read is None:
         raise ToolstreamError(f"--compare: {path} is not a report of `toolstream check --format json`")

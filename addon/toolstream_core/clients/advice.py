@@ -115,7 +115,7 @@ def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]
     yield [Advice(repair=name) for name in safe]
     yield [Advice(shape=name) for name in protocol.shapes]
     yield [Advice(repair=name) for name in unsafe]
-    yield [Advice(repair=",".join(names)) for names in (safe, [*safe, *unsafe]) if len(names) > 1]
+    yield [Advice(repair=",".join(names)) for names in dict.fromkeys([(*safe,), (*safe, *unsafe)]) if len(names) > 1]
 
 
 def _sets(protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:
