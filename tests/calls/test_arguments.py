@@ -258,3 +258,14 @@ def test_a_complete_call_means_its_arguments(key: str, inner: object, indent: in
 def test_other_objects_are_no_calls(value: object, tool: Parameters) -> None:
     """Of another tool, with further keys, or where they may be arguments."""
     assert grown(json.dumps(value), tool).reading() == (json.dumps(value), True)
+
+
+def test_a_long_fragment_shows_what_it_lacks_as_short_ones_do() -> None:
+    """How many characters come at once decides nothing."""
+    tool = Parameters(frozenset({"city"}), required=True, tool="f", tells_calls=True)
+    for text, head in (('city": "' + "x" * 500 + '"}', 0), ('{"name": "f", "arguments": {"city": "' + "x" * 500, 27)):
+        for size in (1, 300, 1000):
+            arguments = ArgumentText(parameters=tool)
+            for at in range(0, len(text), size):
+                arguments.add(text[at : at + size])
+            assert (arguments.beginning, arguments.head) == ("" if head else '{"', head)

@@ -9,12 +9,12 @@ import pytest
 from tests.invariants.driven import changed, seen
 from tests.invariants.healthy import WEATHER, Calls, Healthy, streams, with_calls
 
-ARGUMENTS = {"city": 'Oslo }"'}
+ARGUMENTS = {"city": 'Oslo }"' * 50}
 CALL = {"name": WEATHER.name, "arguments": ARGUMENTS}
 STREAMS = [one for one in streams() if one.name in {"fragments", "fragments of two", "interleaved"}]
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 50, 500])
+@pytest.mark.parametrize("size", [1, 2, 7, 50, 5000])
 @pytest.mark.parametrize("more", [{}, {"id": "x", "type": {"a": "function"}}], ids=["alone", "further keys"])
 @pytest.mark.parametrize("healthy", STREAMS, ids=str)
 def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, more: dict[str, object], size: int) -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
+from toolstream_core.repair.meaning import Meaning
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -135,3 +137,13 @@ def test_an_object_that_repeats_its_begin_is_no_accumulation(protocol: Protocol)
     pieces = ['{"a":', '{"a":1}', "}"]
     got, findings = sent(protocol, pieces)
     assert ("".join(got), findings) == ("".join(pieces), [])
+
+
+def test_text_without_an_object_is_no_state_of_all_arguments() -> None:
+    """The event that begins the object was lost; the next fragment begins with all text so far by chance."""
+    received = ArgumentText()
+    meaning = Meaning(received)
+    for fragment in ("xx", "xxxx", 'xxxxxxxxxxxx"}'):
+        received.add(fragment)
+        meaning.add(fragment, received)
+    assert meaning.cumulative is None

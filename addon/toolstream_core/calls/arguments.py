@@ -342,12 +342,15 @@ class ArgumentText:
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""
         text, known = self.text(), self.parameters
+        first, is_longer = text[:LONGEST_HEAD], len(text) > LONGEST_HEAD
         if self._first == "{":
-            self.head = known.head_of_call(text) if known.tells_calls and len(text) <= LONGEST_HEAD else 0
+            head = known.head_of_call(first) if known.tells_calls else 0
+            self.head = head or 0 if is_longer else head
             if self.head and self.is_json and not self._in_call(text):
                 self.head = 0
             return
-        self.beginning = known.lost_beginning(text) if known.names and len(text) <= LONGEST_HEAD else ""
+        beginning = known.lost_beginning(first) if known.names else ""
+        self.beginning = beginning or "" if is_longer else beginning
         if self.beginning:
             self.scanner = JsonScanner()
             self.scanner.feed(self.beginning)

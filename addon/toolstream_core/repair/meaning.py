@@ -279,7 +279,7 @@ class Meaning:
         if len(fragment) * 2 < received.size or len(fragment) >= received.size or received.ended_object() is not None:
             return
         before = received.text()[: -len(fragment)]
-        if not fragment.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
+        if not fragment.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] != "{":
             return
         if not received.viable:
             self.cumulative, self.begin = fragment, self._shift + len(before)
