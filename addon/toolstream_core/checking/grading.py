@@ -11,7 +11,6 @@ from toolstream_core.calls.json_text import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
 from toolstream_core.report.judging import NO_HELP
-from toolstream_core.synthetic.responses import parse_calls
 from toolstream_core.testing.exchanges import until_complete
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
@@ -376,11 +375,8 @@ def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str 
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in exchanges):
             offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)
-            called = [spec.tool for spec in parse_calls(case.calls)] if offered else []
             shown = f"available tools: {', '.join(offered)}" if offered else "no request offered a tool"
-            missing = ", ".join(dict.fromkeys(tool for tool in called if tool and tool not in offered))
-            why = f"the client offers no tool {missing}; " if missing else ""
-            return f"no response made the requested call: {why}{shown}"
+            return f"no response made the requested call: {shown}"
         return None
     if not any(_is_injected(one) for one in exchanges):
         return NOTHING_INJECTED

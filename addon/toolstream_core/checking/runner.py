@@ -161,6 +161,8 @@ class ClientCheck:
             self.withheld = _withheld(run.llm_exchanges)
         if self.withheld:
             result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
+        elif result.grade is Grade.HARNESS_FAILURE and (missing := _not_offered(plan, run.llm_exchanges)):
+            result = Result(Grade.HARNESS_FAILURE, None, missing)
         self._announce(self._calls_text(run.exchanges))
         self._tried_over(first, _Tried(runs, run, result, advice))
         for case, why in left:
@@ -311,6 +313,14 @@ def withheld_text(tools: Sequence[str]) -> str:
     """Why none of these tools is called, and what would call one."""
     listed = ", ".join(tools)
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
+
+
+def _not_offered(plan: Plan, exchanges: Sequence[ProxiedExchange]) -> str:
+    """Which tools the plan names and no request offers, in words; `""` if there are none."""
+    offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)
+    called = dict.fromkeys((*plan.tools, *(spec.tool for spec in parse_calls(plan.calls))))
+    missing = ", ".join(tool for tool in called if tool not in offered)
+    return f"the client offers no tool {missing}; available tools: {', '.join(offered)}" if missing and offered else ""
 
 
 def _withheld(exchanges: Sequence[ProxiedExchange]) -> tuple[str, ...]:
