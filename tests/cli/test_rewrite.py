@@ -59,6 +59,20 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name
     assert fixed.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_rewritten_response_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The next request answers the response that the client got, not that in the file."""
+    verdicts = []
+    flow, broken = ROOT / "flows" / "openclaw-empty-ids.flow", tmp_path / "b.flow"
+    assert main(["fault", "truncated-stream", str(flow), "-o", str(broken)]) == 0
+    for path in (flow, broken):
+        capsys.readouterr()
+        main(["inspect", "--format", "json", str(path)])
+        verdicts.append([one["verdict"] for one in json.loads(capsys.readouterr().out)["streams"]])
+    before, after = verdicts
+    assert [one and one["verdict"] for one in before] == ["ok", None]
+    assert after == [None, None]
+
+
 def test_a_repaired_file_says_that_the_answer_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The bytes of a proxy, the break in the flow and on stderr; written again, it is the same."""
     cut = injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out

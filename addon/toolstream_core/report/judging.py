@@ -134,7 +134,7 @@ class Judging:
         file = exchange.source.rpartition("#")[0]
         if not self._conversations.llm_request(exchange.source, exchange, source=file, began=saved.began):
             return decided
-        if record is None:
+        if record is None or saved.is_rewritten:
             self._conversations.no_response(exchange.source)
             return decided
         got = as_sent(saved) or record

@@ -58,6 +58,8 @@ class Exchange:
     """Secrets of the request."""
     sent: bytes | None = None
     """The body that the client got, if it differs."""
+    is_rewritten: bool = False
+    """Whether the body was replaced in the file: later requests do not show how a client interprets it."""
     faults: Sequence[Injected] = ()
     began: float = 0.0
     """When the request came, in seconds since the epoch; 0 if unknown."""

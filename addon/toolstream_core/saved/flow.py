@@ -272,7 +272,9 @@ def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exch
         response_headers=_pairs(flow.response.headers),
         body=b"".join(chunk.data for chunk in chunks),
         began=flow.request.timestamp_start,
-        table=[(chunk.after, len(chunk.data)) for chunk in chunks] if "toolstream" in flow.metadata else (),
+        table=[(chunk.after, len(chunk.data)) for chunk in chunks]
+        if "chunks" in flow.metadata.get("toolstream", {})
+        else (),
         line_ends=line_ends_of(flow).places,
         broken=_broken(flow) if broke else None,
     )

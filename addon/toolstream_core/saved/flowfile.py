@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "toolstream_socket"
 """The key in a flow's metadata of the socket of its response."""
+REWRITTEN: Final = "rewritten"
+"""The note in a flow's `toolstream` metadata that its body was replaced after the client got another one."""
 
 
 class SocketFlow(NamedTuple):
@@ -263,7 +265,7 @@ def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange],
     unlabel(http_flow.response)
     http_flow.response.raw_content = new.body
     http_flow.response.headers["content-length"] = str(len(new.body))
-    http_flow.metadata.pop("toolstream", None)
+    http_flow.metadata["toolstream"] = {REWRITTEN: True}
 
 
 def saved_response(http_flow: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Exchange:
@@ -279,6 +281,7 @@ def saved_response(http_flow: http.HTTPFlow, source: str, socket: SocketLane | N
         broken=http_flow.error.msg if http_flow.error else None,
         secrets=secrets_of(http_flow.request),
         sent=sent_in(http_flow),
+        is_rewritten=json_access.get(http_flow.metadata, "toolstream", REWRITTEN) is True,
         faults=caused_in(http_flow).faults,
         began=http_flow.request.timestamp_start,
         ended=http_flow.response.timestamp_end or 0.0,
