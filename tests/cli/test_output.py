@@ -13,6 +13,7 @@ from mitmproxy.exceptions import OptionsError
 
 from tests.conftest import ROOT
 from tests.invariants.healthy import streams
+from toolstream_core.cli import output
 from toolstream_core.cli.check import Reports
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs
@@ -290,3 +291,19 @@ def test_a_log_is_appended_to_text(tmp_path: Path) -> None:
     assert main(["run", "d/x.flow", "--log", "run.log", "--level", "off", *AGENT]) == 1
     assert Path("run.log").read_text().startswith("began\n")
     assert held(tmp_path)[tmp_path / "d/x.flow"] == FLOW.read_bytes()
+
+
+def test_progress_is_logged_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check takes minutes; a line now and then shows that it goes on, and none is asked for with --quiet."""
+    now = [100.0]
+    monkeypatch.setattr("toolstream_core.cli.output.time.monotonic", lambda: now[0])
+    lines, quiet = output.ProgressLine(quiet=False), output.ProgressLine(quiet=True)
+    for after in (1.0, 29.0, 1.0, 30.0):
+        now[0] += after
+        lines.show(f"at {now[0]:.0f}")
+        quiet.show("never")
+    lines.show("the last one", last=True)
+    lines.end()
+    assert capsys.readouterr().err == "at 130\nat 161\n"

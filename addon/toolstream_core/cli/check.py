@@ -332,5 +332,5 @@ class _Progress(ProgressLine):
 
     def tell(self, case: dict[str, Any], over: int, cases: int) -> None:
         self._failed += case["grade"] == "failed"
-        bar = "━" * (20 * over // max(cases, 1))
-        self.show(f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)
+        bar = f"{'━' * (20 * over // max(cases, 1)):─<20} " if self.live else "toolstream check: "
+        self.show(f"{bar}{over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)

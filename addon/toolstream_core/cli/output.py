@@ -125,21 +125,27 @@ def _check_folder(output: Output, *, makes_folders: bool) -> None:
 
 _EVERY: Final = 0.1
 """Seconds between two states of the line."""
+_LOGGED_EVERY: Final = 30.0
+"""Seconds between two lines where standard error is no terminal."""
 
 
 class ProgressLine:
-    """One line that changes on a terminal; nothing elsewhere."""
+    """One line that changes on a terminal; elsewhere a line now and then."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self.live = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self._last = 0.0
+        self._on = not quiet and sys.stderr is not None
+        self.live = self._on and sys.stderr.isatty()
+        self._last = 0.0 if self.live else time.monotonic()
 
     def show(self, line: str, *, last: bool = False) -> None:
-        """Show `line`, unless the one before is too new; the `last` one always."""
+        """Show `line`, unless the one before is too new; the `last` one always on a terminal."""
         now = time.monotonic()
         if self.live and (last or now - self._last >= _EVERY):
             self._last = now
             print(f"\r{line}\033[K", end="", file=sys.stderr, flush=True)
+        elif self._on and not (self.live or last) and now - self._last >= _LOGGED_EVERY:
+            self._last = now
+            print(line, file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self.live:
