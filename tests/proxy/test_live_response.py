@@ -137,6 +137,24 @@ def test_without_a_loop_chunks_are_read_at_once() -> None:
     assert (record.events, record.broken) == (1, "gone")
 
 
+@pytest.mark.parametrize(
+    ("silent", "broken"), [(4.0, "Client disconnected."), (16.2, "Client disconnected after 16 s without data")]
+)
+def test_a_stall_before_a_break_is_reported(silent: float, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that waited in vain left because of the provider."""
+    now = [100.0]
+    monkeypatch.setattr("toolstream_core.proxy.live_response.time.monotonic", lambda: now[0])
+    ear = Ear()
+    made, _ = watch(ear)
+    made.stream(CHUNK)
+    now[0] += silent
+    made.finish(broken="Client disconnected.")
+    (record,) = ear.records
+    assert record.broken == broken
+    assert broken in record.findings[-1].message
+    assert record.findings[-1].severity == "note"
+
+
 def test_a_failure_is_told_once_and_changes_nothing() -> None:
     """A sink that raises ends the reading of this answer; its bytes go on."""
     made, failures = watch(Deaf())

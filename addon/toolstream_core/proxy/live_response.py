@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.recording import Take
     from toolstream_core.proxy.flow_facts import Heading
     from toolstream_core.proxy.live.recording import Recorder
+
+
+_STALLED: Final = 5.0
+"""Seconds without data from which on a response that breaks may have stalled."""
 
 
 class LiveResponse:
@@ -177,6 +181,7 @@ class LiveResponse:
         self.over, self._broken = True, broken
         try:
             self.backlog.finish()
+            broken = self._broken = self._with_silence(broken)
             self._last = self._session.end(broken=broken)
             if self._session.error is not None:
                 self.failed(self._session.error)
@@ -190,6 +195,13 @@ class LiveResponse:
             self.record = record
         except Exception as error:  # noqa: BLE001 - reports must not break the traffic
             self.failed(error)
+
+    def _with_silence(self, broken: str | None) -> str | None:
+        """Why the response broke, with how long nothing came before: the provider may have stalled."""
+        silent = time.monotonic() - self._now
+        if broken is None or silent < _STALLED:
+            return broken
+        return f"{broken.removesuffix('.')} after {silent:.0f} s without data"
 
     def release(self, error: Exception) -> list[bytes]:
         """After an internal error elsewhere, which is reported there: read no more, and forward held bytes."""
