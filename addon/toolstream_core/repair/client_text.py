@@ -100,9 +100,9 @@ def skip(meaning: Meaning, text: ClientText, passed: SkippedRun) -> list[tuple[i
 def _judge(meaning: Meaning, text: ClientText, fragment: str) -> Defect | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
     meaning.add(fragment, meaning.received)
-    reading = meaning.read(over=False)
-    if not text.diverged:
-        has = text.text
-        if reading.text.startswith(has):
-            text.add(reading.text[len(has) :], meaning.source)
+    if text.diverged:
+        return None
+    reading, has = meaning.read(over=False), text.text
+    if reading.text.startswith(has):
+        text.add(reading.text[len(has) :], meaning.source)
     return reading.defect
