@@ -170,13 +170,13 @@ class Reading:
         self._take = take
         self.failed = False
         """Whether something could not be read."""
-        self._any = False
+        self._has_response = False
         """Whether the path that is read has a response, or something that should be one."""
 
     def read(self, path: str) -> None:
         """Read a file; or all files of a folder, where those without an LLM response are listed; one must have it."""
         named = path == STDIN or not Path(path).is_dir()
-        self._any = False
+        self._has_response = False
         without = [file for file in files(path) if not self._file(file, named=named)]
         if named:
             for file in without:
@@ -186,7 +186,7 @@ class Reading:
             more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
             files_ = counted(len(without), "file")
             say(f"{shown_name(path)}: skipped {files_} without an LLM response: {', '.join(shown)}{more}")
-        if not (named or self._any):
+        if not (named or self._has_response):
             self._cannot(f"{shown_name(path)} contains no file with an LLM response. Expected {READABLE}")
 
     def _file(self, file: str, *, named: bool) -> bool:
@@ -215,11 +215,11 @@ class Reading:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hide what the other responses say
             self._cannot(f"{source} cannot be read, because of a bug in toolstream: {raised_at(error)}")
             return True
-        self._any = self._any or taken
+        self._has_response = self._has_response or taken
         return taken
 
     def _cannot(self, message: str) -> None:
-        self.failed = self._any = True
+        self.failed = self._has_response = True
         say(message)
 
 
