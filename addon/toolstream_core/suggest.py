@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 _LISTED: Final = 12
 """Known names that are still listed in full."""
+_LIKE: Final = 0.65
+"""How much of two names is alike where one is meant by the other, from 0 to 1: less suggests TS409 for TS999."""
 LIST: Final = "`toolstream list`"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name that is most like `word`."""
     names = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(word.lower(), names, 1)
+    found = get_close_matches(word.lower(), names, 1, _LIKE)
     return names[found[0]] if found else None
 
 

@@ -207,19 +207,19 @@ def response(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
 def test_the_worst_decides_the_exit_code(responses: tuple[Exchange | Exception, ...], code: int) -> None:
     """What could not be read may hide anything, so it is worse than a finding."""
     inspection, _ = inspected(*responses)
-    assert inspection.close(exit_zero=False) == code
+    assert inspection.close("warning") == code
 
 
 def test_exit_zero_forgives_findings_only() -> None:
     """Input that cannot be read stays an error."""
-    assert inspected(response(CUT))[0].close(exit_zero=True) == OK
-    assert inspected(UnreadableError("is corrupt"))[0].close(exit_zero=True) == CANNOT
+    assert inspected(response(CUT))[0].close("never") == OK
+    assert inspected(UnreadableError("is corrupt"))[0].close("never") == CANNOT
 
 
 def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
     """The rest of the stream is told as ever."""
     inspection, lines = inspected(response(CUT), codes=frozenset())
-    assert inspection.close(exit_zero=False) == OK
+    assert inspection.close("warning") == OK
     assert not any("TS" in line for line in lines)
     assert any("1 event" in line for line in lines)
 
@@ -253,7 +253,7 @@ def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys:
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
     inspection, _ = inspected(response(b"nothing"), path=str(tmp_path))
-    assert inspection.close(exit_zero=False) == CANNOT
+    assert inspection.close("warning") == CANNOT
     names = ", ".join(f"{number:02}" for number in range(10))
     listed, error = capsys.readouterr().err.splitlines()
     assert listed == f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more"
@@ -277,7 +277,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
     assert all("a bug in toolstream: KeyError at test_inspect.py:" in line for line in told)
     assert not any("planted" in line for line in told)
-    assert inspection.close(exit_zero=True) == CANNOT
+    assert inspection.close("never") == CANNOT
 
 
 def test_output_that_nobody_reads_ends_it() -> None:
@@ -316,7 +316,7 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
         raise AssertionError
 
     inspection, _ = inspected(Exchange(facts=StreamFacts(source="x"), chunks=endless()))
-    assert inspection.close(exit_zero=False) == CANNOT
+    assert inspection.close("warning") == CANNOT
 
 
 def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) 
     for name in ("a.expect.json", "b.expect.json"):
         other = Inspection(TextPrinter(_ignore), holding(), ALL, PROTOCOLS)
         other.read(str(tmp_path / name))
-        assert other.close(exit_zero=False) == (OK if name.startswith("a") else CANNOT)
-    assert inspection.close(exit_zero=False) == OK
+        assert other.close("warning") == (OK if name.startswith("a") else CANNOT)
+    assert inspection.close("warning") == OK
 
 
 def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
@@ -352,7 +352,7 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
     finally:
         tracemalloc.stop()
     assert size < peak < 12 * size
-    assert inspection.close(exit_zero=True) == OK
+    assert inspection.close("never") == OK
 
 
 def test_one_stream_is_told_chunk_by_chunk() -> None:
@@ -412,28 +412,36 @@ def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
     assert dialects == {"anthropic"}
 
 
+FRAMED, TRUNCATED, CUT_OFF = "unterminated-event", "truncated-stream", "cut-off-call"
+
+
 @pytest.mark.parametrize(
-    ("words", "names"),
+    ("words", "names", "code"),
     [
-        ((), ["unterminated-event", "truncated-stream", "cut-off-call"]),
-        (("--select", "TS301"), ["truncated-stream"]),
-        (("--select", "cut-off-call, TS301"), ["truncated-stream", "cut-off-call"]),
-        (("--select", "TS301", "--select", "TS302"), ["truncated-stream", "cut-off-call"]),
-        (("--select", "framing"), ["unterminated-event"]),
-        (("--ignore", "ending"), ["unterminated-event"]),
-        (("--ignore", "TS301,cut-off-call"), ["unterminated-event"]),
-        (("--select", "ending", "--ignore", "TS302"), ["truncated-stream"]),
-        (("--ignore", "all"), []),
-        (("--select", "all", "--exit-zero"), ["unterminated-event", "truncated-stream", "cut-off-call"]),
+        ((), [FRAMED, TRUNCATED, CUT_OFF], 1),
+        (("--select", "TS301"), [TRUNCATED], 1),
+        (("--select", "cut-off-call, TS301"), [TRUNCATED, CUT_OFF], 1),
+        (("--select", "TS301", "--select", "TS302"), [TRUNCATED, CUT_OFF], 1),
+        (("--select", "framing"), [FRAMED], 0),
+        (("--ignore", "ending"), [FRAMED], 0),
+        (("--ignore", "TS301,cut-off-call"), [FRAMED], 0),
+        (("--select", "ending", "--ignore", "TS302"), [TRUNCATED], 1),
+        (("--ignore", "all"), [], 0),
+        (("--select", "all", "--exit-zero"), [FRAMED, TRUNCATED, CUT_OFF], 0),
+        (("--fail-on", "never"), [FRAMED, TRUNCATED, CUT_OFF], 0),
+        (("--fail-on", "error"), [FRAMED, TRUNCATED, CUT_OFF], 1),
+        (("--select", "framing", "--fail-on", "note"), [FRAMED], 1),
+        (("--ignore", "all", "--fail-on", "note"), [], 0),
     ],
 )
-def test_findings_are_chosen(inspect: Inspect, tmp_path: Path, words: tuple[str, ...], names: list[str]) -> None:
-    """And only what is chosen counts for the exit code; notes never do."""
+def test_findings_are_chosen(
+    inspect: Inspect, tmp_path: Path, words: tuple[str, ...], names: list[str], code: int
+) -> None:
+    """And only what is chosen counts for the exit code, notes only with `--fail-on note`."""
     (tmp_path / "a.sse").write_bytes(body()[:480].rstrip())
-    counts = {"truncated-stream", "cut-off-call"} & set(names) and "--exit-zero" not in words
-    [stream] = inspect.streams(*words, tmp_path / "a.sse", code=1 if counts else 0)
+    [stream] = inspect.streams(*words, tmp_path / "a.sse", code=code)
     assert [finding["name"] for finding in stream["findings"]] == names
-    text = inspect(*words, tmp_path / "a.sse", code=1 if counts else 0)
+    text = inspect(*words, tmp_path / "a.sse", code=code)
     assert [name for line in text for name in names if f" {name} at event" in line] == names
 
 
@@ -517,3 +525,11 @@ def test_objects_in_a_file_have_no_missing_end(tmp_path: Path, capsys: pytest.Ca
     path.write_text("".join(f"chunk {json.dumps(one)}\n" for one in (chunk, last)))
     assert main(["inspect", "--chunks", str(path)]) == 0
     assert "missing-done" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("least", "code"), [("error", 0), ("warning", 1), ("note", 1)])
+def test_warnings_fail_unless_only_errors_do(inspect: Inspect, tmp_path: Path, least: str, code: int) -> None:
+    """The stream has a call without an id, which is a warning, and no error."""
+    (tmp_path / "a.sse").write_bytes(re.sub(rb'"id":"call_\w+",', b"", body()))
+    [stream] = inspect.streams("--fail-on", least, tmp_path / "a.sse", code=code)
+    assert {finding["severity"] for finding in stream["findings"]} == {"warning"}

@@ -90,7 +90,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["probe", "x", "--protocol", "openai-realtime"], "unknown protocol 'openai-realtime'; did you mean openai-"),
         (["inspect", "x", "--select", "emptyid"], "--select: unknown defect 'emptyid'; did you mean empty-id?"),
-        (["inspect", "x", "--select", "TS999"], "unknown defect 'TS999'"),
+        (["inspect", "x", "--select", "TS999"], "unknown defect 'TS999'. See"),
         (["run", "--fault", "deepsek"], "--fault: unknown fault 'deepsek'; did you mean deepseek?"),
         (
             ["fault", str(FLOWS / "glm-5.flow"), "empty-id", "-o", "y"],

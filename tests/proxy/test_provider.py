@@ -138,7 +138,7 @@ def test_a_loop_gets_an_error_in_the_form_of_the_api(protocol: str, streamed: bo
     body = answered(provider, flow).content or b""
     why = f"{fixture.source} reached the limit of 2 equal requests (toolstream_provider_repeats)"
     assert json.loads(body) == named(protocol).error_body(
-        ErrorKind.NOT_FOUND, 404, f"toolstream_provider has no saved response for this {protocol} request. Near: {why}"
+        ErrorKind.NOT_FOUND, 404, f"toolstream has no saved response for this {protocol} request. Near: {why}"
     )
     assert flow.comment == f"refused: {why}"
 

@@ -66,4 +66,4 @@ def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, 
     said: Any = nothing_saved(Match(Outcome.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
     for key in where:
         said = said[key]
-    assert said == f"toolstream_provider has no saved {dialect} response. It has: {there}"
+    assert said == f"toolstream has no saved {dialect} response. It has: {there}"

@@ -32,6 +32,13 @@ EXIT_CODES: Final = {
     CANNOT: "usage error, or input that cannot be read",
     INTERRUPTED: "interrupted",
 }
+FAIL_ON: Final[dict[str, frozenset[str]]] = {
+    "error": frozenset({"error"}),
+    "warning": frozenset({"error", "warning"}),
+    "note": frozenset({"error", "warning", "note"}),
+    "never": frozenset(),
+}
+"""The severities of findings that count for the exit code, by the values of `--fail-on`."""
 RUN_EXIT_CODES: Final = {
     CANNOT: "usage error, input that cannot be read, or the proxy cannot start",
     126: "CMD cannot be run",

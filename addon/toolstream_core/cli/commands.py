@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli import arguments
-from toolstream_core.cli.arguments import EPILOG, RUN_EPILOG, Parser
+from toolstream_core.cli.arguments import EPILOG, FAIL_ON, RUN_EPILOG, Parser
 from toolstream_core.proxy.option_table import KEEP_BODIES, LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 FLAGS: Final = tuple(option for option in OPTIONS if option not in {KEEP_BODIES, LOG, PROVIDER})
 """The addon's options that `run` and `serve` take as flags."""
+
+
+def with_flag(message: str) -> str:
+    """The error message of an option of the addon, with the flag of `run` and `serve` for it."""
+    name, colon, rest = message.partition(": ")
+    return next((f"{one.flag}{colon}{rest}" for one in FLAGS if one.name == name), message)
+
+
 SHELLS: Final = ("bash", "zsh", "fish", "powershell")
 PROMPT: Final = "Use the tools to do what you were asked to, once, and then say what came of it."
 TIMEOUT: Final = 60.0
@@ -77,7 +85,10 @@ def _inspect(parser: Parser) -> None:
     text = "read all input as this protocol (default: detect it)"
     parser.add_argument("--protocol", type=arguments.PROTOCOL, metavar="NAME", help=text)
     _add_selection(parser, "report only these findings", "do not report these findings")
-    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
+    text = "exit with 1 at findings of this severity or a higher one (default: warning), or never"
+    parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="warning", help=text)
+    text = "exit with 0 even if there are findings: --fail-on never"
+    parser.add_argument("--exit-zero", action="store_const", dest="fail_on", const="never", help=text)
 
 
 def _repair(parser: Parser) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK, selected_codes
+from toolstream_core.cli.arguments import CANNOT, FAIL_ON, NOT_OK, OK, selected_codes
 from toolstream_core.cli.output import Reading, printed_to
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import ReceivedBytes
@@ -190,26 +190,27 @@ class Inspection:
         self._printer = printer
         self._codes = codes
         self._dialects = dialects
-        self._found = False
+        self._found = set[str]()
+        """The severities of the findings."""
         self._reading = Reading(saved, self._take)
         self._judging = Judging()
 
     def read(self, path: str) -> None:
         self._reading.read(path)
 
-    def close(self, *, exit_zero: bool) -> int:
-        """Print what is left and give the exit code."""
+    def close(self, fail_on: str) -> int:
+        """Print what is left and give the exit code; `fail_on` is a key of `FAIL_ON`."""
         self._printer.close()
         if self._reading.failed:
             return CANNOT
-        return NOT_OK if self._found and not exit_zero else OK
+        return OK if self._found.isdisjoint(FAIL_ON[fail_on]) else NOT_OK
 
     def _take(self, saved: Exchange) -> bool:
         record = self._record(saved)
         for verdict in self._judging.take(saved, record):
             self._printer.judged(verdict)
         if record is not None:
-            self._found = self._found or any(one.severity.counts for one in record.findings)
+            self._found.update(one.severity for one in record.findings)
         return record is not None
 
     def _record(self, saved: Exchange) -> Record | None:
@@ -297,7 +298,7 @@ def run(args: argparse.Namespace) -> int:
         )
         for path in args.paths:
             inspection.read(path)
-        return inspection.close(exit_zero=args.exit_zero)
+        return inspection.close(args.fail_on)
 
 
 def _printer(args: argparse.Namespace) -> Printer:

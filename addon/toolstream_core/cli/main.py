@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK, RENAMED, with_new_names
-from toolstream_core.cli.commands import COMMANDS
+from toolstream_core.cli.commands import COMMANDS, with_flag
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.packaged import addon_script
 from toolstream_core.suggest import unknown
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, ToolstreamError) as error:
         if isinstance(error, OSError):
             _drop_output()
-        print(f"toolstream: {error}", file=sys.stderr)
+        print(f"toolstream: {with_flag(str(error))}", file=sys.stderr)
         return CANNOT
     return code
 

@@ -78,9 +78,9 @@ def nothing_saved(match: Match, flows: Sequence[LlmFlow]) -> Json:
     dialect = match.wanted.dialect
     if any(one.request_key.dialect == dialect for one in flows):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
-        message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
+        message = f"toolstream has no saved response for this {dialect} request. Near: {near}"
     else:
-        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(flows)}"
+        message = f"toolstream has no saved {dialect} response. It has: {_listed(flows)}"
     return named(dialect).error_body(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCATED_STREAM
 from toolstream_core.defects.framing import JOINED_EVENTS
-from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE
+from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE, NULL_IDENTITY
 from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redaction import known_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
@@ -143,8 +143,8 @@ class Decoded(io.RawIOBase):
         return size
 
 
-_OF_OBJECTS: Final = frozenset({MISSING_DONE.code})
-"""Objects without their framing have no [DONE]."""
+_OF_OBJECTS: Final = frozenset({MISSING_DONE.code, NULL_IDENTITY.code})
+"""Objects without their framing have no [DONE], and a null where the client library fills in each field."""
 _OF_ENDLESS: Final = frozenset({MISSING_FINISH.code, TRUNCATED_STREAM.code})
 """Deltas and their entries have no finish reason."""
 _OF_HEADLESS: Final = frozenset({MISSING_NAME.code, MISSING_ID.code, MISSING_TYPE.code})

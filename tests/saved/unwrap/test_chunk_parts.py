@@ -109,7 +109,7 @@ OTHER = entries((0, "b", "g", ""), (0, "", "", '{"x":2}'))
 def test_defects_are_those_of_the_provider() -> None:
     """And only those are advised against."""
     (stream,) = read(f"# call 1:\n{ONE}...\n# call 2:\n{OTHER}...\n")
-    assert {one["name"] for one in stream["findings"]} == {"null-identity", "missing-type", "reused-index"}
+    assert {one["name"] for one in stream["findings"]} == {"missing-type", "reused-index"}
     shown = command("inspect", "-", stdin=(ONE + OTHER).encode()).stdout.decode()
     assert "→ toolstream run --repair reused-index -- CMD" in shown
 
