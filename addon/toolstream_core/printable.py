@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from toolstream_core.wire.json_value import encode_basestring, encode_basestring_ascii
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def quoted_text(text: str) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, ClassVar, Self
+from typing import IO, ClassVar, Self
 
 from toolstream_core.errors import ToolstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 
 class Results[K, V](ABC):

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from toolstream_core.agents.table import AGENTS, Upstream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from toolstream_core.agents.table import Agent
-
+from toolstream_core.agents.table import AGENTS, Agent, Upstream
 
 _SUFFIXES: Final = (".exe", ".cmd", ".bat", ".ps1", ".js", ".mjs", ".cjs")
 _ASSIGNMENT: Final = re.compile(r"\w+=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -11,11 +12,12 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TextIO
+from typing import Any, Final, Self, TextIO
 
 from toolstream_core.agents import program
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
@@ -41,11 +43,6 @@ from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.read import load
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.responses import parse_calls, spec_text
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Sequence
-
 
 _INTERPRETERS: Final = ("python", "deno", "ruby", "bash", "sh")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -10,25 +11,20 @@ import ssl
 import sys
 import threading
 import urllib.request
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
 
 from toolstream_core.cli.main import parsed
 from toolstream_core.cli.serve import setup_of
 from toolstream_core.packaged import packaged
-from toolstream_core.report.columns import colour, plain, wants_colour
+from toolstream_core.report.columns import Paint, colour, plain, wants_colour
 from toolstream_core.saved.expectation import read_expectation
 from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from toolstream_core.report.columns import Paint
 
 _TIMEOUT: Final = 60
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolstream_core.cli.arguments import requested_redaction
 from toolstream_core.cli.output import printed_to, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted
 from toolstream_core.saved import demo
+from toolstream_core.saved.examine import Problem
 from toolstream_core.saved.files import files
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from toolstream_core.saved.examine import Problem
 
 VERSION = 1
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
@@ -12,10 +13,6 @@ from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explainable, explained
 from toolstream_core.report.columns import wrapped
 from toolstream_core.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
 
 
 def list_all(args: argparse.Namespace) -> int:

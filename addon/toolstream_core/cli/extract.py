@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK, requested_redaction, selected_codes
 from toolstream_core.cli.output import Output, check_outputs, say
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import BAD_STATUS, Severity
+from toolstream_core.model import BAD_STATUS, Finding, Json, Severity
 from toolstream_core.printable import counted, word
+from toolstream_core.redaction import Redaction
 from toolstream_core.saved.cassette import cassette
 from toolstream_core.saved.fixtures import bare_files, conversations, flow_files, new_stem, write_all
-from toolstream_core.saved.flow import exchange_of
+from toolstream_core.saved.flow import LlmFlow, exchange_of
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.model import Finding, Json
-    from toolstream_core.redaction import Redaction
-    from toolstream_core.saved.flow import LlmFlow
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from toolstream_core.cli.arguments import CANNOT, FAIL_ON, NOT_OK, OK, selected_codes
 from toolstream_core.cli.output import Reading, printed_to
@@ -18,35 +20,26 @@ from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Note
+from toolstream_core.model import Finding, Note, Record, StreamFacts
 from toolstream_core.printable import counted, word
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
-from toolstream_core.report.columns import Blocks, Label, colour, plain, wants_colour
+from toolstream_core.report.columns import Blocks, Label, Paint, colour, plain, wants_colour
 from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.lines import EndLines, Lines
-from toolstream_core.report.verdict import advice_text, as_command
+from toolstream_core.report.verdict import ReportedVerdict, advice_text, as_command
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.files import STDIN, responses
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from toolstream_core.model import Finding, Record, StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.report.columns import Paint
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.exchange import Exchange
-
-    type Write = Callable[[str], None]
-    type Hide = Callable[[str], str]
-    type Elapsed = Callable[[], int] | None
-    type Shows = Callable[[Finding], bool] | None
-    """Whether a finding is printed at its event; `None` for all."""
-    type Printer = TextPrinter | JsonPrinter
-    """Returns sinks before a response is read, gets its record, and is closed at the end."""
+type Write = Callable[[str], None]
+type Hide = Callable[[str], str]
+type Elapsed = Callable[[], int] | None
+type Shows = Callable[[Finding], bool] | None
+"""Whether a finding is printed at its event; `None` for all."""
+type Printer = TextPrinter | JsonPrinter
+"""Returns sinks before a response is read, gets its record, and is closed at the end."""
 
 
 class TextPrinter:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.demo import is_demo
 from toolstream_core.saved.files import STDIN
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def run(args: argparse.Namespace) -> int:

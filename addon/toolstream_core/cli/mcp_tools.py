@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.request import ProxyHandler, Request, build_opener
 
 from mcp.server import MCPServer
@@ -15,9 +16,6 @@ from mcp.types import ToolAnnotations
 
 from toolstream_core.cli.arguments import CANNOT
 from toolstream_core.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _INSTRUCTIONS: Final = (
     "toolstream reads recorded LLM streams. Begin with `verdicts`: what the client did with each response, why, and "

@@ -6,6 +6,7 @@ with `--force`, or where the output recognises its own earlier file.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -13,23 +14,18 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.redact import raised_at
 from toolstream_core.saved.bare import belongs
-from toolstream_core.saved.exchange import RefusedError, UnreadableError
+from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.files import READABLE, STDIN, files, is_special, write_atomic
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator
-
-    from toolstream_core.saved.exchange import Exchange
-
-    type _Identity = tuple[int, int] | Path
+type _Identity = tuple[int, int] | Path
 
 
 class Output(NamedTuple):

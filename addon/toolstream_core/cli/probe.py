@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
 from toolstream_core.cli.output import Output, printed_to
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.model import Json
 from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
-from toolstream_core.probing.probe import CASES, Case, printed, probe
+from toolstream_core.probing.probe import CASES, Case, Probe, printed, probe
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from toolstream_core.model import Json
-    from toolstream_core.probing.probe import Probe
 
 
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from toolstream_core.cli.arguments import not_found
 from toolstream_core.cli.output import printed_to
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.report.markdown import ReportedResponse
+from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.version import __version__
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from toolstream_core.report.markdown import ReportedResponse
-    from toolstream_core.report.verdict import ReportedVerdict
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.cli.output import Output, check_outputs, say, shown_name
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.model import Change, Note, Record, StreamFacts
 from toolstream_core.printable import counted, first_difference, printable, word
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.lines import fault_line
 from toolstream_core.saved.demo import located
-from toolstream_core.saved.exchange import NewBody, UnreadableError
+from toolstream_core.saved.exchange import Exchange, NewBody, UnreadableError
 from toolstream_core.saved.files import STDIN, pairs, rewritten, write_atomic
-from toolstream_core.settings import Words, settings
+from toolstream_core.settings import Settings, Words, settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit.actions import repair_cut
 from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.model import Change, Note, Record, StreamFacts
-    from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.settings import Settings
-
 
 _CONTEXT: Final = 40
 """Characters that `--diff` shows on each side of a change."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
@@ -11,26 +12,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from types import FrameType
+from typing import IO, Any, Final, NamedTuple
 
-from toolstream_core.agents import Upstream, launch, takes_terminal
+from toolstream_core.agents import Launch, Upstream, launch, takes_terminal
 from toolstream_core.cli.output import Output, say
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.files import write_atomic
-from toolstream_core.testing import ProxySession, ProxySessionError
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing.session import routes
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import FrameType
-
-    from toolstream_core.agents import Launch
-    from toolstream_core.testing import Setup
-
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from toolstream_core.cli.arguments import path
 from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.output import Output, check_outputs, interrupt_on_sigterm, say
-from toolstream_core.proxy.option_table import PROVIDER
+from toolstream_core.proxy.option_table import PROVIDER, AddonOption
 from toolstream_core.report.jsonform import may_append
 from toolstream_core.saved.files import READABLE, check_served
 from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from toolstream_core.proxy.option_table import AddonOption
-
 
 _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from toolstream_core.checking.client import Client, ProxySlots
+from toolstream_core.checking.client import Client, ProxySlots, Run
 from toolstream_core.cli.arguments import not_found
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say
 from toolstream_core.errors import ToolstreamError
@@ -19,26 +20,16 @@ from toolstream_core.saved.demo import beside
 from toolstream_core.saved.expectation import expect_path
 from toolstream_core.saved.files import STDIN
 from toolstream_core.saved.fixtures import flow_files, write_all
-from toolstream_core.saved.flow import packed
+from toolstream_core.saved.flow import LlmFlow, packed
 from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
-from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.condition import Condition, RecordCache, has_verdict, shows, verdicts, worst
-from toolstream_core.shrinking.search import Search, TriedCandidates, passes
+from toolstream_core.shrinking.candidate import Candidate, digest, events, size
+from toolstream_core.shrinking.condition import Condition, Oracle, RecordCache, has_verdict, shows, verdicts, worst
+from toolstream_core.shrinking.search import Progress, Search, TriedCandidates, passes
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Sequence
-
-    from toolstream_core.checking.client import Run
-    from toolstream_core.saved.flow import LlmFlow
-    from toolstream_core.shrinking.candidate import Candidate
-    from toolstream_core.shrinking.condition import Oracle
-    from toolstream_core.shrinking.search import Progress
-
-    type Codes = frozenset[str] | None
-    """Of the defects that were named."""
+type Codes = frozenset[str] | None
+"""Of the defects that were named."""
 
 
 class Reproduction:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import webbrowser
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from toolstream_core.cli.arguments import CANNOT, OK
 from toolstream_core.cli.output import Output, Reading, check_outputs, shown_name
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.saved.files import READABLE, STDIN, responses, write_atomic
 from toolstream_core.view.assemble import document_text, page
 from toolstream_core.view.document import ViewBuilder
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from toolstream_core.model import Json
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,19 +10,16 @@ import ssl
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
 from toolstream_core.saved.exchange import Exchange, header
 from toolstream_core.wire.coding import CodingError, Decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 PROTOCOLS: Final = tuple(one.name for one in OVER_HTTP)
 OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"

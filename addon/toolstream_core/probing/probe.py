@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolstream_core.calls.json_text import INVALID, equal, value_of
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import BAD_STATUS, Finding, Severity
+from toolstream_core.model import BAD_STATUS, Call, Finding, Json, Record, Severity
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import counted, printable
+from toolstream_core.probing.ask import Asker, Target
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.report.columns import code, escaped
 from toolstream_core.report.jsonform import finding_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from toolstream_core.model import Call, Json, Record
-    from toolstream_core.probing.ask import Asker, Target
-    from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.exchange import Exchange
 
 
 class Case(NamedTuple):

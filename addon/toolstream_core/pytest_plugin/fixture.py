@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,8 @@ from toolstream_core.saved import demo
 from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing.environment import REMOVED, provider_variables
+from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
-
-    from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest
 
 
 class Environment:

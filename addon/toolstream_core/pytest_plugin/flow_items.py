@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from toolstream_core.errors import ToolstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from toolstream_core.saved.expectation import Expectation
-
+from toolstream_core.saved.expectation import Expectation
 
 MODES = ("create", "fix", "trim")
 EXPECT = ".expect.json"

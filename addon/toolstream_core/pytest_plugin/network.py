@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 _SHORT: Final = 4096
 """Bytes below which the text itself is searched as fast."""

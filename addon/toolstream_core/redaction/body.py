@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import re
 from collections import deque
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
 from toolstream_core.redaction.channels import Channels, Framing, framing
 from toolstream_core.redaction.condensed import Condensed
 from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.signatures import PLACES, Signatures, without
-from toolstream_core.redaction.strings import NO_TEXT, Edit, beside_escapes, edited, leaves
+from toolstream_core.redaction.strings import NO_TEXT, Edit, Leaf, beside_escapes, edited, leaves
 from toolstream_core.wire.aws_event_stream import (
     PRELUDE,
     DamageError,
@@ -25,14 +27,7 @@ from toolstream_core.wire.aws_event_stream import (
     length,
     unwrap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.redaction.names import Sensitivity
-    from toolstream_core.redaction.strings import Leaf
-    from toolstream_core.wire.frame import Frame
-
+from toolstream_core.wire.frame import Frame
 
 type Span = tuple[int, int]
 

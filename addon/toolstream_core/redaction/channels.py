@@ -5,19 +5,13 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.redaction.finder import filled
-from toolstream_core.redaction.strings import Edit, Unescaped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.redaction.finder import SecretFinder
-    from toolstream_core.redaction.strings import Leaf
-
+from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.strings import Edit, Leaf, Unescaped
 
 APART: Final = b"\n\x01\n"
 """Stands between two texts; no expression for secrets reaches over it."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, repeat, takewhile
 from operator import eq
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.redaction.channels import REPEATED, call_marks, other_lines
 from toolstream_core.redaction.finder import AROUND
 from toolstream_core.redaction.strings import Edit, leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 # Bytes that JSON does not have: each stands for a literal between two values.
 _MARKS: Final = tuple(b"%c" % byte for byte in range(9))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.redaction.channels import Channel, id_marks, index_marks, other_lines
 from toolstream_core.redaction.settings import TextMode
 from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped, edited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Context(enum.Enum):

@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, quote_plus
 
 from toolstream_core.redaction import assignments, marked, sentences
 from toolstream_core.redaction.assignments import is_placeholder, looks_random
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
+from toolstream_core.redaction.settings import Redaction
 from toolstream_core.redaction.shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.redaction.settings import Redaction
 
 RUN: Final = 16
 """Consecutive characters without which no key is written."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, unquote_plus
 
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal, parameter_sensitivity
-from toolstream_core.redaction.settings import TextMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.redaction.settings import Redaction
+from toolstream_core.redaction.settings import Redaction, TextMode
 
 _HEADER_WORDS: Final = re.compile(
     r"(?:^|_)(?:auth|authorization|authentication|api_?key|apikey|secret|cookie2?|credentials?|password|passwd|jwt|key"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.assignments import (
@@ -15,12 +16,8 @@ from toolstream_core.redaction.assignments import (
     looks_random,
     vocabulary,
 )
+from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.sentences import is_token, sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from toolstream_core.redaction.names import Sensitivity
 
 type Span = tuple[int, int]
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.settings import Redaction
 from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import beside_escapes, edited, leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from toolstream_core.redaction.settings import Redaction
 
 _SHOWN: Final = 4
 _PIECE: Final = 16

@@ -6,12 +6,10 @@ A value has to look like one: words of a language are never hidden, so that `the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from toolstream_core.redaction.assignments import has, is_placeholder, looks_random
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 type Span = tuple[int, int]
 

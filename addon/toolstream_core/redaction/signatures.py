@@ -6,16 +6,12 @@ A field is exempt by its key and its place in the protocol, never inside argumen
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from toolstream_core.redaction.channels import Framing, framing
-from toolstream_core.redaction.strings import INSIDE, Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.redaction.finder import SecretFinder
-    from toolstream_core.redaction.strings import Leaf
+from toolstream_core.redaction.finder import SecretFinder
+from toolstream_core.redaction.strings import INSIDE, Edit, Leaf
 
 type Span = tuple[int, int]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from toolstream_core.clients import deviations
-from toolstream_core.defects.defect import Safety
+from toolstream_core.defects.defect import Defect, Safety
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
@@ -15,10 +15,6 @@ from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
 from toolstream_core.transit.definitions import TRANSIT, TransitDefinition
 from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.outcome import RENAMED, Outcome
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
-
 
 VERSION: Final = 2
 SHAPES: Final = {

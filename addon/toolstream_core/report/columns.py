@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from toolstream_core.model import ABSENT, BAD_STATUS
+from toolstream_core.model import ABSENT, BAD_STATUS, Seen
 from toolstream_core.printable import printable, quoted_text, word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Seen
-
 
 type Paint = Callable[[str, str], str]
 """`paint(style, text)` with a style of `STYLES`, or another, which has no colour."""

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Call, Change, Event, EventContent, Finding, Json, Record
 from toolstream_core.wire.json_value import encode_basestring_ascii
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Call, Change, Event, EventContent, Finding, Json, Record
-
 
 VERSION: Final = 2
 

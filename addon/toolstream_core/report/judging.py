@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.clients.advice import advise
+from toolstream_core.clients.advice import Advice, advise
 from toolstream_core.clients.deviations import QUIRKS
-from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.explanation import Explainer, Explanation
 from toolstream_core.clients.received import ReceivedBytes
-from toolstream_core.clients.stepping import What
+from toolstream_core.clients.stepping import Change, What
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.requests.conversation import earlier_ids, without_history
+from toolstream_core.model import Record
+from toolstream_core.protocols.requests.conversation import EchoedCall, earlier_ids, without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.clients.advice import Advice
-    from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.clients.stepping import Change
-    from toolstream_core.model import Record
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.saved.exchange import Exchange
 
 
 def cause(explanation: Explanation) -> str:

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Final, override
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Kind, Phase, Severity
+from toolstream_core.model import (
+    ABSENT,
+    Call,
+    Change,
+    Event,
+    EventContent,
+    Finding,
+    Injected,
+    Kind,
+    Phase,
+    Record,
+    Seen,
+    Severity,
+)
 from toolstream_core.printable import counted, printable, word
 from toolstream_core.report.columns import (
     EVENT,
@@ -18,6 +33,7 @@ from toolstream_core.report.columns import (
     WIDTH,
     Label,
     Marked,
+    Paint,
     foreign,
     middle,
     plain,
@@ -26,14 +42,7 @@ from toolstream_core.report.columns import (
 )
 from toolstream_core.settings import protocols_of, shape_names
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Call, Change, Event, EventContent, Finding, Injected, Record, Seen
-    from toolstream_core.report.columns import Paint
-
-    type Hide = Callable[[str], str]
+type Hide = Callable[[str], str]
 
 
 _BY_CHANCE: Final = re.compile(r"[:,](?:p|times)=")

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.clients.model import STANDARD, Key
-from toolstream_core.clients.stepping import reads
+from toolstream_core.clients.model import STANDARD, Entry, Key
+from toolstream_core.clients.stepping import SteppedCall, reads
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults import parse_fault
+from toolstream_core.model import Call, Json, Record
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.catalogue import page
 from toolstream_core.report.columns import code, escaped, fenced
-from toolstream_core.shrinking.candidate import nodes
+from toolstream_core.shrinking.candidate import Shape, nodes
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.wire import json_access, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-
-    from toolstream_core.clients.model import Entry
-    from toolstream_core.clients.stepping import SteppedCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Call, Json, Record
-    from toolstream_core.shrinking.candidate import Shape
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

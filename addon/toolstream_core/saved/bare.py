@@ -5,20 +5,13 @@ Beside them may be `request-headers.json`, `response-headers.json` and `manifest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange, chunk_table, header, listed_headers, read_headers
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.saved.exchange import Exchange, Headers, chunk_table, header, listed_headers, read_headers
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Headers
-
 
 REQUEST = "request.json"
 MANIFEST = "manifest.json"

@@ -10,18 +10,20 @@ import io
 import re
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.saved.exchange import (
     Exchange,
+    Headers,
     UnreadableError,
     from_base64,
     header,
@@ -32,15 +34,6 @@ from toolstream_core.saved.exchange import (
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ruamel.yaml.nodes import Node
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Headers
-
 
 # The first line of a block says how far it is indented, and a tool may strip spaces at the ends of lines.
 _BLOCK = re.compile(r"(?!\s)(?:[\x20-\x7e]*(?<! )\n)+(?:[\x20-\x7e]*(?<! ))?\Z")

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from mitmproxy import http
 from mitmproxy.exceptions import FlowReadException
 from mitmproxy.io import FlowReader
 
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.overwritten import Overwritten, overwritten, secrets_of_text
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
 from toolstream_core.saved.flow import LlmFlow, content_of
 from toolstream_core.saved.read import gathered, load
 from toolstream_core.saved.redact import redact, save
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from toolstream_core.redaction import Redaction
-
 
 _LONGEST_TEXT: Final = 64 << 20
 _BINARY: Final = b"\0"

@@ -6,25 +6,20 @@ import base64
 import codecs
 import gzip
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.model import ABSENT, Finding, Injected, Json, Note, Record, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.redaction import known_secrets
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.model import Finding, Injected, Json, Note, Record
-    from toolstream_core.protocols.socket_wire import SocketLane
-
 
 _GZIP: Final = b"\x1f\x8b"
 _LEAD: Final = 64

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Kind
 from toolstream_core.printable import counted, excerpt, first_difference, shown_json
 from toolstream_core.saved.bare import EXPECTATION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from toolstream_core.saved.flow import LlmFlow
+from toolstream_core.saved.flow import LlmFlow
 
 VERSION: Final = 1
 """Of the form that `docs/expect.schema.json` describes."""

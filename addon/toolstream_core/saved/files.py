@@ -10,24 +10,19 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT, Note
+from toolstream_core.model import ABSENT, Json, Note
 from toolstream_core.saved import bare, cassette, demo, har, raw
 from toolstream_core.saved.demo import located
-from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.exchange import Change, Exchange, UnreadableError
 from toolstream_core.saved.raw import CHUNK, ByteSource, Decoded, readable, recoded, wide_coding
 from toolstream_core.wire.coding import Decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Change, Exchange
 
 
 def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:

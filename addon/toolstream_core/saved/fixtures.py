@@ -5,28 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mitmproxy import http
+
+from toolstream_core.model import Json
 from toolstream_core.saved import bare
-from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.files import write_atomic
-from toolstream_core.saved.flow import packed, read_flow
+from toolstream_core.saved.flow import LlmFlow, packed, read_flow
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.saved.flow import LlmFlow
-
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MODEL = 40

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import io
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mitmproxy import connection, http
-from mitmproxy.flow import Error
+from mitmproxy.flow import Error, Flow
 from mitmproxy.io import FlowReader, FlowWriter
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Record, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Event, EventContent, Injected, Json, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import may_be_llm
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import TextMode, known_secrets
-from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table, timed
+from toolstream_core.saved.exchange import Exchange, Headers, UnreadableError, chunk_table, timed
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import Form, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
-
-    from mitmproxy.flow import Flow
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, EventContent, Json
-    from toolstream_core.saved.exchange import Headers
 
 
 def packed(flows: Iterable[Flow]) -> bytes:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, Final, NamedTuple
 
 from mitmproxy import flow, http
 from mitmproxy.flow import Error
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Cut, Exchange, chunk_table, was_llm
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
+from toolstream_core.saved.exchange import Cut, Exchange, NewBody, chunk_table, was_llm
 from toolstream_core.saved.flow import (
     LINE_ENDS,
     caused_in,
@@ -30,6 +32,7 @@ from toolstream_core.sockets.saved import (
     NORMAL,
     STILL_OPEN,
     SavedMessage,
+    SavedResponse,
     how_closed,
     is_of_upgrade,
     taken_apart,
@@ -37,18 +40,8 @@ from toolstream_core.sockets.saved import (
 )
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyFraming
-from toolstream_core.wire.frame import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import CONTENT_TYPES, Form, Frame
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
-    from toolstream_core.saved.exchange import NewBody
-    from toolstream_core.sockets.saved import SavedResponse
-    from toolstream_core.wire.frame import Frame
-
 
 SOCKET: Final = "toolstream_socket"
 """The key in a flow's metadata of the socket of its response."""

@@ -6,22 +6,16 @@ https://w3c.github.io/web-performance/specs/HAR/Overview.html
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from toolstream_core.saved.exchange import Exchange, UnreadableError, from_base64, plain_body
-from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
+from toolstream_core.model import Json
+from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body
+from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, SavedResponse, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Change
-    from toolstream_core.sockets.saved import SavedResponse
-
 
 MESSAGES: Final = "_webSocketMessages"
 _BINARY: Final = 2

@@ -7,35 +7,31 @@ import hashlib
 import json
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolstream_core.calls.json_text import equal, same
-from toolstream_core.model import ABSENT, BAD_STATUS
+from toolstream_core.model import ABSENT, BAD_STATUS, Call, Json, Record
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key as asked_read
+from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
+from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.flow import LlmFlow
 from toolstream_core.verdict import to_run
 from toolstream_core.verdict.conversations import dropped
 from toolstream_core.verdict.judge import Sign, evidence
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form, parse
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from toolstream_core.model import Call, Json, Record
-    from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
-    from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.saved.flow import LlmFlow
-
-    type Redact = Callable[[bytes, str], bytes]
-    """Gives a request's body as it is saved; the text is what becomes of chat text: `LlmFlow.text`."""
-    type Key = tuple[str, Form, str | None, bytes]
-    """Protocol, form, model and digest of the body."""
+type Redact = Callable[[bytes, str], bytes]
+"""Gives a request's body as it is saved; the text is what becomes of chat text: `LlmFlow.text`."""
+type Key = tuple[str, Form, str | None, bytes]
+"""Protocol, form, model and digest of the body."""
 
 
 # Which saved response fits a request best that was not recorded, the first difference counting:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import codecs
 import io
+from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Final, override
+from typing import IO, Final, override
 
 from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCATED_STREAM
 from toolstream_core.defects.framing import JOINED_EVENTS
 from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE, NULL_IDENTITY
-from toolstream_core.model import ABSENT, Note, StreamFacts
+from toolstream_core.model import ABSENT, Json, Note, StreamFacts
 from toolstream_core.redaction import known_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.unwrap.appended import bodies
 from toolstream_core.saved.unwrap.lines import Lines, decoded
-from toolstream_core.saved.unwrap.reading import has_events, is_bare, is_settled, unwrapped
+from toolstream_core.saved.unwrap.reading import Unwrapped, has_events, is_bare, is_settled, unwrapped
 from toolstream_core.saved.unwrap.refusals import FAILED, refusal, unreadable_part
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError
-
-if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
-    from typing import IO
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.unwrap.reading import Unwrapped
-
 
 CHUNK: Final = 64 * 1024
 _IN_MEMORY: Final = 8 * 1024 * 1024

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mitmproxy import http
 
 from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json, Record
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.saved import raw
@@ -30,16 +32,8 @@ from toolstream_core.saved.flow import (
 )
 from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.redact import redact
-from toolstream_core.shrinking.candidate import Chunk, turn
+from toolstream_core.shrinking.candidate import Candidate, Chunk, Turn, turn
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from toolstream_core.model import Json, Record
-    from toolstream_core.shrinking.candidate import Candidate, Turn
 
 
 def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:

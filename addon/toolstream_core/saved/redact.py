@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from mitmproxy import http
-from mitmproxy.websocket import WebSocketData
+from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
+from toolstream_core.model import Json
 from toolstream_core.redaction import (
     Redaction,
     TextMode,
@@ -22,17 +25,9 @@ from toolstream_core.saved.exchange import Cut
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import chunks_of, content_of, packed, table_of
 from toolstream_core.saved.flowfile import socket_flows
+from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.sockets.saved import SavedResponse
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from mitmproxy.websocket import WebSocketMessage
-
-    from toolstream_core.model import Json
-    from toolstream_core.shrinking.candidate import Chunk
-    from toolstream_core.sockets.saved import SavedResponse
 
 
 def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence[str]) -> WebSocketData | None:

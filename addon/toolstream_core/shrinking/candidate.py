@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json, StreamFacts
 from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
-from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
 from toolstream_core.wire.write import encoded, writer_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json, StreamFacts
-    from toolstream_core.wire.frame import Framer
-
 
 type Path = tuple[str | int, ...]
 """Keys of objects and places in arrays, from the top."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
+from toolstream_core.model import Call, Json, Record
 from toolstream_core.protocols.requests import conversation, match_key, tools
+from toolstream_core.shrinking.candidate import Candidate, Turn
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from toolstream_core.model import Call, Json, Record
-    from toolstream_core.shrinking.candidate import Candidate, Turn
-    from toolstream_core.wire.frame import Frame
-
+from toolstream_core.wire.frame import Frame
 
 type Oracle = Callable[[Candidate], bool]
 """Whether a candidate shows the bug."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from toolstream_core.shrinking.candidate import in_own_chunk, nodes, put, with_turn, without
+from toolstream_core.model import Json
+from toolstream_core.shrinking.candidate import (
+    Candidate,
+    Path,
+    Turn,
+    TurnFrame,
+    in_own_chunk,
+    nodes,
+    put,
+    with_turn,
+    without,
+)
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.shrinking.candidate import Candidate, Path, Turn, TurnFrame
-
 
 type Cursor = tuple[int, ...]
 """A pass's position, in its own terms; `()` is the beginning."""

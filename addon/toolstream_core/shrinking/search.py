@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, override
+from typing import NamedTuple, override
 
-from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.events import Pass, fewer_events, fewer_groups, fewer_responses, single_chunks
+from toolstream_core.shrinking.candidate import Candidate, digest, events, size
+from toolstream_core.shrinking.condition import Condition, Oracle
+from toolstream_core.shrinking.events import Pass, Proposal, fewer_events, fewer_groups, fewer_responses, single_chunks
 from toolstream_core.shrinking.values import (
     fewer_fields,
     joined_fragments,
@@ -17,13 +19,6 @@ from toolstream_core.shrinking.values import (
     smaller_requests,
 )
 from toolstream_core.state_file import Results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.shrinking.candidate import Candidate
-    from toolstream_core.shrinking.condition import Condition, Oracle
-    from toolstream_core.shrinking.events import Proposal
 
 
 class TriedCandidates(Results[str, bool]):

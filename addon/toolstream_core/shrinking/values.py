@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Phase
+from toolstream_core.model import ABSENT, Event, EventContent, Json, Phase
 from toolstream_core.protocols.requests import tools
-from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, with_type, without
-from toolstream_core.shrinking.events import Numbering, Proposal, spans
+from toolstream_core.shrinking.candidate import (
+    Candidate,
+    Path,
+    Shape,
+    Turn,
+    TurnFrame,
+    mapped,
+    nodes,
+    put,
+    with_turn,
+    with_type,
+    without,
+)
+from toolstream_core.shrinking.events import Cursor, Numbering, Proposal, spans
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, EventContent, Json
-    from toolstream_core.shrinking.candidate import Candidate, Path, Shape, Turn, TurnFrame
-    from toolstream_core.shrinking.events import Cursor
-
 
 type Proposals = Callable[[Candidate, Cursor], Iterator[Proposal]]
 

@@ -8,16 +8,13 @@ having effects. The description and the schema can only exclude a tool.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.model import Json
+from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
 
 
 def _pattern(text: str) -> re.Pattern[str]:

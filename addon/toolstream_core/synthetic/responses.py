@@ -7,13 +7,18 @@ import json
 import re
 import threading
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.api import Api
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import conversation, match_key, tools
+from toolstream_core.protocols.requests.match_key import RequestKey
+from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import distinct_arguments
@@ -21,16 +26,6 @@ from toolstream_core.synthetic.texts import clear_places
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Form, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.api import Api
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.protocols.requests.tools import OfferedTool
-
 
 PREFIX: Final = "calls:"
 """The beginning of a value of `toolstream_provider` that is not a path."""

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic.harmless import has_effect, is_harmless, words_of
 from toolstream_core.synthetic.texts import NO_TOOL, ForTool, safe_kind, string_value
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.tools import OfferedTool
-
 
 type Schema = dict[str, Any]
 

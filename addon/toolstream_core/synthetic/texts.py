@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import string
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolstream_core.synthetic.harmless import words_of
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
-
 
 _CONTENT: Final = "A sample file of toolstream.\n"
 

@@ -6,15 +6,13 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import PurePosixPath
 from string import Template
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Final
 
 _PACKAGE: Final = "toolstream_core.view.page"
 _START: Final = "start.js"

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_path
-from toolstream_core.saved.exchange import Cut
+from toolstream_core.saved.exchange import Cut, Exchange
 from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Exchange
 
 
 def decoded(saved: Exchange) -> Exchange:

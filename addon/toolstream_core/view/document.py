@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import DEFECTS
+from toolstream_core.model import Json
 from toolstream_core.printable import first_difference
 from toolstream_core.report.judging import Judging, cause, reason
 from toolstream_core.report.verdict import ReportedVerdict, as_flags, headline, without_verdict
-from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.readings import Models
 from toolstream_core.view.received import Alignment
-from toolstream_core.view.response import NONE, UNKNOWN, as_received, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.view.response import ReadResponse
+from toolstream_core.view.response import NONE, UNKNOWN, ReadResponse, as_received, read
 
 FORM: Final = "toolstream-view"
 VERSION: Final = 1

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, override
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, EventContent
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.model import ABSENT, Event, EventContent, Phase
+from toolstream_core.wire.frame import Frame
 
 TEXTS: Final = ("reasoning", "text")
 """The lanes of text."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Final
 
 _COMPARED: Final = 10_000
 """Pairs of items that are compared in one gap, at most; `difflib` needs up to the third power of a gap's length."""

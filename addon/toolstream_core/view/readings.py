@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from toolstream_core.clients.deviations import QUIRKS, fix, measured_in, projects
-from toolstream_core.clients.explanation import parting
+from toolstream_core.clients.deviations import QUIRKS, MeasuredClient, fix, measured_in, projects
+from toolstream_core.clients.explanation import Explanation, parting
 from toolstream_core.clients.fit import concerning
-from toolstream_core.clients.model import STANDARD, Id, ReceivedEvent, entries_of
+from toolstream_core.clients.model import STANDARD, ClientModel, Deviation, Id, ReceivedEvent, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
-from toolstream_core.clients.stepping import intended, traces
+from toolstream_core.clients.stepping import Trace, intended, traces
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.view.received import Alignment
+from toolstream_core.view.response import ReadResponse
 from toolstream_core.view.steps import Steps, result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from toolstream_core.clients.deviations import MeasuredClient
-    from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.clients.model import ClientModel, Deviation
-    from toolstream_core.clients.stepping import Trace
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.view.received import Alignment
-    from toolstream_core.view.response import ReadResponse
 
 PROTOCOL: Final = "protocol"
 """The name of the model without deviations."""

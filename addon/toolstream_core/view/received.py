@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from toolstream_core.view.matching import matched
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.view.response import ReadResponse
+from toolstream_core.view.response import ReadResponse
 
 
 class Alignment:

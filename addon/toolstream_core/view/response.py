@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from toolstream_core.clients.stepping import reported_places
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
-from toolstream_core.model import BAD_STATUS
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import BAD_STATUS, Call, Finding, Json, Record
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.jsonform import call_object, finding_object
-from toolstream_core.saved.exchange import messages_of
+from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.view.events import Events, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.model import Call, Finding, Json, Record
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.saved.exchange import Exchange
 
 NONE: Final = "none"
 """The verdict on a response without calls."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from toolstream_core.clients.stepping import What
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from toolstream_core.clients.stepping import Change, SteppedCall
-    from toolstream_core.model import Fragment
+from toolstream_core.clients.stepping import Change, SteppedCall, What
+from toolstream_core.model import Fragment
 
 
 class Steps:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from toolstream_core.engine.chain import StageSet
 from toolstream_core.engine.fast_path import FastPath
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.saved.unwrap.events import Found, Group, recognised
 from toolstream_core.saved.unwrap.parts import AfterEnd
 from toolstream_core.wire.body import BodyFraming
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_framings import DocumentFramer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.wire.frame import Frame
 
 
 def bodies(chunks: Iterable[bytes], content_type: str) -> Iterator[Iterator[bytes]]:

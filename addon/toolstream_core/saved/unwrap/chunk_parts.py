@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
 
 _OF_DELTA: Final = frozenset(
     {"audio", "content", "function_call", "reasoning", "reasoning_content", "refusal", "role", "tool_calls"}

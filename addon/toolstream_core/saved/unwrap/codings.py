@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from toolstream_core.model import Json
-
+from toolstream_core.model import Json
 
 _GZIP: Final = b"\x1f\x8b"
 _HEX: Final = re.compile(r"(?:7b|5b|1f8b|64617461|6576656e74)(?:[0-9a-fA-F]{2}){16,}")

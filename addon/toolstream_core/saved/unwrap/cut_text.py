@@ -9,22 +9,18 @@ import csv
 import quopri
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.model import Json
 from toolstream_core.saved.unwrap.codings import is_coded, text_of, texts_of
 from toolstream_core.saved.unwrap.events import Scanner
 from toolstream_core.saved.unwrap.layer import FEW, MOST, Layer, gains
 from toolstream_core.saved.unwrap.lines import decoded, split
 from toolstream_core.saved.unwrap.literals import string
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-
 
 # -- Dumps of bytes ---------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,12 @@ An event is what a protocol recognises. So no log format has to be known, and pr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from toolstream_core.model import ABSENT, EventContent
-from toolstream_core.protocols.protocol import CallForm
+from toolstream_core.model import ABSENT, EventContent, Json
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.saved.unwrap.chunk_parts import chunk_of
@@ -19,13 +20,6 @@ from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, litera
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import Frame, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
-
 
 _START: Final = re.compile(
     r"""(?P<data>(?<![\w$])(?:data:[ \t]?)+)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
+from typing import Final
 
 HEAD: Final = 64 * 1024
 """Characters by which a form is recognised."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.saved.unwrap.layer import FEW, MOST, Layer, gains
 from toolstream_core.saved.unwrap.literals import printed_fields as read_printed
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 # -- Terminals and browsers -------------------------------------------------------------------------------------------
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.model import ABSENT, Json, StreamFacts
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.unwrap.events import Found
 from toolstream_core.saved.unwrap.lines import encoded
 from toolstream_core.wire.frame import CONTENT_TYPES, Form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.saved.unwrap.events import Found
-
 
 _SETTLED: Final = 2
 """Events with the same id from which on another id is that of another response."""

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.model import ABSENT, Note
+from toolstream_core.model import ABSENT, Json, Note
 from toolstream_core.printable import counted
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import cut_text, http, marked_lines
 from toolstream_core.saved.unwrap.chunk_parts import has_finish, shows_streaming
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
+from toolstream_core.saved.unwrap.http import Message
+from toolstream_core.saved.unwrap.layer import FindLayer
 from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.unwrap.http import Message
-    from toolstream_core.saved.unwrap.layer import FindLayer
-
 
 _LAYERS: Final[tuple[FindLayer, ...]] = (
     marked_lines.terminal_escapes,
