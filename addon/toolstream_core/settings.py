@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.table import repairs
 from toolstream_core.errors import ToolstreamError
@@ -14,9 +15,6 @@ from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.suggest import unknown
 from toolstream_core.transit.definitions import TRANSIT, TransitFault, keys_of, transit_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SAFE: Final = frozenset(definition.code for definition in repairs(["safe"]))
 """The codes of all defects whose repair is safe."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.defect import Defect, Safety
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 DEFECTS: Final = tuple(
     one

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from toolstream_core.calls import Calls, OpenCall
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
-from toolstream_core.model import Event
+from toolstream_core.model import Event, StreamFacts
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import conversation, match_key, tools
-from toolstream_core.transit.actions import Ask, Cut, EventPlace, Finish, Hold, Send
-from toolstream_core.transit.definitions import Moment
-from toolstream_core.transit.faults import FaultContext
+from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.settings import Settings
+from toolstream_core.transit.actions import Action, Ask, Cut, EventPlace, Finish, Hold, Send
+from toolstream_core.transit.definitions import Moment, TransitFault
+from toolstream_core.transit.faults import FaultContext, Stage
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.frame import Form
+from toolstream_core.wire.frame import Form, Frame
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import Calls, OpenCall
-    from toolstream_core.model import StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.settings import Settings
-    from toolstream_core.transit.actions import Action
-    from toolstream_core.transit.definitions import TransitFault
-    from toolstream_core.transit.faults import Stage
-    from toolstream_core.wire.frame import Frame
 
 type Drawn = Sequence[tuple[TransitFault, Picker]]
 """The timing faults that were selected for a response."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, Runs
+from toolstream_core.model import ABSENT, Call, Json, Record, Runs, StreamFacts
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.leaks.scanner import Leaked
+from toolstream_core.stages.response_ids import ResponseIds
+from toolstream_core.transit.actions import Ask
 from toolstream_core.wire import json_access
-from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from toolstream_core.model import Call, Json, Record, StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.response_ids import ResponseIds
-    from toolstream_core.transit.actions import Ask
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame, parse
 
 
 class Recovered(NamedTuple):

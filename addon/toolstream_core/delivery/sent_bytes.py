@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator, Sequence
+from typing import Final
 
 from toolstream_core.engine.session import Session
+from toolstream_core.model import Json, Record, StreamFacts
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from toolstream_core.model import Json, Record, StreamFacts
 
 MAX_BYTES: Final = 1024 * 1024
 """Bytes of a response that are kept; a longer one is read while it is sent, and not kept."""

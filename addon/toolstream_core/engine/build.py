@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.calls import Parameters
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
+from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.faults.spec import Picker
+from toolstream_core.model import Change, Finding, Json, StreamFacts
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.repair.shapes import Policy, combined
-from toolstream_core.settings import PARTS, SAFE
+from toolstream_core.settings import PARTS, SAFE, Settings
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.stages.response_ids import ResponseIds
-from toolstream_core.stages.stage import Audited, OwnCalls
-from toolstream_core.wire.write import SseWriter, Unwritten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from toolstream_core.calls import Parameters
-    from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.model import Change, Finding, Json, StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.settings import Settings
-    from toolstream_core.stages.stage import Stage, StageMaker
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.stages.stage import Audited, OwnCalls, Stage, StageMaker
+from toolstream_core.wire.write import SseWriter, Unwritten, Writer
 
 LEAK_CODES: Final = frozenset(defect.code for defect in LEAK)
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from toolstream_core.model import Event
-from toolstream_core.stages.stage import defines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.model import Change, EventContent, SkippedRun
-    from toolstream_core.stages.stage import Stage
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.calls import OpenCall
+from toolstream_core.engine.record_builder import RecordBuilder
+from toolstream_core.model import Change, Event, EventContent, SkippedRun
+from toolstream_core.stages.stage import Stage, defines
+from toolstream_core.wire.frame import Frame
 
 
 class Chain:

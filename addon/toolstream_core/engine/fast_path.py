@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
+from toolstream_core.calls import OpenCall
+from toolstream_core.engine.chain import StageSet
 from toolstream_core.model import Change, Event, EventContent, Phase, SkippedRun
-from toolstream_core.wire.frame import Frame, TextCutter
+from toolstream_core.wire.frame import Frame, Framer, TextCutter
 from toolstream_core.wire.json_value import scanstring
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.chain import StageSet
-    from toolstream_core.wire.frame import Framer
 
 # The events of a long call, or of a long text, are the same bytes but for one string, the number of the event
 # ("sequence_number"), token counts, and padding against traffic analysis ("obfuscation", or spaces between closing

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from toolstream_core.wire.body import BodyDecoder
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.wire.body import BodyDecoder
-    from toolstream_core.wire.frame import Frame
 
 
 def _hides_data(frame: Frame) -> bool:

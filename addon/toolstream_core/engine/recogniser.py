@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from toolstream_core.wire.frame import DamagedFrame
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.model import Json
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.wire.frame import DamagedFrame, Frame
 
 MAX_UNRECOGNISED: Final = 8
 """Frames with data that are read before a stream counts as no LLM stream."""

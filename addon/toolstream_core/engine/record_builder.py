@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
+from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.engine.sink import Sink
+from toolstream_core.faults.spec import Picker
+from toolstream_core.model import (
+    Call,
+    Change,
+    Event,
+    EventContent,
+    Finding,
+    Injected,
+    Note,
+    Record,
+    SkippedRun,
+    StreamFacts,
+)
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.requests import tools
 from toolstream_core.stages import stream_checks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.spec import Picker
-    from toolstream_core.model import Change, Event, SkippedRun
-    from toolstream_core.protocols.protocol import WireProtocol
 
 MAX_FINDINGS = 1000
 """Findings of one response that are kept."""

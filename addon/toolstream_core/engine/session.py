@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, WRONG_CONTENT_TYPE
 from toolstream_core.engine.build import ChainFactory
-from toolstream_core.engine.chain import StageSet, never
+from toolstream_core.engine.chain import Chain, StageSet, never
 from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.output import Output
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.engine.record_builder import RecordBuilder
-from toolstream_core.model import BAD_STATUS, Event
+from toolstream_core.engine.sink import Sink
+from toolstream_core.faults.spec import Picker
+from toolstream_core.model import BAD_STATUS, Event, EventContent, Record, StreamFacts
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.frame import CONTENT_TYPES, DamagedFrame, Form, Frame, TextCutter
+from toolstream_core.wire.frame import CONTENT_TYPES, DamagedFrame, Form, Frame, Framer, TextCutter
 from toolstream_core.wire.json_framings import DocumentFramer
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.engine.chain import Chain
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.spec import Picker
-    from toolstream_core.model import EventContent, Record, StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.wire.frame import Framer
-
 
 _EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
 _STEP: Final = 4096

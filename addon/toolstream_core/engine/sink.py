@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
-from toolstream_core.calls import ResolvedFragment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Change, Event, EventContent, Finding, Record
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.model import Change, Event, EventContent, Finding, Record
+from toolstream_core.wire.frame import Frame
 
 
 class Sink:

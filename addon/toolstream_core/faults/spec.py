@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from toolstream_core.calls import OpenCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
-from toolstream_core.wire.json_value import ABSENT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_value import Seen
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import ABSENT, Seen
 
 
 class Phase(enum.StrEnum):

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import enum
 from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.model.events import Kind
-from toolstream_core.wire.frame import joined
-from toolstream_core.wire.json_value import ABSENT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_value import Json
+from toolstream_core.wire.frame import Frame, joined
+from toolstream_core.wire.json_value import ABSENT, Json
 
 
 class Runs:

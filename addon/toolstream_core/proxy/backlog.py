@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol, override
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol, override
 
 _READ_AFTER: Final = 0.01
 """Seconds that chunks may wait for others before they are read."""

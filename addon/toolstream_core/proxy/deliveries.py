@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import mitmproxy.version
 from mitmproxy import ctx, http
@@ -16,33 +16,26 @@ from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, http_error
-from toolstream_core.model import ABSENT, BAD_STATUS, Change, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Change, Json, StreamFacts
 from toolstream_core.protocols.errors import ErrorKind, kind_of
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery import ASKING, FETCHING, Delivery
 from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
 from toolstream_core.proxy.gate import Gate, missing
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import is_signed
 from toolstream_core.proxy.socket_layer import order
+from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.redact import raised_at
 from toolstream_core.saved.flow import content_of
-from toolstream_core.settings import NOTHING
+from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.transit.actions import Ask
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import Form, joined, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.sockets.relay import SocketRelay
-    from toolstream_core.settings import Settings
-    from toolstream_core.transit.actions import Ask
-
 
 RESENT = "toolstream_again"
 """Key in the metadata of flows that toolstream itself makes."""

@@ -6,23 +6,27 @@ import asyncio
 import logging
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Final
 
+from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.proxy.flow_facts import Provided
-from toolstream_core.proxy.live_response import chunks
+from toolstream_core.proxy.live_response import LiveResponse, chunks
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.saved import close_code
-from toolstream_core.transit.actions import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
+from toolstream_core.transit.actions import (
+    Action,
+    Ask,
+    BreakKind,
+    Cut,
+    EventPlace,
+    Finish,
+    Hold,
+    Send,
+    Wait,
+    repair_cut,
+)
 from toolstream_core.wire.frame import CONTENT_TYPES, Form
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
-    from typing import Any
-
-    from toolstream_core.delivery.schedule import Schedule
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.shrinking.candidate import Chunk
-    from toolstream_core.transit.actions import Action
-
 
 NOWHERE = EventPlace(0, 0, has_data=False)
 """The place of bytes that are not an event of the stream."""

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from typing import Any, Final, NamedTuple, override
 
+from mitmproxy import http
+
+from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
-from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.model import ABSENT, Record, StreamFacts
 from toolstream_core.printable import word
 from toolstream_core.redact import redacted
 from toolstream_core.saved.exchange import timed
 from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
-from toolstream_core.saved.matching import Outcome
+from toolstream_core.saved.matching import Match, Outcome
+from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.delivery.sent_bytes import SentBytes
-    from toolstream_core.model import Record
-    from toolstream_core.saved.matching import Match
-    from toolstream_core.shrinking.candidate import Chunk
-    from toolstream_core.sockets.lines import LineEnds
 
 _STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 

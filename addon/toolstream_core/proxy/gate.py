@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from weakref import WeakSet
 
 from mitmproxy import ctx, flow, http
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
+from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.transit.actions import BreakKind, Cut, Wait
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from mitmproxy.connection import Connection
-
-    from toolstream_core.proxy.delivery import Delivery
-
-    type Commands = Generator[commands.Command, Any, None]
+type Commands = Generator[commands.Command, Any, None]
 
 
 def reset_soon(flow: http.HTTPFlow) -> None:

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from mitmproxy import http
+
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.delivery.sent_bytes import SentBytes
+from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session
+from toolstream_core.engine.sink import Sink
+from toolstream_core.faults.spec import Picker
+from toolstream_core.model import Json, Record
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.proxy.backlog import Backlog
-from toolstream_core.proxy.flow_facts import noted_faults
+from toolstream_core.proxy.capture.recording import Take
+from toolstream_core.proxy.flow_facts import Heading, noted_faults
+from toolstream_core.proxy.live.recording import Recorder
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import facts_of, secrets_of
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.spec import Picker
-    from toolstream_core.model import Json, Record
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.proxy.capture.recording import Take
-    from toolstream_core.proxy.flow_facts import Heading
-    from toolstream_core.proxy.live.recording import Recorder
-
 
 _STALLED: Final = 5.0
 """Seconds without data from which on a response that breaks may have stalled."""

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from threading import Thread
-from typing import TYPE_CHECKING
 
-from toolstream_core.delivery.schedule import drawn
+from mitmproxy import http
+
+from toolstream_core.delivery.schedule import Drawn, drawn
+from toolstream_core.model import Json
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.proxy.backlog import Backlog
+from toolstream_core.proxy.capture.capture import Capture
 from toolstream_core.proxy.flow_facts import noted_faults
+from toolstream_core.proxy.live.recording import Recorder
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import response_ids
+from toolstream_core.proxy.report import Reporters
+from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.saved.flow import facts_of, request_json
-from toolstream_core.settings import NOTHING
+from toolstream_core.settings import NOTHING, Settings
+from toolstream_core.stages.response_ids import Ids
 from toolstream_core.wire.coding import CodingError, Decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.delivery.schedule import Drawn
-    from toolstream_core.model import Json
-    from toolstream_core.proxy.capture.capture import Capture
-    from toolstream_core.proxy.live.recording import Recorder
-    from toolstream_core.proxy.report import Reporters
-    from toolstream_core.proxy.verdicts import Verdicts
-    from toolstream_core.settings import Settings
-    from toolstream_core.stages.response_ids import Ids
-
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from mitmproxy import flowfilter
+from mitmproxy.addonmanager import Loader
 from mitmproxy.exceptions import OptionsError
+from mitmproxy.options import Options
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import OPTIONS
@@ -15,13 +16,6 @@ from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.settings import Settings, Words, settings
 from toolstream_core.suggest import unknown
 from toolstream_core.synthetic.responses import PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
-
-    from mitmproxy.addonmanager import Loader
-    from mitmproxy.options import Options
-
 
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})

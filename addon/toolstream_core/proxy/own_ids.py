@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.conversation import mentions, refers_to_kept_calls
-from toolstream_core.stages.response_ids import DIGITS, Custom, ResponseIds
+from mitmproxy import http
+
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.requests.conversation import Mention, mentions, refers_to_kept_calls
+from toolstream_core.stages.response_ids import DIGITS, Custom, Functions, Ids, Own, ResponseIds
 from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.conversation import Mention
-    from toolstream_core.stages.response_ids import Functions, Ids, Own
-
 
 # Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
 

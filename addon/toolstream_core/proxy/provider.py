@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
-from toolstream_core.model import ABSENT, BAD_STATUS
+from toolstream_core.model import ABSENT, BAD_STATUS, Json
 from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.registry import claiming, named
@@ -19,20 +19,12 @@ from toolstream_core.proxy.flow_facts import note_chunks, note_match
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import LlmFlow, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
-from toolstream_core.saved.matching import Matcher, Outcome, form_of, names_of
+from toolstream_core.saved.matching import Match, Matcher, Outcome, form_of, names_of
 from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, final_text, parse_calls
+from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Written, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.saved.matching import Match
-    from toolstream_core.synthetic.responses import Written
-
 
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 

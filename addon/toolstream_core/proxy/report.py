@@ -7,13 +7,21 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from mitmproxy import ctx
+from mitmproxy import ctx, http
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import Call
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.proxy.flow_facts import Heading, place_of, report_match
+from toolstream_core.proxy.live.view import LiveView
+from toolstream_core.proxy.live_response import LiveResponse
+from toolstream_core.proxy.ui.interface import Interface
+from toolstream_core.proxy.verdicts import LiveVerdict
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.columns import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
 from toolstream_core.report.jsonform import JsonLines, call_object, may_append
@@ -22,21 +30,8 @@ from toolstream_core.report.verdict import advice_text
 from toolstream_core.saved.flow import secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.model import Call
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.proxy.live.view import LiveView
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.ui.interface import Interface
-    from toolstream_core.proxy.verdicts import LiveVerdict
-
-    type Listeners = Callable[[LiveResponse], Sequence[Sink]]
-    type VerdictListener = Callable[[LiveVerdict], None]
+type Listeners = Callable[[LiveResponse], Sequence[Sink]]
+type VerdictListener = Callable[[LiveVerdict], None]
 
 
 FLUSH_AFTER = 0.02

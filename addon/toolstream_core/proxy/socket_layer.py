@@ -5,31 +5,23 @@ Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send after al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Generator
+from typing import Any, Final, cast
 
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events
-from mitmproxy.proxy.layers.websocket import WebsocketEndHook, WebsocketLayer, WebsocketMessageHook
+from mitmproxy.proxy.layers.websocket import WebsocketConnection, WebsocketEndHook, WebsocketLayer, WebsocketMessageHook
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.connection import ConnectionState
-from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping, TextMessage
 from wsproto.frame_protocol import Opcode
 
-from toolstream_core.proxy.gate import read_upstream, reset_soon
-from toolstream_core.transit.actions import BreakKind
+from toolstream_core.proxy.gate import Gate, read_upstream, reset_soon
+from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
+from toolstream_core.transit.actions import BreakKind, Cut
 from toolstream_core.transit.faults import NO_CLOSE_FRAME
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from mitmproxy.connection import Connection
-    from mitmproxy.proxy.layers.websocket import WebsocketConnection
-    from wsproto.events import Event
-
-    from toolstream_core.proxy.gate import Gate
-    from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
-    from toolstream_core.transit.actions import Cut
-
-    type Commands = Generator[commands.Command, Any, None]
+type Commands = Generator[commands.Command, Any, None]
 
 _GOING_AWAY = 1001
 MOST_WAITING: Final = 16 * 1024 * 1024

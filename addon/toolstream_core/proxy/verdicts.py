@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from mitmproxy import http
 
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.delivery.sent_bytes import SentBytes
-from toolstream_core.model import StreamFacts
+from toolstream_core.model import Call, Json, Record, StreamFacts
 from toolstream_core.proxy.backlog import Jobs
 from toolstream_core.proxy.flow_facts import ForwardedResponse, forwarded_response
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.saved.flow import secrets_of, sent_in
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Call, Json, Record
-    from toolstream_core.proxy.live_response import LiveResponse
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which a response without a following request is reported; a tool may take long."""

@@ -6,16 +6,12 @@ What a message means is read by `socket.py` of its protocol.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from toolstream_core.protocols.socket_wire import Start
+from toolstream_core.protocols.socket_wire import SocketRequest, SocketTalk, SocketWire, Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketTalk, SocketWire
 
 
 class Part[A](NamedTuple):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.protocols.socket_wire import SocketLane
 
 _NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
 _DATA: Final = b"data:"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.protocols.registry import SOCKETS
-from toolstream_core.protocols.socket_wire import SocketLane, Start
+from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest, SocketWire, Start
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
 
 FIRST: Final = 8
 """Messages of a client by which a socket is recognised, if its path does not show it."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from toolstream_core.model import Event
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.model import Event
+from toolstream_core.wire.write import Writer
 
 CUT: Final = "cut by toolstream_fault"
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.errors import ERRORS
 from toolstream_core.transit import faults
 from toolstream_core.transit.actions import BreakKind
-from toolstream_core.transit.faults import FORMS, Point, point
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from toolstream_core.transit.faults import FaultContext, Stage
+from toolstream_core.transit.faults import FORMS, FaultContext, Point, Stage, point
 
 type Value = int | str | Point | bool
 

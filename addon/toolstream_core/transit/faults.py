@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, override
+from typing import Any, override
 
 from toolstream_core.protocols.errors import ERRORS, exception_message
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.transit.actions import CUT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.transit.actions import Action
 
 
 class Stage:

@@ -8,15 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import CONTENT_TYPES, MAX_FRAME, Cutter, DamagedFrame, Form, Frame, parse
-
-if TYPE_CHECKING:
-    from toolstream_core.wire.json_value import Json
-
+from toolstream_core.wire.json_value import Json
 
 # All integers are big-endian. A message is
 #

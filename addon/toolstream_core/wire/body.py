@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.wire.aws_event_stream import MESSAGES, PRELUDE, DamageError, EventStreamFramer, length
 from toolstream_core.wire.coding import CodingError, Decoder
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import Frame, Framer, parse
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
 from toolstream_core.wire.sse import BOM, SseFramer
-
-if TYPE_CHECKING:
-    from toolstream_core.wire.frame import Frame, Framer
 
 MAX_HEAD = 64 * 1024
 """Bytes after which `choose` always decides."""

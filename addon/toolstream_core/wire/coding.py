@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import brotli  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 LACKING: Final = "zstd is not available: install backports.zstd or zstandard"
 """The error message if no module is installed."""

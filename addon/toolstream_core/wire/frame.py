@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class Form(enum.StrEnum):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.wire import numbers
-from toolstream_core.wire.json_value import ABSENT
-
-if TYPE_CHECKING:
-    from toolstream_core.wire.json_value import Json, Seen
+from toolstream_core.wire.json_value import ABSENT, Json, Seen
 
 _MAX_DIGITS = 18
 

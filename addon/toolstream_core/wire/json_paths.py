@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
 
 from toolstream_core.wire import json_access
-from toolstream_core.wire.json_value import ABSENT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Set as AbstractSet
-
-    from toolstream_core.wire.json_value import Json
-
+from toolstream_core.wire.json_value import ABSENT, Json
 
 _TOKEN: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)|[{\[]|[}\]]', re.DOTALL)
 """A string, with the colon after a key, or a bracket. A string that is cut off goes to the end."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable, Iterable
 from json import encoder
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import TYPE_CHECKING, Any, Final, Never
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
+from typing import Any, Final, Never
 
 type Json = Any
 """Foreign JSON, looked at through `wire.json_access` only."""

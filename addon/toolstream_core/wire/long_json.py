@@ -7,15 +7,12 @@ stream of the proxy.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from json import decoder
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.wire import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.wire.json_value import Json
+from toolstream_core.wire.json_value import Json
 
 _scan: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 LONG: Final = 1 << 20

@@ -6,14 +6,10 @@ import json
 import math
 import os
 import re
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import Self
 
-from toolstream_core.wire.json_value import compact_parts, scan_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.wire.json_value import Json
+from toolstream_core.wire.json_value import Json, compact_parts, scan_of
 
 # Python's floats hold seventeen digits, and what it writes for one is the shortest text that means it. Nearly every
 # number on this wire is written so, or is an integer; any other is read as `Written`. Python's encoder asks no

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from toolstream_core.wire import aws_event_stream, numbers
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, decode, with_payload
-from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
+from toolstream_core.wire.json_value import Json
 from toolstream_core.wire.sse import BOM, SseFramer
-
-if TYPE_CHECKING:
-    from toolstream_core.wire.frame import Framer
-    from toolstream_core.wire.json_value import Json
 
 _USUAL: Final = frozenset({b"data: ", b"\ndata: "})
 """The last seven bytes before the data of most blocks."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
 from toolstream_core.proxy.capture.spool import Memory, Spool
 from toolstream_core.proxy.capture.worker import Batch
-from toolstream_core.redaction import BodyRedactor
+from toolstream_core.redaction import BodyRedactor, Redaction
 from toolstream_core.wire.coding import CodingError, Decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from toolstream_core.redaction import Redaction
 
 _LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
 """The last item of a list that `pairs` packed."""

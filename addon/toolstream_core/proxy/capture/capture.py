@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mitmproxy import http
 from mitmproxy.exceptions import OptionsError
+from mitmproxy.options import Options
 
 from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, SlowDiskError, Store, When, is_kept
@@ -16,15 +18,7 @@ from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.options import size_of
 from toolstream_core.redact import raised_at
-from toolstream_core.redaction import TextMode, redaction_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mitmproxy import http
-    from mitmproxy.options import Options
-
-    from toolstream_core.redaction import Redaction
+from toolstream_core.redaction import Redaction, TextMode, redaction_of
 
 logger = logging.getLogger(__name__)
 

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from mitmproxy import flow as flows
 from mitmproxy import http
 
-from toolstream_core.model import BAD_STATUS, Runs, Severity
+from toolstream_core.model import BAD_STATUS, Record, Runs, Severity
 from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.capture.body import KeptBody, Shared
-from toolstream_core.proxy.capture.folder import stem
+from toolstream_core.proxy.capture.folder import Folder, stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.spool import Snapshot
+from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.saved.flow import LINE_ENDS, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from toolstream_core.model import Record
-    from toolstream_core.protocols.requests.match_key import RequestKey
-    from toolstream_core.proxy.capture.folder import Folder
-    from toolstream_core.proxy.capture.worker import Batch
 
 KILLED = "the proxy was killed"
 """How a response ended that was recovered from its spool."""

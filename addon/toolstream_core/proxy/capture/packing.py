@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import batched, chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mitmproxy.io import tnetstring
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 BYTES = b","
 LIST = b"]"

@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolstream_core.proxy.capture.draft import Ending, SlowDiskError
-from toolstream_core.proxy.capture.worker import Batch
+from mitmproxy import http
+
+from toolstream_core.model import Record
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError
+from toolstream_core.proxy.capture.worker import Batch, Worker
 from toolstream_core.proxy.flow_facts import provided
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Record
-    from toolstream_core.proxy.capture.draft import Draft
-    from toolstream_core.proxy.capture.worker import Worker
 
 BATCH = 512 * 1024
 """Bytes that the worker gets at once: each time, it takes the processor from the loop."""

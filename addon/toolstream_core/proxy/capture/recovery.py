@@ -5,24 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from mitmproxy import http
 from mitmproxy.io import tnetstring
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.draft import KILLED, Ending, When, is_kept
-from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, QuotaError, lock
+from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, Folder, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
 from toolstream_core.proxy.capture.spool import PIECE, SPOOL
 from toolstream_core.saved.flow import facts_of, request_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from toolstream_core.proxy.capture.folder import Folder
 
 
 def recover(folder: Folder) -> Iterator[Path]:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from toolstream_core.proxy.capture.folder import HIDDEN, PART, lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 SPOOL = ".spool"
 """Suffix of a spool that can be recovered."""

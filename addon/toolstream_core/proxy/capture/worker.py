@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 ROOM = 32 * 1024 * 1024
 """Bytes that may wait for the thread."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from mitmproxy import http
+
+from toolstream_core.model import Json, Record
+from toolstream_core.proxy.capture.recording import Recording, Take
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import facts_of, secrets_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Json, Record
-    from toolstream_core.proxy.capture.recording import Recording, Take
-
-    type Recorder = LiveRecording | Recording
+type Recorder = LiveRecording | Recording
 
 
 class LiveRecording:

@@ -8,21 +8,16 @@ import json
 import logging
 import secrets
 import sys
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final, override
 
 from mitmproxy.exceptions import OptionsError
 from tornado.httpserver import HTTPServer
 from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
-from tornado.web import Application, HTTPError, RequestHandler
+from tornado.web import Application, HTTPError, RequestHandler, _HandlerDelegate
 
-from toolstream_core.proxy.live.view import LiveView
+from toolstream_core.proxy.live.view import LiveCursor, LiveView
 from toolstream_core.redact import raised_at
-
-if TYPE_CHECKING:
-    from tornado.web import _HandlerDelegate
-
-    from toolstream_core.proxy.live.view import LiveCursor
 
 logger = logging.getLogger(__name__)
 

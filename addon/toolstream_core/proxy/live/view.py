@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from mitmproxy import http
+
+from toolstream_core.model import Json
 from toolstream_core.proxy.live.recording import LiveRecording
+from toolstream_core.proxy.verdicts import LiveVerdict
 from toolstream_core.redact import redacted
+from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.view.assemble import page
 from toolstream_core.view.clean import without_secrets
 from toolstream_core.view.document import ViewBuilder
 from toolstream_core.view.response import ReadResponse, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Json
-    from toolstream_core.proxy.verdicts import LiveVerdict
-    from toolstream_core.report.verdict import ReportedVerdict
 
 LIMIT: Final = 4 * 1024 * 1024
 """Bytes of responses that are kept; the oldest go first."""

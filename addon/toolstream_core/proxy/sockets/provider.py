@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from mitmproxy import http
 from wsproto.utilities import generate_accept_token
 
-from toolstream_core.model import BAD_STATUS
+from toolstream_core.model import BAD_STATUS, Json
 from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.flow_facts import NOTED, REPLAY, Provided, opens_socket, provided
+from toolstream_core.proxy.options import AnyProvider
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Outcome
@@ -19,13 +22,6 @@ from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.proxy.options import AnyProvider
 
 _DEFLATE: Final = "permessage-deflate"
 _DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")

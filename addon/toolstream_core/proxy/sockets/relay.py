@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
+
+from toolstream_core.model import Json
+from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
+from toolstream_core.proxy.sockets.response import SocketResponse
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.saved import NORMAL, SavedMessage, is_short, keep
+from toolstream_core.transit.actions import Cut
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mitmproxy import http
-    from mitmproxy.websocket import WebSocketMessage
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
-    from toolstream_core.proxy.sockets.response import SocketResponse
-    from toolstream_core.transit.actions import Cut
 
 
 class Outgoing(NamedTuple):

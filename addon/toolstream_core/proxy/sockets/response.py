@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.protocols.errors import ErrorKind
-from toolstream_core.proxy.live_response import chunks
+from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.proxy.delivery import Delivery
+from toolstream_core.proxy.flow_facts import Provided
+from toolstream_core.proxy.live_response import LiveResponse, chunks
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
+from toolstream_core.sockets.saved import SavedMessage
 from toolstream_core.transit.actions import Cut, Finish, Wait
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.proxy.delivery import Delivery
-    from toolstream_core.proxy.flow_facts import Provided
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.sockets.saved import SavedMessage
 
 
 class SocketResponse:

@@ -5,41 +5,34 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mitmproxy import ctx, http
 from mitmproxy.hooks import Hook
 
-from toolstream_core.delivery.schedule import Schedule, http_error
+from toolstream_core.delivery.schedule import HttpError, Schedule, http_error
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.protocols.socket_wire import SocketLane, Start
+from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest, SocketWire, Start
 from toolstream_core.proxy.delivery import Delivery
-from toolstream_core.proxy.flow_facts import note_fault, opens_socket
+from toolstream_core.proxy.flow_facts import Provided, note_fault, opens_socket
+from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
+from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.proxy.sockets.response import SocketResponse
 from toolstream_core.saved.flow import LINE_ENDS
 from toolstream_core.saved.flowfile import SOCKET, note_of, response_flow
-from toolstream_core.settings import NOTHING
+from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.sockets.saved import FIRST, how_closed
+from toolstream_core.stages.response_ids import Ids
 from toolstream_core.transit.actions import BreakKind, Cut
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.delivery.schedule import HttpError
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
-    from toolstream_core.proxy.flow_facts import Provided
-    from toolstream_core.proxy.live_responses import LiveResponses
-    from toolstream_core.proxy.sockets.provider import SocketProvider
-    from toolstream_core.settings import Settings
-    from toolstream_core.stages.response_ids import Ids
 
 
 @dataclass

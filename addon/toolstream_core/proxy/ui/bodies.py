@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, http
+from mitmproxy.coretypes.serializable import State
+from mitmproxy.flow import Flow
 
+from toolstream_core.model import Json
 from toolstream_core.proxy.live.recording import LiveRecording
-from toolstream_core.saved.exchange import Cut
+from toolstream_core.proxy.live_response import LiveResponse
+from toolstream_core.saved.exchange import Cut, Exchange
 from toolstream_core.saved.flow import table_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.shrinking.candidate import Chunk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mitmproxy.coretypes.serializable import State
-    from mitmproxy.flow import Flow
-
-    from toolstream_core.model import Json
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.saved.exchange import Exchange
 
 
 class KeptResponse(http.Response):

@@ -7,26 +7,22 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mitmproxy import ctx, flow, http, types
+from mitmproxy.command import CommandManager
 from mitmproxy.exceptions import CommandError, OptionsError
 from mitmproxy.log import ALERT
 
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.proxy.ui import written
-from toolstream_core.proxy.ui.bodies import as_saved
+from toolstream_core.proxy.ui.bodies import Bodies, as_saved
+from toolstream_core.proxy.ui.known import Known
 from toolstream_core.redact import raised_at
 from toolstream_core.report.catalogue import explainable, explained
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.fixtures import write_all
 from toolstream_core.settings import fault_names, known_shapes
-
-if TYPE_CHECKING:
-    from mitmproxy.command import CommandManager
-
-    from toolstream_core.proxy.ui.bodies import Bodies
-    from toolstream_core.proxy.ui.known import Known
 
 logger = logging.getLogger(__name__)
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, flow, types
+from mitmproxy.command import CommandManager
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.session import Session, read_body
+from toolstream_core.model import Record
 from toolstream_core.redact import raised_at
 from toolstream_core.report.judging import Judging, as_sent
+from toolstream_core.report.verdict import ReportedVerdict
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.clean import decoded, without_secrets
+from toolstream_core.view.events import TimedEvent
 from toolstream_core.view.response import read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from mitmproxy.command import CommandManager
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Record
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.view.events import TimedEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mitmproxy import contentviews, ctx, http
+from mitmproxy.flow import Flow
 from mitmproxy.hooks import UpdateHook
 
+from toolstream_core.model import Json, Record
+from toolstream_core.proxy.live.recording import LiveRecording
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.options import filter_of, size_of
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
@@ -18,20 +22,11 @@ from toolstream_core.proxy.ui.facts import note_loaded, read_saved
 from toolstream_core.proxy.ui.known import Known
 from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
+from toolstream_core.proxy.verdicts import LiveVerdict
 from toolstream_core.redact import raised_at, redacted
+from toolstream_core.report.verdict import ReportedVerdict
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import secrets_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mitmproxy.flow import Flow
-
-    from toolstream_core.model import Json, Record
-    from toolstream_core.proxy.live.recording import LiveRecording
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.verdicts import LiveVerdict
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
+
+from toolstream_core.model import Record
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm
 from toolstream_core.proxy.flow_facts import is_stream
-from toolstream_core.proxy.ui.facts import facts_of
+from toolstream_core.proxy.ui.facts import Facts, facts_of
 from toolstream_core.redact import raised_at
+from toolstream_core.report.verdict import ReportedVerdict
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import request_json
 from toolstream_core.saved.flowfile import saved_response, socket_flows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from mitmproxy import http
-    from mitmproxy.websocket import WebSocketMessage
-
-    from toolstream_core.model import Record
-    from toolstream_core.proxy.ui.facts import Facts
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.view.events import TimedEvent
+from toolstream_core.view.events import TimedEvent
 
 logger = logging.getLogger(__name__)
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from toolstream_core.model import Severity
+from mitmproxy import http
+
+from toolstream_core.model import Finding, Severity
 from toolstream_core.printable import printable
 from toolstream_core.proxy.deliveries import DESTREAMED
+from toolstream_core.proxy.ui.known import Seen
 from toolstream_core.report.lines import changed_text
-from toolstream_core.report.verdict import option_values
+from toolstream_core.report.verdict import ReportedVerdict, option_values
 from toolstream_core.verdict import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mitmproxy import http
-
-    from toolstream_core.model import Finding
-    from toolstream_core.proxy.ui.known import Seen
-    from toolstream_core.report.verdict import ReportedVerdict
 
 MARK: Final = "toolstream_mark"
 COMMENT: Final = "toolstream_comment"

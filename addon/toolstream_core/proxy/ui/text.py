@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.clients.stepping import ResolvedEvent
+from toolstream_core.model import ABSENT, Call, Kind, Record
 from toolstream_core.printable import printable, quoted, quoted_text, word
+from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.proxy.ui.facts import Facts
+from toolstream_core.proxy.ui.known import Seen
 from toolstream_core.report.columns import seen
 from toolstream_core.report.lines import finding_line, help_with, notes, overview
-from toolstream_core.report.verdict import headline, option_values, without_verdict
+from toolstream_core.report.verdict import ReportedVerdict, headline, option_values, without_verdict
 from toolstream_core.verdict.compare import paired
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.stepping import ResolvedEvent
-    from toolstream_core.model import Call, Record
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.proxy.ui.facts import Facts
-    from toolstream_core.proxy.ui.known import Seen
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.view.events import TimedEvent
+from toolstream_core.view.events import TimedEvent
 
 _ARGUMENTS: Final = 4000
 """Characters of arguments that are shown; the body has them all."""

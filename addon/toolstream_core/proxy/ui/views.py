@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Iterable, Sequence
+from typing import Final, override
 
 from mitmproxy import contentviews, http
 
+from toolstream_core.proxy.ui.facts import Facts
+from toolstream_core.proxy.ui.known import Known, SocketPart
 from toolstream_core.proxy.ui.text import event_line, event_lines, response_lines, returned_lines, wrapped
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.saved.flow import secrets_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.proxy.ui.facts import Facts
-    from toolstream_core.proxy.ui.known import Known, SocketPart
 
 logger = logging.getLogger(__name__)
 

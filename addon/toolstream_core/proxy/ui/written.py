@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from mitmproxy import http
 
 from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.proxy.ui.bodies import Bodies
+from toolstream_core.proxy.ui.known import Known
 from toolstream_core.report.markdown import ReportedResponse, bug_report
+from toolstream_core.report.verdict import ReportedVerdict
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.fixtures import conversations, flow_files, new_stem
 from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
@@ -18,16 +25,6 @@ from toolstream_core.view.assemble import page
 from toolstream_core.view.clean import without_secrets
 from toolstream_core.view.document import ViewBuilder
 from toolstream_core.view.response import read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from mitmproxy import http
-
-    from toolstream_core.proxy.ui.bodies import Bodies
-    from toolstream_core.proxy.ui.known import Known
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.saved.exchange import Exchange
 
 
 class Shown(NamedTuple):

@@ -5,18 +5,13 @@ from __future__ import annotations
 import enum
 import ipaddress
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from mitmproxy import http
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from toolstream_core.protocols.registry import claiming
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
-
 
 FORBIDDEN = 403
 """Clients try again after a 5xx, and nothing would be different then."""

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from typing import Any, Final, NamedTuple, override
 
-from mitmproxy import ctx
+from mitmproxy import ctx, http
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import BAD_STATUS
+from toolstream_core.model import BAD_STATUS, Record
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import REPLAY, opens_socket
+from toolstream_core.proxy.live_response import LiveResponse
+from toolstream_core.proxy.verdicts import LiveVerdict
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.columns import Label, plain
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.lines import EndLines
-from toolstream_core.report.verdict import advice_text, as_marker
+from toolstream_core.report.verdict import ReportedVerdict, advice_text, as_marker
 from toolstream_core.saved.flow import content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from mitmproxy import http
-    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
-
-    from toolstream_core.model import Record
-    from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.verdicts import LiveVerdict
-    from toolstream_core.report.verdict import ReportedVerdict
-    from toolstream_core.wire.frame import Frame
-
+from toolstream_core.wire.frame import Frame
 
 _MOST_UNREACHED: Final = 8
 """Servers that are remembered, as what is counted must not grow."""

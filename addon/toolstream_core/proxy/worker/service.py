@@ -11,12 +11,14 @@ import shutil
 import signal
 import sys
 import threading
-from typing import IO, TYPE_CHECKING, Any, Self
+from collections.abc import Awaitable, Callable
+from typing import IO, Any, Self
 
 from mitmproxy import exceptions, options
 from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, termlog, tlsconfig, upstream_auth
 from mitmproxy.master import Master
 
+from toolstream_core.model import Json
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.gate import Gate
 from toolstream_core.proxy.options import OURS
@@ -24,11 +26,6 @@ from toolstream_core.proxy.worker.network import Forward, Guard, Network
 from toolstream_core.proxy.worker.records import Ledger, LogKeeper, Tally
 from toolstream_core.redact import raised_at
 from toolstream_core.report.verdict import as_flags
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from toolstream_core.model import Json
 
 
 class Channel:
