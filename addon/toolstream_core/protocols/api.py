@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.requests import conversation, tools
+from toolstream_core.protocols.requests.conversation import Conversation
+from toolstream_core.protocols.requests.tools import ToolChoice
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.conversation import Conversation
-    from toolstream_core.protocols.requests.tools import ToolChoice
 
 
 class Tool(NamedTuple):

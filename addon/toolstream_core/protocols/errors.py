@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import fresh
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import Frame, parse
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from toolstream_core.wire.frame import Frame
 
 
 class ErrorKind(enum.Enum):

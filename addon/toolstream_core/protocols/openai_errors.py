@@ -5,13 +5,11 @@ https://platform.openai.com/docs/guides/error-codes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.errors import ErrorKind
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketError
+from toolstream_core.protocols.socket_wire import SocketError
 
 _WORDS: Final = {
     ErrorKind.INVALID: "invalid_request_error",

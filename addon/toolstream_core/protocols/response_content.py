@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind
+from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Finish, Fragment, Json, Kind, Phase, Seen
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolstream_core.model import Absent, Json, Phase, Seen
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.errors import ErrorKind
+from toolstream_core.model import Json
+from toolstream_core.protocols.errors import ErrorKind
 
 
 class Start(enum.Enum):

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from typing import Final, NamedTuple, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import is_object, unwrapped
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
-from toolstream_core.model import Phase
-from toolstream_core.stages.inject.injector import Injector, UnterminatedEvent
+from toolstream_core.faults import Picker
+from toolstream_core.model import Event, EventContent, Phase
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.inject.injector import Injector, InjectorMaker, UnterminatedEvent
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Stage, StageMaker
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.faults import Picker
-    from toolstream_core.model import Event, EventContent
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.stage import StageMaker
-
 
 # A keep-alive sent as data is not valid JSON, so clients that parse the data of every event stop at it. As a comment it
 # keeps the connection alive just the same, and readers ignore it. An event with empty data and a meaningful name

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from toolstream_core.calls import nonblank
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 MAX_TEXT = 32 * 1024 * 1024
 """The most characters of arguments that are remembered; the oldest are forgotten first."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Final
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import lost_beginning
 from toolstream_core.defects.arguments import (
@@ -13,7 +15,7 @@ from toolstream_core.defects.arguments import (
     MERGED_CALLS,
     TRAILING_GARBAGE,
 )
-from toolstream_core.defects.defect import NOTE
+from toolstream_core.defects.defect import NOTE, Defect
 from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
     JOINED_EVENTS,
@@ -23,17 +25,9 @@ from toolstream_core.defects.framing import (
     UNTERMINATED_EVENT,
 )
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
-from toolstream_core.model import ABSENT, Kind
-from toolstream_core.wire.frame import holds_several
+from toolstream_core.model import ABSENT, Call, EventContent, Finding, Kind, Record
+from toolstream_core.wire.frame import Frame, holds_several
 from toolstream_core.wire.numbers import non_finite
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Call, EventContent, Finding, Record
-    from toolstream_core.wire.frame import Frame
 
 # A client that has everything may disconnect: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, override
+from collections.abc import Mapping
+from typing import Any, override
 
-from toolstream_core.model import ABSENT
-from toolstream_core.protocols.api import Api, Specification
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.api import Api, Question, Specification
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.api import Question
 
 
 class AnthropicApi(Api):

@@ -5,10 +5,8 @@ https://docs.claude.com/en/docs/build-with-claude/streaming
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, exception_text, unread_error
 from toolstream_core.protocols.response_content import (
     call_fragment,
@@ -19,11 +17,8 @@ from toolstream_core.protocols.response_content import (
     unstreamed_content,
 )
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json
-    from toolstream_core.wire.frame import Frame
 
 _EVENTS = frozenset(
     {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import override
 
 from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.calls.started_calls import StartedCalls
-
-if TYPE_CHECKING:
-    from toolstream_core.model import EventContent
+from toolstream_core.model import EventContent
 
 
 class AnthropicCalls(StartedCalls):

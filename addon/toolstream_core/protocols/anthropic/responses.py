@@ -5,12 +5,16 @@ https://docs.claude.com/en/api/messages; errors: https://docs.claude.com/en/api/
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from toolstream_core.model import Kind
+from toolstream_core.model import Call, Json, Kind
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
+    Cut,
     HealthyResponse,
+    Payload,
+    Payloads,
     arguments_value,
     deltas_after_empty,
     dictionary,
@@ -18,13 +22,6 @@ from toolstream_core.protocols.writing import (
     uncut,
 )
 from toolstream_core.wire import json_access, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

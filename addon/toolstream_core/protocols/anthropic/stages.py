@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, UNKNOWN_BLOCK
+from toolstream_core.model import Json
 from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.codec import What
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.stages.repair.repairer import RepairerMaker
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import Writer
 
 KINDS: Final = {
     "message_start": What.HEAD,

@@ -6,19 +6,15 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.htm
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, override
+from collections.abc import Mapping
+from typing import Any, Final, override
 from urllib.parse import quote, unquote
 
-from toolstream_core.protocols.api import Api, Specification
+from toolstream_core.model import Json
+from toolstream_core.protocols.api import Api, Question, Specification
 from toolstream_core.protocols.requests.tools import ToolChoice
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.api import Question
 
 _OPERATION: Final = re.compile(r"^(.*)/model/([^/]+)/converse(?:-stream)?$")
 

@@ -6,19 +6,15 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import MAX_ERROR, exception_text
 from toolstream_core.protocols.response_content import finishes, place_of, text_content
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json
-    from toolstream_core.wire.frame import Frame
-
 
 # ConverseStream names each message by its `:event-type`, and the payload is what the event says. Nova's models stream
 # the same events through InvokeModelWithResponseStream: in `chunk` messages, each event under its name as the one key

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import override
 
+from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.calls.started_calls import StartedCalls
-
-if TYPE_CHECKING:
-    from toolstream_core.calls.open_call import OpenCall
-    from toolstream_core.model import EventContent, Fragment
+from toolstream_core.model import EventContent, Fragment
 
 
 class ConverseCalls(StartedCalls):

@@ -6,8 +6,10 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+from toolstream_core.model import Call, Json
 from toolstream_core.protocols.bedrock.reader import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -20,7 +22,10 @@ from toolstream_core.protocols.bedrock.reader import (
 )
 from toolstream_core.protocols.errors import ErrorKind, exception_message
 from toolstream_core.protocols.writing import (
+    Cut,
     HealthyResponse,
+    Payload,
+    Payloads,
     arguments_value,
     deltas_after_empty,
     dictionary,
@@ -29,14 +34,6 @@ from toolstream_core.protocols.writing import (
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
-
 
 _REASONING: Final = ("text", "signature")
 """The parts of reasoning that are not redacted."""

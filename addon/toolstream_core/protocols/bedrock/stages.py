@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import BEDROCK, WARNING
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, UNKNOWN_BLOCK
+from toolstream_core.model import Json
 from toolstream_core.protocols.bedrock import reader
 from toolstream_core.protocols.bedrock.reader import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages.inject.codec import What
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire.aws_event_stream import CHUNK
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import Writer
 
 KINDS: Final = {
     reader.START: What.HEAD,

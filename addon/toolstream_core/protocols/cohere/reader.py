@@ -5,19 +5,15 @@ https://docs.cohere.com/v2/docs/streaming
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Phase
+from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Phase
 from toolstream_core.protocols.errors import MAX_ERROR, error_text, unread_error
 from toolstream_core.protocols.response_content import call_fragment, finishes, kind_of, place_of, text_content
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json
-    from toolstream_core.wire.frame import Frame
-
 
 type Payload = dict[str, Any]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import ClassVar, override
 
+from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.calls.started_calls import StartedCalls
-from toolstream_core.model import Phase
+from toolstream_core.model import Fragment, Phase
 from toolstream_core.protocols.cohere.reader import FOREIGN_INDEX
-
-if TYPE_CHECKING:
-    from toolstream_core.calls.open_call import OpenCall
-    from toolstream_core.model import Fragment
 
 
 class CohereCalls(StartedCalls):

@@ -5,8 +5,10 @@ https://docs.cohere.com/reference/chat-stream; errors: https://docs.cohere.com/r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from toolstream_core.model import Call, Json
 from toolstream_core.protocols.cohere.reader import (
     CALL_START,
     DONE,
@@ -16,17 +18,19 @@ from toolstream_core.protocols.cohere.reader import (
     call_delta,
     call_end,
 )
-from toolstream_core.protocols.writing import HealthyResponse, deltas, dictionary, named_event, uncut
+from toolstream_core.protocols.errors import ErrorKind
+from toolstream_core.protocols.writing import (
+    Cut,
+    HealthyResponse,
+    Payload,
+    Payloads,
+    deltas,
+    dictionary,
+    named_event,
+    uncut,
+)
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.errors import ErrorKind
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

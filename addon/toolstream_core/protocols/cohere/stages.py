@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
-from toolstream_core.defects.defect import COHERE
+from toolstream_core.defects.defect import COHERE, Defect
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX
+from toolstream_core.model import Event, Json
 from toolstream_core.protocols.cohere.reader import (
     CALL_DELTA,
     CALL_END,
@@ -28,24 +29,19 @@ from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.codec import What
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Json
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.write import Writer
 
 KINDS: Final = {
     MESSAGE_START: What.HEAD,

@@ -5,18 +5,12 @@ https://ai.google.dev/api/generate-content
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Phase
 from toolstream_core.protocols.errors import error_text, unread_error
 from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_paths import Path
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_paths import Path
-
 
 # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
 _FINISH_REASONS = dict(

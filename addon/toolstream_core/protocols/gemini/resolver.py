@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, override
+from typing import Any, override
 
+from toolstream_core.calls import Parameters
 from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Call, Fragment, Phase
 from toolstream_core.wire import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.calls import Parameters
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MAX_LIST = 100_000

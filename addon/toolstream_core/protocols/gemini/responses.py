@@ -5,19 +5,22 @@ https://ai.google.dev/api/generate-content; errors: https://ai.google.dev/gemini
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Call, Json
 from toolstream_core.protocols.errors import ErrorKind
-from toolstream_core.protocols.writing import arguments_value, data_event, dictionary, merged
+from toolstream_core.protocols.writing import (
+    HealthyResponse,
+    Payload,
+    Payloads,
+    arguments_value,
+    data_event,
+    dictionary,
+    merged,
+)
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.writing import HealthyResponse, Payload, Payloads
 
 _ERRORS: Final = {
     ErrorKind.INVALID: "INVALID_ARGUMENT",

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.defect import GEMINI
 from toolstream_core.defects.table import DEFECTS
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Event, Json
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages import framing
-from toolstream_core.stages.inject.injector import Injector, injectors
+from toolstream_core.stages.context import Promotion
+from toolstream_core.stages.inject.injector import Injector, InjectorMaker, injectors
 from toolstream_core.wire import json_access, numbers
-from toolstream_core.wire.json_paths import changed, known_only
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, Json
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_paths import Path
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_paths import Path, changed, known_only
 
 _NOTHING: Final = [{"text": ""}]
 """Stands for parts that were removed: Gemini's own streams have it after calls."""

@@ -5,17 +5,14 @@ https://ai.google.dev/api/live#BidiGenerateContentServerMessage. Because of `qui
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Phase
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
 
 _TELLING: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
 """Text in each message with a call, an end or an error."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from toolstream_core.stages.context import Promotion
+from toolstream_core.stages.inject.injector import InjectorMaker
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-
-if TYPE_CHECKING:
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.stages.stage import StageMaker
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.stages.repair.repairer import RepairerMaker
+from toolstream_core.stages.stage import StageMaker
+from toolstream_core.wire.frame import Frame
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

@@ -5,18 +5,13 @@ https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Phase
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_paths import Path
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_paths import Path
 
 
 def recognise(name: str, payload: Json) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Mapping
+from typing import override
 
+from toolstream_core.calls import Parameters
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import CompleteCalls
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.calls import Parameters
-    from toolstream_core.model import Fragment
+from toolstream_core.model import Fragment
 
 
 class OllamaCalls(CompleteCalls):

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, override
+from typing import Final, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.defects.defect import OLLAMA
 from toolstream_core.defects.table import DEFECTS
-from toolstream_core.model import ABSENT
+from toolstream_core.faults import Picker
+from toolstream_core.model import ABSENT, Event, Json
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT
-from toolstream_core.stages.inject.injector import Injector, UnterminatedEvent, injectors
+from toolstream_core.stages.context import Context, Promotion
+from toolstream_core.stages.inject.injector import Injector, InjectorMaker, UnterminatedEvent, injectors
 from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import changed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.faults import Picker
-    from toolstream_core.model import Event, Json
-    from toolstream_core.stages.context import Context, Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.wire.frame import Frame
 
 _CALLS: Final = ("message", "tool_calls")
 _TEXTS: Final = ("content", "thinking")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.api import Api
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests import conversation, tools
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form
 from toolstream_core.wire.json_paths import top_keys
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.leak import LEAKED_XML
+from toolstream_core.model import Json
 from toolstream_core.stages.leaks.syntax import CLOSED, bare_calls
 from toolstream_core.wire import json_access, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
 
 # Text is looked at only from something on that may begin a markup; text without any costs a search per piece. What
 # stands in a code fence or in backticks is quoted, not leaked. Where tools are offered, only they can be called.

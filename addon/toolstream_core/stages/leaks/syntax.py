@@ -7,8 +7,10 @@ import json
 import math
 import re
 import warnings
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.leak import (
     LEAKED_CODE,
     LEAKED_DEEPSEEK,
@@ -22,13 +24,8 @@ from toolstream_core.defects.leak import (
     LEAKED_KIMI,
     LEAKED_MISTRAL,
 )
+from toolstream_core.model import Json
 from toolstream_core.wire import json_access, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
 
 type Found = tuple[str, dict[str, Json]]
 """A tool's name and its arguments; values of syntaxes that have only text are text."""
