@@ -269,8 +269,8 @@ def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: Rec
 
 BROKEN = "comment-as-data decorated-name double-encoded-arguments doubled-call empty-data missing-finish reused-index"
 CHAT = f"""{BROKEN} changing-index cumulative-arguments foreign-finish legacy-function-call misnamed-arguments
-    missing-delta missing-index object-arguments placeholder-arguments repeated-finish replayed-arguments
-    split-surrogate tool-calls-object trailing-garbage unstreamed-calls wrong-finish"""
+    missing-choices missing-delta missing-index object-arguments placeholder-arguments repeated-finish
+    replayed-arguments split-surrogate tool-calls-object trailing-garbage unstreamed-calls wrong-finish"""
 RESPONSES = f"{BROKEN} bare-response item-per-fragment missing-index missing-start trailing-garbage unterminated-event"
 FAILS = {
     "openai chat": f"{CHAT} late-name null-arguments split-name",

@@ -155,7 +155,7 @@ STREAMS: dict[str, Callable[[], bytes]] = {
 CEILINGS = [
     ("openai-chat", "changing-id", 178),
     ("openai-chat", "empty-id", 135),
-    ("openai-chat", "reused-index", 129),
+    ("openai-chat", "reused-index", 130),
     ("openai-chat", "missing-index", 130),
     ("openai-chat", "cumulative-arguments", 169),
     ("openai-chat", "missing-id", 213),

@@ -47,6 +47,8 @@ class OpenCall:
         """Whether its arguments came as objects, so that another one may add keys."""
         self.shared = False
         """Whether an earlier call has the same index, so a fragment may belong to either."""
+        self.header_of: OpenCall | None = None
+        """The earlier call whose header this is again, unless arguments follow for both."""
         self.unsure_since: int | None = None
         """From this event on it is a guess that the arguments are the call's; `None` if it is certain."""
         self.runs = Runs()
@@ -57,6 +59,14 @@ class OpenCall:
             self.start_input = text
         else:
             self.arguments.truncated = True
+
+    @property
+    def is_header_again(self) -> bool | None:
+        """Whether it only repeats the header of an earlier call (Avarok-Cybersecurity/atlas#33); `None` if unknown."""
+        earlier = self.header_of
+        if earlier is None or not self.arguments.empty:
+            return False
+        return not earlier.arguments.empty if self.over else None
 
     @property
     def sure(self) -> bool:

@@ -144,7 +144,7 @@ class Calls:
         kept = [
             self._resolve(opened)
             for opened in self._opened
-            if opened.name or not opened.arguments.empty or self._id_counts(opened)
+            if (opened.name or not opened.arguments.empty or self._id_counts(opened)) and not opened.is_header_again
         ]
         return numbered(without_repeated(kept))
 

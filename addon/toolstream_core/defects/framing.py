@@ -177,3 +177,9 @@ MISSING_EVENT_TYPE: Final = Defect(
     may_refuse=True,
     keys=TYPE_KEYS,
 )  # fmt: skip
+MISSING_CHOICES: Final = Defect(
+    "TS025", "missing-choices", "framing", NOTE, SAFE, (CHAT,),
+    "a chunk has no list of choices: choices is null or missing",
+    _READ_THE_REST,
+    keys=("choices",),
+)  # fmt: skip

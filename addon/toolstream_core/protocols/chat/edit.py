@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from toolstream_core.repair.fields import Fields
     from toolstream_core.wire.frame import Frame
 
+CHUNK: Final = "chat.completion.chunk"
+"""The `object` of a chunk."""
 _NOTHING: Final[tuple[Json, ...]] = ("", None, [], {})
 _HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 """The keys that all chunks of a response have in common."""
@@ -136,7 +138,7 @@ def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
 
 def chunk(payload: Json, choice: int, delta: Json, finish: str | None = None) -> dict[str, Json]:
     """A chunk of the same stream as `payload`, with one choice, and without its unknown keys."""
-    head = payload if isinstance(payload, dict) else {"object": "chat.completion.chunk"}
+    head = payload if isinstance(payload, dict) else {"object": CHUNK}
     kept = {key: value for key, value in head.items() if key in _HEAD}
     return {**kept, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
 

@@ -292,6 +292,7 @@ OWN: Final[tuple[Cause, ...]] = (
     ),
     per_stream(identity.DETACHED_SIGNATURE, on(EVENT & has_entries, it, new(What.EVENT, delta=_SIGNED), once=True)),
     per_stream(framing.MISSING_DELTA, on(AROUND & has_entries, new(What.EVENT, delta=ABSENT), it, once=True)),
+    per_stream(framing.MISSING_CHOICES, on(AROUND & has_entries, new(What.EVENT, choices=None), it, once=True)),
     per_stream(
         framing.CHANGING_STREAM_ID,
         on(

@@ -53,12 +53,14 @@ if TYPE_CHECKING:
 #                                    fresh arguments or as another name
 #   known   of a call of that index                                               -> that call
 #   known   of a call of that index  another name comes after whole arguments     -> a new one
-#   known   other                    a name comes, or fresh arguments after       -> a new one
-#                                    whole ones
+#   known   other                    a name comes, or fresh arguments after       -> a new one; dropped at a finish
+#                                    whole ones                                      if it only repeats a header
 #   known   other                    the open call's name again inside its          -> the same (its id changes)
-#                                    arguments, which do not begin anew; or no
-#                                    name, arguments unfinished or only `{}`
-#                                    where the tool needs some
+#                                    arguments, which do not begin anew, or with
+#                                    its first ones, where its tool needs some,
+#                                    or no tool is known; or no name, arguments
+#                                    unfinished or only `{}` where the tool needs
+#                                    some
 #   none    known                                                                 -> that call, or a new one as above
 #   none    new                      a name comes, or nothing is open             -> a new one
 #   none    new                      no name, arguments unfinished                -> the last (its id changes); not in
@@ -263,6 +265,9 @@ class ChatCalls(Calls):
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
             call.shared = state.found_at(fragment.index, call)
+            if call.shared and (last := state.by_index[fragment.index][-2]).arguments.empty:
+                same = fragment.name == last.name and self._lacks_arguments(last)
+                call.header_of = last if same else None
         else:
             state.unindexed.append(call)
         return call
@@ -314,7 +319,8 @@ class ChatCalls(Calls):
             return newest
         # Behind a piece of an older call of this index, nobody knows which of them has changed its id.
         returned = state.last is not newest and state.last in here
-        return newest if not returned and (id_changed(newest, fragment) or self._fills(newest, fragment)) else None
+        same = id_changed(newest, fragment) or self._fills(newest, fragment) or self._begins(newest, fragment)
+        return newest if same and not returned else None
 
     def _first_lacking(self, here: list[OpenCall], fragment: Fragment) -> OpenCall | None:
         """The first of an index's last calls that has no arguments, and needs some, if a fragment begins some."""
@@ -349,6 +355,13 @@ class ChatCalls(Calls):
         if nonblank(fragment.name) or not self._tools.get(call.name, UNKNOWN).required:
             return False
         return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
+
+    def _begins(self, call: OpenCall, fragment: Fragment) -> bool:
+        """Whether a fragment with the call's name under another id begins its arguments, of which there are none.
+
+        vllm-project/vllm#23522: the id is another one in each fragment.
+        """
+        return nonblank(fragment.name) == call.name and _begins_object(fragment) and self._lacks_arguments(call)
 
     def _by_id(self, state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last

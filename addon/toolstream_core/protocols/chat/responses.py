@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
 from toolstream_core.protocols import openai_errors
+from toolstream_core.protocols.chat.edit import CHUNK
 from toolstream_core.protocols.writing import (
     CREATED,
     HealthyResponse,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/chat-streaming."""
     head = {key: value for key, value in response.items() if key not in {"choices", "usage", "object"}}
-    head["object"] = "chat.completion.chunk"
+    head["object"] = CHUNK
 
     def chunk(index: int, delta: Json, finish: Json = None) -> bytes:
         return data_event({**head, "choices": [{"index": index, "delta": delta, "finish_reason": finish}]})

@@ -341,6 +341,10 @@ class Client:
 
     def _repeats(self, state: ClientCall) -> bool | None:
         call = state.intended.call
+        if call.header_of is not None:
+            again = call.is_header_again
+            if again or (again is None and not state.intended.settled):
+                return again
         return self.turn(call.choice).same_id.repeats(call.id, state)
 
     @property

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR, UNSTREAMED_CALLS
-from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
+from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_CHOICES, MISSING_DELTA
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.chat.edit import (
+    CHUNK,
     ReceivedEntry,
     choice_number,
     continuation,
@@ -33,7 +34,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.model import Event, EventContent, Fragment, Json
     from toolstream_core.protocols.chat.repair.client import Client, Turn
     from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
     from toolstream_core.wire.frame import Frame
@@ -242,9 +243,9 @@ class ChatEvents:
         if frame.data is None:
             return [frame]
         payload = frame.json
-        if not isinstance(payload, dict) or "choices" not in payload:
+        if not isinstance(payload, dict) or payload.get("choices") is None:
             self.stream.last = frame.number
-            return self.stream.pinned(frame)
+            return self.stream.pinned(frame, self._with_choices(frame, content))
         before = [] if waiting.touched else self._closing.before(waiting, following)
         result = self._rewritten(payload, waiting, following, before)
         released = self._closing.released(frame.number) if self._holds else []
@@ -254,6 +255,16 @@ class ChatEvents:
         if (waiting.touched or content.finishes) and has_nothing(result, sent) and not has_role(result):
             return [*before, *released]
         return [*before, self._context.writer.rewrite(frame, result), *released]
+
+    def _with_choices(self, frame: Frame, content: EventContent) -> Json:
+        """The payload of an event without choices; with an empty list of them if it is a chunk."""
+        payload = frame.json
+        if not isinstance(payload, dict) or content.error:
+            return payload
+        if not ("choices" in payload or (payload.get("object") == CHUNK and "usage" in payload)):
+            return payload  # another event, such as a ping, or one that cannot be read
+        repair = self._report(MISSING_CHOICES, frame.number, "the chunk has no list of choices")
+        return {**payload, "choices": []} if repair else payload
 
     def _rewritten(
         self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]

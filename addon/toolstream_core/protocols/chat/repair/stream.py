@@ -153,12 +153,11 @@ class Stream:
         self._pins = repair and (self._pins or not self._unseen)
         return self._pins
 
-    def pinned(self, frame: Frame) -> list[Frame]:
-        """An event without choices, with the stream's id."""
-        if not self.differs(frame):
-            return [frame]
-        payload: Json = frame.json
-        return [self._context.writer.rewrite(frame, {**payload, "id": self.head["id"]})]
+    def pinned(self, frame: Frame, payload: Json) -> list[Frame]:
+        """An event without choices, of which `payload` is to be sent, with the stream's id."""
+        if self.differs(frame):
+            payload = {**payload, "id": self.head["id"]}
+        return [frame] if payload is frame.json else [self._context.writer.rewrite(frame, payload)]
 
     def chunk(self, choice: int, delta: Json, number: int, finish: str | None = None) -> Frame:
         """A new event of this stream."""
