@@ -62,7 +62,7 @@ COMMENT_AS_DATA: Final = Defect(
 )  # fmt: skip
 EMPTY_DATA: Final = Defect(
     "TS006", "empty-data", "framing", NOTE, SAFE, _BLOCKS,
-    "an event's data is empty",
+    "an event's data is empty, or null",
     _READ_THE_REST,
 )  # fmt: skip
 MISSING_EVENT_NAME: Final = Defect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 _SAME_AS: Final = {
@@ -12,6 +13,9 @@ _SAME_AS: Final = {
     **dict.fromkeys(("content_filter", "safety"), "filtered"),
 }
 """Reasons of all protocols, each with the field of `FinishWords` that means the same."""
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class FinishWords(NamedTuple):
@@ -51,4 +55,4 @@ class FinishWords(NamedTuple):
 
 def _plain(reason: str) -> str:
     """The same for all spellings of a reason."""
-    return reason.lower().replace("-", "_")
+    return _HUMP.sub("_", reason).lower().replace("-", "_")

@@ -31,6 +31,10 @@ _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """The field names of an event's lines; that of a comment is empty."""
 
 
+_EMPTY: Final = frozenset({b"", b"null"})
+"""Data without content."""
+
+
 class SseRepairer(Repairer):
     """Checks and repairs the blocks of one event stream. Runs before the protocol's own repairer."""
 
@@ -59,7 +63,7 @@ class SseRepairer(Repairer):
             before = self.release()
             self._last, self._spoils = frame, any(map(_spoils, resolved))
             return before
-        if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
+        if _is_keep_alive(frame.data) and _silent(event.content):
             return [*self.release(), *self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
 
@@ -86,10 +90,11 @@ class SseRepairer(Repairer):
 
     def _commented(self, frame: Frame) -> list[Frame]:
         """The block as a comment, with its `id` and `retry` lines, which reconnecting needs; for Gemini nothing."""
-        if (frame.data or b"").strip():
-            repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
+        data = (frame.data or b"").strip()
+        if data in _EMPTY:
+            repair = self.report(EMPTY_DATA, frame.number, f"the event's data is {data.decode() or 'empty'}")
         else:
-            repair = self.report(EMPTY_DATA, frame.number, "the event's data is empty")
+            repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         if not repair:
             return [frame]
         newline = _newline(self._latest)
@@ -98,6 +103,12 @@ class SseRepairer(Repairer):
         out = [Frame(comment, frame.number, None)] if self._context.reads_comments else []
         self.audit(frame.number, [frame], out)
         return out
+
+
+def _is_keep_alive(data: bytes) -> bool:
+    """Whether an event's data says nothing: it is empty, or `null`, or a comment."""
+    begin = data.lstrip()[:1]
+    return begin in {b"", b":"} or (begin == b"n" and data.strip() in _EMPTY)
 
 
 def _whole(frame: Frame) -> bool:
