@@ -140,6 +140,33 @@ def failed(reason: Reason, output: str) -> str:
     return list(lines({"clients": [client]}))[1]
 
 
+STACK = "".join(f"\tat a.b.C{number}(C.java:{number})\n" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        (f'Exception in thread "main" java.io.IOException: no\n{STACK}', 'Exception in thread "main" java.io.IOExc'),
+        (f"E: a.AException: one\n{STACK}Caused by: b.BError: two\n{STACK}", "Caused by: b.BError: two"),
+        (
+            "thread 'main' (7) panicked at src/main.rs:2:5:\nno call\nnote: run with",
+            "panicked at src/main.rs:2:5: no call",
+        ),
+        ("panic: no call\n\ngoroutine 1 [running]:\nmain.main()\n", "panic: no call"),
+    ],
+)
+def test_a_crash_shows_the_error_before_its_stack(output: str, shown: str) -> None:
+    """Java, Rust and Go print it first; a client that fails with a healthy response shows it beside the last lines."""
+    assert shown in failed(Reason.CRASHED, output)
+    run = Run(exit_code=1, output=output)
+    healthy = Case(protocol="openai-chat", kind=Kind.HEALTHY, name="healthy", title="t")
+    told = case_object(healthy, Result(Grade.FAILED, Reason.CRASHED, "no"), "again", runs=[run], run=run)
+    rows = list(lines({"clients": [client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])]}))
+    printed = rows[[row.endswith("it printed:") for row in rows].index(True) + 1 :]
+    assert shown in " ".join(row.strip() for row in printed)
+    assert all("\\t" not in row for row in printed)
+
+
 def test_a_crash_shows_what_was_printed_last() -> None:
     """The last line that says anything."""
     row = "  failed          required  openai-chat/fault/late-id"
@@ -147,6 +174,7 @@ def test_a_crash_shows_what_was_printed_last() -> None:
     crashed = failed(Reason.CRASHED, "Traceback:\nIndexError: list\n\n")
     assert crashed == f"{row}  crashed: {ran}: IndexError: list  {helps}"
     assert failed(Reason.GAVE_UP, "bye\n") == f"{row}  gave up: {ran}  {helps}"
+    assert failed(Reason.GAVE_UP, "ValueError: no\nbye\n") == f"{row}  gave up: {ran}: ValueError: no  {helps}"
 
 
 LONG = "call 0 get_weather: returned without its arguments " + "and the reason goes on " * 12

@@ -95,12 +95,14 @@ def test_the_safe_repairs_of_what_was_injected_are_tried(failed: Case, options: 
     assert candidates(failed, exchanges(())) == options
 
 
-def test_the_advice_of_a_verdict_is_tried_first() -> None:
-    """Of several, the first."""
+def test_the_advice_of_a_verdict_is_tried_before_all_repairs() -> None:
+    """Of several, the first; a shape after the repair of the fault, which changes less."""
     shape, repair = "--set toolstream_shape=a", "--set toolstream_repair=late-id"
     found = exchanges((), (shape, "--set toolstream_shape=b"), ("--set toolstream_shape=c",))
-    assert candidates(case("fault", "late-id"), found) == [shape, repair, ALL_SAFE]
+    assert candidates(case("fault", "late-id"), found) == [repair, shape, ALL_SAFE]
     assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair, ALL_SAFE]
+    other = "--set toolstream_repair=empty-id"
+    assert candidates(case("fault", "late-id"), exchanges((other,))) == [other, repair, ALL_SAFE]
 
 
 def test_whole_calls_are_tried_last() -> None:

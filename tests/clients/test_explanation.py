@@ -22,6 +22,7 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import EchoedCall, conversation
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
+from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -325,6 +326,8 @@ def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
     found = explain_alone(split, echoed((its_id, "eather", '{"city": "Oslo"}')))
     assert found is not None
     assert (found.names, found.fix) == (["last-name"], "the provider has to send a valid stream")
+    text = Explaining()(split, echoed((its_id, "eather", '{"city": "Oslo"}'))).text
+    assert text.startswith("the stream is malformed, and the client probably uses the last name of a call")
     changing, its_id = faulty("openai-chat", "changing-id")
     last_id = Received(changing).entries[-1].fragment.id
     assert isinstance(last_id, str)

@@ -8,7 +8,7 @@ from toolstream_core.testing.understanding import passed_of
 
 NOTHING = {
     **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "responses", "calls"), 0),
-    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice", "unreached")},
+    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice", "unreached", "distrust")},
     "captured": [],
 }
 
@@ -68,3 +68,16 @@ def test_a_socket_that_was_refused() -> None:
         "0 requests, 0 responses, 0 calls sent",
         "1 WebSocket to an LLM rejected with an HTTP error",
     ]
+
+
+def test_a_certificate_that_was_rejected() -> None:
+    """That is why no request came; with one, it is a connection of no account."""
+    line = (
+        "the client rejected the proxy's certificate for api.example.com. Let it trust the file that SSL_CERT_FILE "
+        "names, or use --base-url: plain HTTP needs no certificate"
+    )
+    distrust = {"api.example.com": True, "other.example.com": False}
+    assert [*passed_of({**NOTHING, "distrust": distrust}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
+    assert line not in passed_of({**NOTHING, "requests": 1, "distrust": distrust}).lines()
+    _, perhaps = passed_of({**NOTHING, "distrust": {"api.example.com": False}}).lines()
+    assert perhaps.startswith("the client closed its connection to api.example.com before it sent a request; perhaps")

@@ -78,6 +78,9 @@ def test_nothing_was_asked_or_answered() -> None:
     assert misunderstood([]) == incomplete_calls([]) == [unanswered([])]
     assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was made at import")
     assert unanswered([exchange(0)]) is None
+    rejected = str(unanswered([], {"a.example": True}))
+    assert rejected.startswith("no request to an LLM reached toolstream, because the client rejected the proxy's cert")
+    assert misunderstood([], {"a.example": True}) == incomplete_calls([], {"a.example": True}) == [rejected]
     [line] = misunderstood([exchange(0, status=404, comment="")])
     assert line == "the client received no response: HTTP 404"
     [line] = misunderstood(

@@ -201,6 +201,8 @@ class Run:
     failure: str | None = None
     """Why the run failed; `None` if it did not."""
     timeout: float = 0.0
+    distrust: Mapping[str, bool] = field(default_factory=dict)
+    """The servers whose certificate the client rejected, if it sent no request; `False`: it may have."""
     captured: Sequence[bytes] = ()
     """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
 
@@ -326,7 +328,10 @@ class ProxySlot:
             why = f"the command ended with {code}: a shell did not find it, or may not run it"
             return Run(exit_code=code, output=text, failure=why)
         failure = "the check was stopped" if self._stopped else None
-        return Run(exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure)
+        distrust = {} if exchanges else self._session.distrust()
+        return Run(
+            exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure, distrust=distrust
+        )
 
     def _started(
         self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None

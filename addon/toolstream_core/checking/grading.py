@@ -12,6 +12,7 @@ from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
 from toolstream_core.report.judging import NO_HELP
 from toolstream_core.testing.exchanges import until_complete
+from toolstream_core.testing.understanding import distrusted
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
@@ -371,7 +372,8 @@ def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str 
         return run.failure
     if not exchanges:
         others = f"; it requested {run.exchanges[0].request.url}" if run.exchanges else ""
-        return f"the client sent no request to an LLM, and the command {run.ending}{others}"
+        why = distrusted(run.distrust, "give it {base_url}")
+        return f"the client sent no request to an LLM, and the command {run.ending}{others}{f'; {why}' if why else ''}"
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in exchanges):
             offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)

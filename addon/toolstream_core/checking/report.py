@@ -254,21 +254,28 @@ def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
 
 
 def _why(case: dict[str, Any], width: int | None) -> str:
-    """The reason and the message; for a client that crashed also the error that it printed."""
+    """The reason and the message; for a client that crashed or gave up also the error that it printed."""
     parts = [case["reason"], case["message"]]
-    if case["reason"] == Reason.CRASHED:
-        error = _error_of(case["output"])
+    if case["reason"] in (Reason.CRASHED, Reason.GAVE_UP):
+        error = _error_of(case["output"]) or (_last_line(case["output"]) if case["reason"] == Reason.CRASHED else "")
         parts.append(error if width is None else middle(error, _LAST_WORDS))
     return printable(": ".join(filter(None, parts)))
 
 
-_NAMES_ERROR: Final = re.compile(r"(?:Error|Exception)\]?: \S|^panic: ")
+_NAMES_ERROR: Final = re.compile(r"(?:Error|Exception)\]?: \S|^panic: |^thread '.*' .*panicked at ")
 
 
 def _error_of(output: str) -> str:
-    """The last line that names an error, else the last one: Node ends with its version, Go with a line of its stack."""
+    """The last line that names an error: Node ends with its version, Go and Java with a line of their stack."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if _NAMES_ERROR.search(line)), lines[-1] if lines else "")
+    at = next((at for at in reversed(range(len(lines))) if _NAMES_ERROR.search(lines[at])), None)
+    if at is None:
+        return ""
+    return " ".join(lines[at : at + 2]) if lines[at].endswith(":") else lines[at]  # Rust's message is on the next line
+
+
+def _last_line(output: str) -> str:
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
 
 
 def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
@@ -287,7 +294,10 @@ def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
     printed = first["output"].splitlines()[-_OUTPUT_LINES:]
     if printed:
         yield "  the client must handle a healthy response correctly before other cases are checked; it printed:"
-        yield from (f"    {printable(line)}" for line in printed)
+        error = _error_of(first["output"])
+        if error not in " ".join(map(str.strip, printed)):
+            yield from (f"    {printable(error)}", "    …")
+        yield from (f"    {printable(line.expandtabs())}" for line in printed)
     yield f"  to run it again: {printable(first['rerun'])}"
     if first["advice"]:
         yield f"  to check the other cases too, add {first['advice']}"

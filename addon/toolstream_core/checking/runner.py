@@ -70,9 +70,10 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then repairs, plain lines, whole calls.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, repairs, plain lines, whole calls.
 
-    First the safe repairs of the injected defects, then all safe repairs: a defect may bring others with it.
+    The safe repairs of the injected defects come before an advised shape, which delays more of a stream. All safe
+    repairs come last: a defect may bring others with it.
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing: it may
     read only complete calls. With the client's own provider (`upstream`) nothing is tried: each run sends billable
     requests.
@@ -82,12 +83,13 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     verdicts = [one.verdict for one in exchanges if one.verdict is not None]
     advised = next((one.advice[0] for one in verdicts if one.advice), "")
     names = injected(case.kind, case.name)
-    repairs = [",".join(name for name in names if name in SAFE), Safety.SAFE if names else ""]
+    repair = Advice(repair=",".join(name for name in names if name in SAFE)).options
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
     of_lines = case.kind is Kind.SHAPE and case.name in framing.SHAPES
     shapes = [framing.PLAIN_LINES if of_lines else "", _WHOLE if whole else ""]
-    tried = [*(Advice(repair=one) for one in repairs), *(Advice(shape=one) for one in shapes)]
-    return list(dict.fromkeys(filter(None, [advised, *(one.options for one in tried)])))
+    first = [advised, repair] if "repair" in option_values(advised) else [repair, advised]
+    others = [Advice(repair=Safety.SAFE if names else ""), *(Advice(shape=one) for one in shapes)]
+    return list(dict.fromkeys(filter(None, [*first, *(one.options for one in others)])))
 
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)

@@ -201,12 +201,12 @@ class Toolstream:
     def assert_understood(self) -> None:
         """Fails unless the client's next request contains every intended call with its result."""
         __tracebackhide__ = True
-        self._fail_with("the client misread the response", misunderstood(self.exchanges))
+        self._fail_with("the client misread the response", misunderstood(self.exchanges, self.distrust()))
 
     def assert_no_incomplete_call(self) -> None:
         """Fails if the client returned an incomplete call, or a result for one."""
         __tracebackhide__ = True
-        self._fail_with("the client returned an incomplete call", incomplete_calls(self.exchanges))
+        self._fail_with("the client returned an incomplete call", incomplete_calls(self.exchanges, self.distrust()))
 
     assert_no_half_call = assert_no_incomplete_call
     """The former name, for one version."""
@@ -216,6 +216,10 @@ class Toolstream:
         if lines:
             head = [what] if unanswered(self.exchanges) is None else []
             raise AssertionError("\n".join([*head, *lines]))
+
+    def distrust(self) -> dict[str, bool]:
+        """The servers whose certificate clients rejected, if no request to an LLM came; `False`: they may have."""
+        return {} if self.requests else self._proxy.distrust()
 
     def _change(self, **changes: tuple[str, ...]) -> None:
         setup = replace(self.setup, **changes)  # type: ignore[arg-type]  # only fault, repair and shape come here
@@ -237,7 +241,7 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
     where = [name for one in spoken for name in (one.api.base_url_variables[0], one.api.key_variables[0])]
     names = dict.fromkeys(name for name in where if name in variables)
-    lines = [reason] if not current.exchanges and (reason := unanswered([])) else []
+    lines = [reason] if not current.exchanges and (reason := unanswered([], current.distrust())) else []
     if current.setup.flows:
         lines += [
             "To reproduce this outside pytest:",

@@ -77,8 +77,10 @@ class Explaining:
             return _UNKNOWN if found is None else _DOUBTFUL
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         likely = "probably " if found.names else ""  # another bug can have the same effect
+        # If no fix of the client is known, its bugs show in the calls, but the stream misleads every client.
+        stream = "the stream is malformed, and " if found.names and found.wrong == () else ""
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
-        text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
+        text = f"{stream}the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = self._advise(found, response)
         no_help = NO_HELP if advised == [] else ""
         fix = f"{no_help}{found.fix}" if found.names or no_help else ""

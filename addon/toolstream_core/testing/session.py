@@ -378,6 +378,11 @@ class ProxySession:
         lines: list[str] = self._order("tell")["log"]
         return lines
 
+    def distrust(self) -> dict[str, bool]:
+        """The servers whose certificate clients rejected since the last `reset`; `False`: they may have."""
+        found: dict[str, bool] = self._order("distrust")
+        return found
+
     @property
     def requests(self) -> list[SentRequest]:
         """What clients asked LLMs since the last `reset`."""

@@ -45,19 +45,39 @@ class Judged:
     problems: Sequence[FoundProblem]
 
 
-def unanswered(exchanges: Sequence[ProxiedExchange]) -> str | None:
-    """Why the clients got no response that they could read; `None` where they got one."""
+def distrusted(servers: Mapping[str, bool], base_url: str) -> str:
+    """The certificates that the client rejected, and what to do; `""` if there are none.
+
+    `servers`: whether that is certain. `base_url`: how to give the client the base URL, imperative.
+    """
+    if not servers:
+        return ""
+    certain = [server for server, known in servers.items() if known]
+    what = (
+        f"the client rejected the proxy's certificate for {', '.join(certain)}"
+        if certain
+        else f"the client closed its connection to {', '.join(servers)} before it sent a request; perhaps it does not "
+        "trust the proxy's certificate"
+    )
+    return f"{what}. Let it trust the file that SSL_CERT_FILE names, or {base_url}: plain HTTP needs no certificate"
+
+
+def unanswered(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> str | None:
+    """Why the clients got no response that they could read; `None` where they got one.
+
+    `distrust`: the servers whose certificate they rejected.
+    """
     to_llm = to_llms(exchanges)
     if not to_llm:
-        return _no_request(exchanges)
+        return _no_request(exchanges, distrust)
     if all((one.status or BAD_STATUS) >= BAD_STATUS for one in to_llm):
         return f"the client received no response: {_status(to_llm[-1])}"
     return None
 
 
-def misunderstood(exchanges: Sequence[ProxiedExchange]) -> list[str]:
+def misunderstood(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> list[str]:
     """What the clients did not understand, as lines for people; empty where everything was understood."""
-    reason = unanswered(exchanges)
+    reason = unanswered(exchanges, distrust)
     if reason is not None:
         return [reason]
     to_llm = to_llms(exchanges)
@@ -65,10 +85,10 @@ def misunderstood(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     return [line for one in bad for line in _lines(one)]
 
 
-def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
+def incomplete_calls(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> list[str]:
     """Calls that never completed and that the client returned or ran, as lines for people."""
     to_llm = to_llms(exchanges)
-    lines = [] if to_llm else [_no_request(exchanges)]
+    lines = [] if to_llm else [_no_request(exchanges, distrust)]
     for at, one in enumerate(to_llm):
         incomplete = [call for call in one.calls if not call.complete]
         later = (other for other in to_llm[at + 1 :] if other.request.protocol == one.request.protocol)
@@ -85,12 +105,14 @@ def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     return lines
 
 
-def _no_request(exchanges: Sequence[ProxiedExchange]) -> str:
+def _no_request(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None) -> str:
     others = "".join(f", only {one.request.method} {one.request.url}" for one in exchanges[:1])
-    return (
-        f"no request to an LLM reached toolstream{others}. A client that was made at import does not use the proxy: "
-        "make it in the test, or in a function that the test calls"
+    why = distrusted(distrust or {}, "give it toolstream.base_url(PROTOCOL)")
+    hint = (
+        "A client that was made at import does not use the proxy: make it in the test, or in a function that the test "
+        "calls"
     )
+    return f"no request to an LLM reached toolstream{others}{f', because {why}' if why else f'. {hint}'}"
 
 
 def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
@@ -241,6 +263,8 @@ class Passed:
     """For verdicts, an option under which the client would have understood."""
     unreached: Mapping[str, str]
     """Why there was no connection to a server, by its host and port."""
+    distrust: Mapping[str, bool]
+    """The servers whose certificate clients rejected; `False`: they may have."""
     captured: Sequence[Path]
 
     def lines(self) -> Iterator[str]:
@@ -269,6 +293,9 @@ class Passed:
         if self.unreached and not self.responses:
             yield from (f"could not connect to {server}: {error}" for server, error in self.unreached.items())
         elif not self.requests and not self.websockets and not self.unopened:
+            if self.distrust:
+                yield distrusted(self.distrust, "use --base-url")
+                return
             yield (
                 "no LLM request seen; for clients that ignore proxy variables (Node's fetch before Node 22.21, for"
                 " example), use --base-url, and let the client read its base URL from the environment"

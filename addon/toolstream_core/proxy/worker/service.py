@@ -24,6 +24,7 @@ from toolstream_core.proxy.gate import Gate
 from toolstream_core.proxy.options import OURS
 from toolstream_core.proxy.worker.network import Forward, Guard, Network
 from toolstream_core.proxy.worker.records import Ledger, LogKeeper, Tally
+from toolstream_core.proxy.worker.trust import Trust
 from toolstream_core.redact import raised_at
 from toolstream_core.report.verdict import as_flags
 
@@ -128,12 +129,14 @@ class Service:
         self._port = 0
         self._ledger = Ledger()
         self._tally = Tally()
+        self._trust = Trust()
         self._addon: ToolstreamAddon
         self._log = LogKeeper(self._ledger)
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "reset": self._reset,
             "configure": self._configure,
             "tell": self._report,
+            "distrust": self._distrust,
             "finish": self._finish,
             "view": self._view,
             "accompany": self._accompany,
@@ -218,6 +221,12 @@ class Service:
         ]
         return {"exchanges": exchanges, "log": self._ledger.log}
 
+    async def _distrust(self, order: dict[str, Any]) -> dict[str, bool]:
+        """The servers whose certificate clients rejected, once all clients are gone, or after a while."""
+        del order
+        await _settle(lambda: not self._server.connections)
+        return self._trust.rejected
+
     async def _accompany(self, order: dict[str, Any]) -> None:
         self._accompanied = order["pid"]
 
@@ -235,7 +244,8 @@ class Service:
         await _settle(lambda: not self._addon.verdicts.unexplained, EXPLAINING)
         self._finished = True
         await self._master.done()
-        return {**self._tally.as_json(), "captured": [str(path) for path in self._addon.capture.written]}
+        captured = [str(path) for path in self._addon.capture.written]
+        return {**self._tally.as_json(), "distrust": self._trust.rejected, "captured": captured}
 
     async def _view(self, order: dict[str, Any]) -> str | None:
         """The client has ended: the page, or, once no viewer has been connected for so many seconds, nothing."""
@@ -257,7 +267,8 @@ class Service:
         last: list[object] = [self._ledger.last if self._keep else self._tally]
         self._guard = Guard(self._network)
         self._guard.port = self._port
-        self._ours = [*first, addon, self._guard, *last]
+        self._trust = Trust()
+        self._ours = [*first, addon, self._guard, self._trust, *last]
         self._master.addons.add(*self._ours)
         addon.configure(set(self._master.options.keys()))
         addon.running()
