@@ -20,7 +20,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
-    "errors, packaged, suggest, version, wire, printable, redact, redaction ← model ← calls ←"
+    "errors, packaged, version, wire, printable, redact, redaction ← model ← calls ←"
     " defects, faults ← stages ← repair ← protocols ← transit, sockets, synthetic, verdict ← settings ←"
     " engine ← clients ← delivery, state_file ← shrinking ← saved ← report ← view ← probing ← proxy ←"
     " script, testing, agents ← checking ← cli, pytest_plugin"

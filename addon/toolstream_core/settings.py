@@ -8,12 +8,11 @@ from functools import cache
 from typing import Final
 
 from toolstream_core.defects.table import repairs
-from toolstream_core.errors import ToolstreamError
+from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.suggest import unknown
 from toolstream_core.transit.definitions import TRANSIT, TransitFault, keys_of, transit_of
 
 SAFE: Final = frozenset(definition.code for definition in repairs(["safe"]))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from toolstream_core.view.matching import matched
+from toolstream_core.view.received import matched
 
 
 @pytest.mark.parametrize(

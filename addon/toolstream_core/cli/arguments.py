@@ -14,9 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, override
 
-from toolstream_core.errors import ToolstreamError
+from toolstream_core.errors import ToolstreamError, nearest, unknown
 from toolstream_core.proxy.option_table import LEVELS
-from toolstream_core.suggest import nearest, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

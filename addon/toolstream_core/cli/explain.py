@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolstream_core.cli.output import printed_to
-from toolstream_core.errors import ToolstreamError
+from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explainable, explained
 from toolstream_core.report.columns import wrapped
-from toolstream_core.suggest import unknown
 
 
 def list_all(args: argparse.Namespace) -> int:

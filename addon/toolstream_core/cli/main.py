@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK, RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS, with_flag
-from toolstream_core.errors import ToolstreamError
+from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.packaged import addon_script
-from toolstream_core.suggest import unknown
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Final
 
 from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.defect import Defect, Safety
-from toolstream_core.errors import ToolstreamError
-from toolstream_core.suggest import unknown
+from toolstream_core.errors import ToolstreamError, unknown
 
 DEFECTS: Final = tuple(
     one

@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.errors import ToolstreamError
-from toolstream_core.suggest import unknown
+from toolstream_core.errors import ToolstreamError, unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,10 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.options import Options
 
-from toolstream_core.errors import ToolstreamError
+from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.proxy.option_table import OPTIONS
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.settings import Settings, Words, settings
-from toolstream_core.suggest import unknown
 from toolstream_core.synthetic.responses import PREFIX
 
 OURS = tuple(option.name for option in OPTIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from toolstream_core import suggest
+from toolstream_core import errors
 from toolstream_core.packaged import packaged
 
 PREFIX: Final = "demo:"
@@ -40,7 +40,7 @@ def unknown(path: str | Path) -> str | None:
     if not is_demo(path) or located(path).exists():
         return None
     known = [f"{PREFIX}{name}" for name in names()]
-    return suggest.unknown("packaged flow", f"{PREFIX}{_name(path)}", known, "`toolstream inspect demo:`")
+    return errors.unknown("packaged flow", f"{PREFIX}{_name(path)}", known, "`toolstream inspect demo:`")
 
 
 def _name(path: str | Path) -> str:

@@ -15,10 +15,9 @@ from toolstream_core.report.judging import Judging, cause, reason
 from toolstream_core.report.verdict import ReportedVerdict, as_flags, headline, without_verdict
 from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.version import __version__
-from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.readings import Models
 from toolstream_core.view.received import Alignment
-from toolstream_core.view.response import NONE, UNKNOWN, ReadResponse, as_received, read
+from toolstream_core.view.response import NONE, UNKNOWN, ReadResponse, as_received, decoded, read, without_secrets
 
 FORM: Final = "toolstream-view"
 VERSION: Final = 1

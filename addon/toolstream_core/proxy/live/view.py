@@ -19,9 +19,8 @@ from toolstream_core.proxy.verdicts import LiveVerdict
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.view.assemble import page
-from toolstream_core.view.clean import without_secrets
 from toolstream_core.view.document import ViewBuilder
-from toolstream_core.view.response import ReadResponse, read
+from toolstream_core.view.response import ReadResponse, read, without_secrets
 
 LIMIT: Final = 4 * 1024 * 1024
 """Bytes of responses that are kept; the oldest go first."""

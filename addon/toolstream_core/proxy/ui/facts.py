@@ -16,9 +16,8 @@ from toolstream_core.redact import raised_at
 from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
-from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.events import TimedEvent
-from toolstream_core.view.response import read
+from toolstream_core.view.response import decoded, read, without_secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ from toolstream_core.saved.read import as_client_got, turn_of
 from toolstream_core.saved.redact import redact
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
-from toolstream_core.view.clean import without_secrets
 from toolstream_core.view.document import ViewBuilder
-from toolstream_core.view.response import read
+from toolstream_core.view.response import read, without_secrets
 
 
 class Shown(NamedTuple):

@@ -17,8 +17,7 @@ from typing import Final
 from toolstream_core.model import Json
 from toolstream_core.saved.unwrap.codings import is_coded, text_of, texts_of
 from toolstream_core.saved.unwrap.events import Scanner
-from toolstream_core.saved.unwrap.layer import FEW, MOST, Layer, gains
-from toolstream_core.saved.unwrap.lines import decoded, split
+from toolstream_core.saved.unwrap.lines import FEW, MOST, Layer, decoded, gains, split
 from toolstream_core.saved.unwrap.literals import string
 from toolstream_core.wire.frame import parse
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
 
-from toolstream_core.saved.unwrap.layer import FEW, MOST, Layer, gains
+from toolstream_core.saved.unwrap.lines import FEW, MOST, Layer, gains
 from toolstream_core.saved.unwrap.literals import printed_fields as read_printed
 from toolstream_core.wire.write import encoded
 

@@ -16,8 +16,7 @@ from toolstream_core.saved.unwrap import cut_text, http, marked_lines
 from toolstream_core.saved.unwrap.chunk_parts import has_finish, shows_streaming
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.saved.unwrap.http import Message
-from toolstream_core.saved.unwrap.layer import FindLayer
-from toolstream_core.saved.unwrap.lines import HEAD, Lines, encoded
+from toolstream_core.saved.unwrap.lines import HEAD, FindLayer, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
 from toolstream_core.wire import numbers
