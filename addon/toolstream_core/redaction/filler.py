@@ -351,7 +351,9 @@ _BEFORE: Final = 64
 """Bytes before a text in which its keys stand."""
 _ARGUMENTS: Final = frozenset(b"arguments partial_json partialJson".split())
 _TYPE: Final = re.compile(rb'(?:"type"\s*:\s*"|^event:)([^"\r\n]*)', re.MULTILINE)
-_CONTROL: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:data:\s*(?:\[DONE\]|[\[{]*")|event:|id:|retry:|:|\r?\n|\Z)')
+_CONTROL: Final = re.compile(
+    rb'(?:\xef\xbb\xbf)?(?:data:\s*(?:\[DONE\]|null\s*\Z|[\[{]*")|event:|id:|retry:|:|\r?\n|\Z)'
+)
 
 type Address = tuple[tuple[bytes, ...], ...]
 """Indexes, and ids."""
