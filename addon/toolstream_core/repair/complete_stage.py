@@ -21,7 +21,7 @@ from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.defects.defect import Defect
@@ -143,8 +143,11 @@ class CompleteCallClient:
 
     def _with_own_id(self, entry: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
         """The fields of a call under the id of an earlier one: none if it repeats that, else with another id."""
-        key, call = (entry.fragment.choice, identity), (entry.name, entry.call.arguments.text())
-        if has_nothing(call[1]) or self._same_id.add(key, call):
+        key: tuple[Hashable, ...] = (entry.fragment.choice, identity)
+        call = (entry.name, entry.call.arguments.text())
+        if has_nothing(call[1]):  # the arguments may follow under this id
+            key, call = (*key, entry.name), (entry.name, "{}")
+        if self._same_id.add(key, call):
             return fields
         if self._same_id.repeats(key, call):
             return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", entry.call) else fields
