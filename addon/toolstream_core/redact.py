@@ -49,12 +49,10 @@ def _redacted(text: str, secrets: tuple[str, ...]) -> str:
         edits += finder.sure.edits(data)
     if not edits:
         return text
-    clean = bytearray(data)
-    for edit in edits:
-        clean[edit.at : edit.at + len(edit.data)] = edit.data
-    out: list[bytes | bytearray] = []
+    clean = edited(data, edits)
+    out: list[bytes] = []
     at = 0
-    for start, end in spans(data, bytes(clean)):
+    for start, end in spans(data, clean):
         # Digits stay digits, so that JSON stays JSON.
         out += (data[at:start], clean[start:end] if data[start:end].isdigit() else HIDDEN.encode())
         at = end

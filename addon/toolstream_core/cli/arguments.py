@@ -6,6 +6,7 @@ Loads what it needs to check a value on demand.
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import re
 from dataclasses import dataclass
@@ -110,59 +111,20 @@ class Names:
             raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _protocols() -> list[str]:
-    from toolstream_core.protocols.registry import PROTOCOLS
-
-    return [one.name for one in PROTOCOLS]
-
-
-def _probed() -> list[str]:
-    from toolstream_core.probing.ask import PROTOCOLS
-
-    return list(PROTOCOLS)
+def _loaded(module: str, names: Callable[[Any], Iterable[str]]) -> Callable[[], list[str]]:
+    """What finds the names in a module, which is loaded when they are asked for."""
+    return lambda: list(names(importlib.import_module(f"toolstream_core.{module}")))
 
 
-def _defects() -> list[str]:
-    from toolstream_core.defects.table import ALL, DEFECTS
-
-    return [*(defect.name for defect in DEFECTS), *dict.fromkeys(defect.family for defect in DEFECTS), ALL]
-
-
-def _repairs() -> list[str]:
-    from toolstream_core.defects.defect import Safety
-    from toolstream_core.defects.table import DEFECTS
-
-    return [Safety.SAFE.value, *(defect.name for defect in DEFECTS if defect.repair)]
-
-
-def _shapes() -> list[str]:
-    from toolstream_core.settings import known_shapes
-
-    return known_shapes()
-
-
-def _faults() -> list[str]:
-    from toolstream_core.settings import fault_names
-
-    return sorted(fault_names())
-
-
-def _verdicts() -> list[str]:
-    from toolstream_core.verdict.outcome import Outcome
-
-    return [one.value for one in Outcome]
-
-
-def _cases() -> list[str]:
-    from toolstream_core.checking.cases import all_cases
-
-    return sorted({case.name for case in all_cases()})
-
-
-def _names() -> list[str]:
-    from toolstream_core.report.catalogue import explainable
-
-    return sorted(explainable())
+_protocols = _loaded("protocols.registry", lambda registry: (one.name for one in registry.PROTOCOLS))
+_verdicts = _loaded("verdict.outcome", lambda outcome: (one.value for one in outcome.Outcome))
+_defects = _loaded(
+    "defects.table",
+    lambda table: dict.fromkeys(
+        [*(one.name for one in table.DEFECTS), *(one.family for one in table.DEFECTS), table.ALL]
+    ),
+)
+_repairs = _loaded("defects.table", lambda table: ["safe", *(one.name for one in table.DEFECTS if one.repair)])
 
 
 def _one_of(known: Callable[[], list[str]]) -> Names:
@@ -237,15 +199,15 @@ def _setting(name: str) -> Callable[[str], str]:
 
 
 PROTOCOL: Final = _one_of(_protocols)
-PROBED: Final = _one_of(_probed)
+PROBED: Final = _one_of(_loaded("probing.ask", lambda ask: ask.PROTOCOLS))
 DEFECTS: Final = Names(_defects, _codes)
 REPAIR: Final = Names(_repairs, _setting("repair"))
-SHAPE: Final = Names(_shapes, _setting("shape"))
-FAULT: Final = Names(_faults, _setting("fault"))
+SHAPE: Final = Names(_loaded("settings", lambda settings: settings.known_shapes()), _setting("shape"))
+FAULT: Final = Names(_loaded("settings", lambda settings: sorted(settings.fault_names())), _setting("fault"))
 VERDICT: Final = Names(_verdicts, _verdict)
-NAME: Final = Names(_names, str)
+NAME: Final = Names(_loaded("report.catalogue", lambda catalogue: sorted(catalogue.explainable())), str)
 """`explain` knows codes and old names too."""
-CASE: Final = Names(_cases, str)
+CASE: Final = Names(_loaded("checking.cases", lambda cases: sorted({one.name for one in cases.all_cases()})), str)
 """`check` itself checks the words, since globs are allowed."""
 
 

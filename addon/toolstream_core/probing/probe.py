@@ -17,7 +17,7 @@ from toolstream_core.probing.ask import Asker, Target
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.report.columns import code, escaped
-from toolstream_core.report.jsonform import finding_object
+from toolstream_core.report.jsonform import message_object
 from toolstream_core.saved.exchange import Exchange
 
 
@@ -300,7 +300,7 @@ def document(probe: Probe, hide: Callable[[str], str]) -> dict[str, Any]:
                 "whole": len(one.unstreamed),
                 "varying": one.varying,
                 "differences": [{"streamed": diff.streamed, "what": hide(diff.what)} for diff in one.differences],
-                "defects": [{**finding_object(seen.finding, hide), "answers": seen.responses} for seen in one.defects],
+                "defects": [{**message_object(seen.finding, hide), "answers": seen.responses} for seen in one.defects],
                 "failures": [hide(failure) for failure in one.failures],
             }
             for one in probe.verdicts

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Call, Change, Event, EventContent, Finding, Json, Record
+from toolstream_core.model import ABSENT, Call, Change, Event, EventContent, Finding, Json, Note, Record
 from toolstream_core.wire.json_value import encode_basestring_ascii
 
 VERSION: Final = 2
@@ -36,12 +36,12 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "broken": _maybe(record.broken, hide),
         "error": _maybe(record.error, hide),
         "calls": [call_object(call, hide) for call in record.calls],
-        "findings": [finding_object(finding, hide) for finding in record.findings],
+        "findings": [message_object(finding, hide) for finding in record.findings],
         "mended": record.changed,
         "changes": list(record.changes),
-        "notes": [{"name": note.name, "message": hide(note.message)} for note in record.notes],
-        "unwrapped": [{"name": note.name, "message": hide(note.message)} for note in record.unwrapped],
-        "faults": [{"spec": fault.spec, "drawn": fault.drawn, "changes": fault.changes} for fault in record.faults],
+        "notes": [message_object(note, hide) for note in record.notes],
+        "unwrapped": [message_object(note, hide) for note in record.unwrapped],
+        "faults": [fault._asdict() for fault in record.faults],
     }
 
 
@@ -60,17 +60,9 @@ def call_object(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def finding_object(finding: Finding, hide: Callable[[str], str]) -> dict[str, Any]:
-    """One finding."""
-    return {
-        "code": finding.code,
-        "name": finding.name,
-        "severity": finding.severity,
-        "event": finding.event,
-        "call": finding.call,
-        "message": hide(finding.message),
-        "repair": finding.repair,
-    }
+def message_object(one: Finding | Note, hide: Callable[[str], str]) -> dict[str, Any]:
+    """A finding or a note: its fields."""
+    return {**one._asdict(), "message": hide(one.message)}
 
 
 def _maybe(text: str | None, hide: Callable[[str], str]) -> str | None:
@@ -131,7 +123,7 @@ class JsonLines(Sink):
         self._write(f'{{"type":"event",{self._head},"event":{number}{self._time()},"bytes":{size}{"".join(more)}}}')
 
     def found(self, finding: Finding) -> None:
-        text = _encode({"finding": finding_object(finding, self._hide)})[1:-1]
+        text = _encode({"finding": message_object(finding, self._hide)})[1:-1]
         self._write(f'{{"type":"finding",{self._head}{self._time()},{text}}}')
 
     def changed(self, changed: Change) -> None:

@@ -17,7 +17,7 @@ from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_path
-from toolstream_core.report.jsonform import call_object, finding_object
+from toolstream_core.report.jsonform import call_object, message_object
 from toolstream_core.saved.exchange import Cut, Exchange, messages_of
 from toolstream_core.view.events import Events, shortened
 from toolstream_core.wire.body import BodyDecoder
@@ -173,7 +173,7 @@ class ReadResponse:
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
         keys = next((defect.keys for defect in DEFECTS if defect.code == finding.code), ())
-        return {**finding_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
+        return {**message_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
 
     def _call_of(self, finding: Finding) -> int | None:
         """The place of the call that a finding is about. Several choices count their calls separately."""

@@ -108,40 +108,39 @@ class _Reader:
         self._depth = 0
 
     def value(self) -> Json:
-        self._skip()
+        self._take(_GAP)
         first = self.text[self.at : self.at + 1]
-        found = _STRING.match(self.text, self.at)
-        if found:
+        if found := self._take(_STRING):
             return self._strings(found)
         if first == "%":  # a map of Elixir: `%{…}`, `%Name{…}`
             self.at += 1
             return self.value()
-        if found := _SYMBOL.match(self.text, self.at):
-            self.at = found.end()
+        if found := self._take(_SYMBOL):
             return found[1]
         if first in _CLOSING:
             return self._nested(first)
-        if first == "<" and (found := _ENUM.match(self.text, self.at)):
-            self.at = found.end()
+        if self._take(_ENUM):
             value = self.value()
             self._expect(">")
             return value
-        found = _NUMBER.match(self.text, self.at)
-        if found:
-            self.at = found.end()
+        if found := self._take(_NUMBER):
             token = found[0].replace("_", "")
             return int(token) if token.lstrip("-").isdigit() else float(token)
         return self._named()
 
-    def _strings(self, found: re.Match[str]) -> str:
+    def _take(self, form: re.Pattern[str]) -> re.Match[str] | None:
+        """What stands here in this form, and go past it."""
+        found = form.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found
+
+    def _strings(self, found: re.Match[str] | None) -> str:
         """A string, and those that Python would join to it."""
         joined = ""
-        next_one: re.Match[str] | None = found
-        while next_one:
-            joined += string(next_one[0])
-            self.at = next_one.end()
-            self._skip()
-            next_one = _STRING.match(self.text, self.at)
+        while found:
+            joined += string(found[0])
+            self._take(_GAP)
+            found = self._take(_STRING)
         return joined
 
     def _nested(self, opening: str) -> Json:
@@ -157,14 +156,13 @@ class _Reader:
         return value
 
     def _named(self) -> Json:
-        found = _NAME.match(self.text, self.at)
+        found = self._take(_NAME)
         if not found:
             raise ValueError("no value")
-        self.at = found.end()
         word = found[0]
         if word in _WORDS:
             return _WORDS[word]
-        self._skip()
+        self._take(_GAP)
         first = self.text[self.at : self.at + 1]
         if first == "(":
             return self._called(word)
@@ -193,7 +191,7 @@ class _Reader:
                     fields[name[0]] = value
                 continue
             item = self.value()
-            self._skip()
+            self._take(_GAP)
             if self.text.startswith("=>", self.at):
                 self.at += 2
                 key, item = item, self.value()
@@ -210,34 +208,28 @@ class _Reader:
     def _pairs(self, closing: str) -> dict[str, Json]:
         fields: dict[str, Json] = {}
         for _ in self._until(closing):
-            found = _STRING.match(self.text, self.at) or _NAME.match(self.text, self.at)
-            found = found or _NUMBER.match(self.text, self.at) or _SYMBOL.match(self.text, self.at)
+            found = self._take(_STRING) or self._take(_NAME) or self._take(_NUMBER) or self._take(_SYMBOL)
             if not found:
                 raise ValueError("no key")
-            self.at = found.end()
             self._expect(":", "=>")
             fields[string(found[0]) if found[0][-1] in "\"'" else found[0].removeprefix(":")] = self.value()
         return fields
 
     def _until(self, closing: str) -> Iterator[None]:
         """Stand at each item up to the closing bracket, and after the bracket in the end."""
-        self._skip()
+        self._take(_GAP)
         while not self.text.startswith(closing, self.at):
             yield
-            self._skip()
+            self._take(_GAP)
             if self.text.startswith(",", self.at):
                 self.at += 1
-                self._skip()
+                self._take(_GAP)
             elif not self.text.startswith(closing, self.at):
                 raise ValueError("no comma")
         self.at += 1
 
-    def _skip(self) -> None:
-        found = _GAP.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-
     def _expect(self, *marks: str) -> None:
-        self._skip()
+        self._take(_GAP)
         for mark in marks:
             if self.text.startswith(mark, self.at):
                 self.at += len(mark)
