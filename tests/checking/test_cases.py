@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ from toolstream_core.checking.cases import (
     TRANSIT_VARIANTS,
     Case,
     Kind,
+    Plan,
     Selection,
     Transport,
     all_cases,
@@ -64,6 +67,15 @@ def test_ids() -> None:
 def test_words_choose_cases(words: tuple[str, ...], takes: bool) -> None:
     """Names, codes, families, kinds, ids, globs; the last word that means a case decides."""
     assert Selection(words).takes(EMPTY_ID) is takes
+
+
+def test_a_case_that_needs_another_says_what_the_client_understood() -> None:
+    """Nothing before the healthy case, and nothing of responses with a shape or of saved flows."""
+    first, pair = healthy("gemini"), two_calls("gemini", ("get {}", "list {}"))
+    late, both = (replace(EMPTY_ID, protocol="gemini", needs=one.id) for one in (first, pair))
+    assert [Plan().setup(case).understood for case in (first, pair, late, both)] == [0, 1, 1, 2]
+    shaped, saved, billed = Plan(shape=("whole-calls",)), Plan(flows=(Path("a.flow"),)), Plan(upstream=True)
+    assert {plan.setup(both).understood for plan in (shaped, saved, billed)} == {0}
 
 
 def test_a_word_without_a_case_is_refused() -> None:

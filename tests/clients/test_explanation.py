@@ -320,6 +320,38 @@ def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
     return got, Received(got).calls[0].id
 
 
+@pytest.mark.parametrize(
+    ("protocol", "fault", "understood", "names"),
+    [
+        ("openai-chat", "missing-index", 0, ["by-index-and-id", "nameless-dropped"]),
+        ("openai-chat", "missing-index", 1, ["no-index-new-call", "nameless-dropped"]),
+        ("openai-chat", "odd-index", 0, ["by-index-and-id", "nameless-dropped"]),
+        ("openai-chat", "odd-index", 1, None),
+    ],
+)
+def test_a_client_is_not_explained_by_what_misreads_a_response_that_it_understood(
+    protocol: str, fault: str, understood: int, names: list[str] | None
+) -> None:
+    """A client that lost the arguments under a fault understood fragments with an index and without an id."""
+    got, its_id = faulty(protocol, fault)
+    found = Explainer(understood).explain_response(got, echoed((its_id, "get_weather", "{}")))
+    assert (found and found.names) == names
+
+
+def test_a_client_that_understood_two_calls_does_not_keep_only_the_last() -> None:
+    """It keeps calls by index, and an event that opens a call replaces the one before."""
+    calls = (HealthyCall("get_weather", '{"city": "Oslo"}'), HealthyCall("read_file", '{"path": "a"}'))
+    healthy = b"".join(named("cohere-v2").healthy_stream(HealthyResponse(model="m", request={}, calls=calls)))
+    got = rewritten(ReceivedBytes(StreamFacts(), healthy), settings(Words(fault=["reused-index"])))
+    assert got is not None
+    last = Received(got).calls[-1]
+    returned = echoed((last.id, "read_file", '{"path": "a"}'))
+    for understood, names in ((1, ["last-call-only"]), (2, ["by-index-alone", "entry-replaces"])):
+        found = Explainer(understood).explain_response(got, returned)
+        assert found is not None
+        assert found.names == names
+
+
 def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
     """The first part of a split name is as wrong as the last: only the provider can fix it."""
     split, its_id = faulty("openai-chat", "split-name")

@@ -352,6 +352,12 @@ class Plan:
         """Whether every case has these options."""
         return {*repair} <= {*self.repair} and {*shape} <= {*self.shape}
 
+    def _understood(self, case: Case) -> int:
+        """The number of calls of the healthy response that passed before the case is run."""
+        if not self.makes_calls or self.shape or case.needs is None:
+            return 0
+        return 2 if case.needs == two_calls(case.protocol, ()).id else 1
+
     def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
         """What the proxy does in a case; `repair` and `shape` are added to those of the plan."""
         return Setup(
@@ -363,5 +369,6 @@ class Plan:
             seed=self.seed,
             provider_repeats=self.provider_repeats,
             network="all" if self.upstream else "loopback",
+            understood=self._understood(case),
             options={"toolstream_filter": _ABOUT_TOOLS},
         )

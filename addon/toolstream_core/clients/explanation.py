@@ -210,7 +210,9 @@ class Explanation:
 class Explainer:
     """Explains what clients sent, using what earlier conversations showed of a client."""
 
-    def __init__(self) -> None:
+    def __init__(self, understood: int = 0) -> None:
+        """`understood`: the number of calls of the healthy responses that all clients are known to understand."""
+        self._understood = understood
         self._known: OrderedDict[str, ClientModel] = OrderedDict()
 
     def explain(
@@ -257,13 +259,15 @@ class Explainer:
     ) -> Explanation | None:
         """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's.
 
-        A malformed response is explained only by clients that may have understood earlier ones.
+        A malformed response is explained only by clients that may have understood earlier ones, and every response by
+        clients that understand what the client is known to understand.
         """
         got = Received(response)
         if got.protocol is None or got.record is None:
             return None
         malformed = any(one.severity.counts for one in got.record.findings)
-        possible = partial(_got_along, got.protocol.name) if malformed else any_model
+        asked = malformed or self._understood
+        possible = partial(_got_along, got.protocol.name, self._understood) if asked else any_model
         found = self.explain(got.protocol.call_form, got.events, echoed, client, possible)
         if found is None:
             return None
@@ -288,22 +292,22 @@ def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[Ec
 
 
 @cache
-def _healthy(protocol: str) -> Received:
-    """A healthy response with one call, as the client gets it."""
-    call = HealthyCall("f", '{"x": "a b", "y": 1}')
-    body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=(call,))))
+def _healthy(protocol: str, calls: int) -> Received:
+    """A healthy response with that many calls, as the client gets it."""
+    made = tuple(HealthyCall(f"f{number}", f'{{"x": "a b", "y": {number}}}') for number in range(calls))
+    body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=made)))
     return Received(ReceivedBytes(StreamFacts(), body))
 
 
 @lru_cache(_MODELS)
-def _got_along(protocol: str, model: ClientModel) -> bool:
-    """Whether the client of `model` may have understood responses before.
+def _got_along(protocol: str, calls: int, model: ClientModel) -> bool:
+    """Whether the client of `model` may have understood responses before; with so many `calls` it did.
 
     Providers of Chat Completions differ in what continues a call, so a client with another key may fit its provider.
     """
-    if named(protocol).call_form is CallForm.DELTAS and model.arguments is Arguments.JOINED:
+    if not calls and named(protocol).call_form is CallForm.DELTAS and model.arguments is Arguments.JOINED:
         return True
-    healthy = _healthy(protocol)
+    healthy = _healthy(protocol, calls or 1)
     return healthy.is_understood(model, healthy.intended)
 
 

@@ -97,19 +97,24 @@ class ToolstreamAddon:
         syntax: Callable[[str], str] = str,
         ids_kept: bool = False,
         gated: bool = False,
+        understood: int = 0,
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each response, and all LLM responses are read then. `judged` receives each
         verdict. `syntax` writes options in the log as the command in use takes them. With `ids_kept`, clients have to
         say the ids again that they got, and verdicts come at once. With `gated`, a change of options also reaches the
-        connections that are open already.
+        connections that are open already. `understood`: as for `Explainer`.
         """
         self._filter: flowfilter.TFilter | None = None
         self.interface = Interface()
         self._reporters = Reporters(self.interface, listeners, judged, syntax)
         self.verdicts = Verdicts(
-            self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
+            self._reporters.judged,
+            self._reporters.unjudged,
+            self._reporters.delivered,
+            ids_kept=ids_kept,
+            understood=understood,
         )
         self._provider: AnyProvider | None = None
         self.capture = Capture()

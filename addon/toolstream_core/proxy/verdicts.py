@@ -56,16 +56,17 @@ class Verdicts:
         delivered: Callable[[LiveResponse, Sequence[Call]], None],
         *,
         ids_kept: bool = False,
+        understood: int = 0,
     ) -> None:
         """`failed` gets internal errors, with the flow's id; `delivered` gets calls that a client got changed.
 
-        `ids_kept`: as for `judge`, whose caller waits.
+        `ids_kept`: as for `judge`, whose caller waits. `understood`: as for `Explainer`.
         """
         self._tell_verdict = tell
         self._failed = failed
         self._tell_delivered = delivered
         self._in_background = not ids_kept
-        self._explaining = Explaining()
+        self._explaining = Explaining(understood)
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
         self.unexplained: dict[Future[Explained], LiveVerdict] = {}
         """The verdicts that wait for why."""

@@ -66,8 +66,9 @@ _DOUBTFUL: Final = Explained(
 class Explaining:
     """Explains the calls that clients returned. A client's earlier behaviour decides ties."""
 
-    def __init__(self) -> None:
-        self._explainer = Explainer()
+    def __init__(self, understood: int = 0) -> None:
+        """`understood`: as for `Explainer`."""
+        self._explainer = Explainer(understood)
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
     def __call__(self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = "") -> Explained:

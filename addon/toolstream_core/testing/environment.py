@@ -122,6 +122,9 @@ class Setup:
     """What else may be connected to: `none`, `loopback` (servers of this machine), `all`."""
     log: str = "off"
     """`off`, `calls`, `chunks`: what the proxy prints."""
+    understood: int = 0
+    """The number of calls of the generated responses that the client is known to understand: no client model that
+    misreads these explains what it returns."""
     options: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     """Further options, of toolstream or mitmproxy."""
 

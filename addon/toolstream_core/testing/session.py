@@ -319,7 +319,7 @@ class ProxySession:
 
     def reset(self, setup: Setup) -> None:
         """As if newly started with `setup`: open connections are closed, what was kept is gone."""
-        self._order("reset", set=setup.specs(), network=setup.network)
+        self._order("reset", set=setup.specs(), network=setup.network, understood=setup.understood)
         self._setup = setup
 
     def configure(self, setup: Setup) -> None:

@@ -205,7 +205,7 @@ class Service:
             self._master.addons.remove(addon)
         self._ledger = self._log.ledger = Ledger()
         self._network = Network(order["network"])
-        self._add_ours()
+        self._add_ours(order["understood"])
         self._master.options.set(*order["set"])
 
     async def _configure(self, order: dict[str, Any]) -> None:
@@ -258,10 +258,15 @@ class Service:
         await served.unwatched(order["idle"])
         return None
 
-    def _add_ours(self) -> None:
+    def _add_ours(self, understood: int = 0) -> None:
         counters = self._ledger if self._keep else self._tally
         addon = self._addon = ToolstreamAddon(
-            counters.listeners, counters.judged, syntax=as_flags, ids_kept=self._keep, gated=True
+            counters.listeners,
+            counters.judged,
+            syntax=as_flags,
+            ids_kept=self._keep,
+            gated=True,
+            understood=understood,
         )
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last if self._keep else self._tally]

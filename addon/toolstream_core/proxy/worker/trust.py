@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from mitmproxy import http
-    from mitmproxy.connection import Client
-    from mitmproxy.proxy.context import Context
-    from mitmproxy.tls import TlsData
-
+from mitmproxy import http
+from mitmproxy.connection import Client
+from mitmproxy.proxy.context import Context
+from mitmproxy.tls import TlsData
 
 _ALERTS: Final = ("unknown ca", "bad certificate", "certificate unknown")
 """The TLS alerts with which clients reject a certificate, as OpenSSL names them."""
