@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
 from matrixlib.clients import cache_folder, clients, lock  # noqa: E402
 from matrixlib.page import Measured, markdown  # noqa: E402
-from matrixlib.record import Record, read_record, record_of, with_rerun, write_record  # noqa: E402
+from matrixlib.record import Record, merged, read_record, record_of, with_rerun, write_record  # noqa: E402
 from matrixlib.run import Options, combined, kept, kept_rerun, rerun, run  # noqa: E402
 from matrixlib.toolchains import InstallError  # noqa: E402
 
@@ -29,11 +29,12 @@ DONE, FAILED, USAGE = 0, 1, 2
 EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
 measured of a client is a row of tests/clients/measured.jsonl; docs/clients.md is written anew from all of them, so
-clients may be run one after the other, and on other machines. The cases that the results of tools decide on are run
-again: raw, with repair, and with whole calls too.
+clients may be run one after the other, and on other machines. With --faults, the other cells of a row stay. The cases
+that the results of tools decide on are run again: raw, with repair, and with whole calls too.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
+  scripts/matrix --faults late-id        run this case alone, and keep what is known of the others
   scripts/matrix --resume                go on where an interrupted run stopped
   scripts/matrix --only pi --rerun  run those cases alone
   scripts/matrix --rerun --reason "gave up"  run the cases alone in which a client gave up
@@ -133,7 +134,7 @@ def _told(options: argparse.Namespace) -> str:
 def _record(client: MatrixClient, cache: Path) -> Record | None:
     """What is known of a client: what is kept here, else what was measured elsewhere."""
     earlier, found, again = read_record(client.name), kept(client, cache), kept_rerun(client, cache)
-    record = earlier if found is None else record_of(client, _portable(found, cache))
+    record = earlier if found is None else merged(record_of(client, _portable(found, cache)), earlier)
     return None if record is None else with_rerun(record, again, earlier)
 
 

@@ -85,7 +85,7 @@ def markdown(measured: Sequence[Measured]) -> str:
 def _measurement(records: Sequence[Record]) -> Iterator[str]:
     """When, at which commit, and by which commands."""
     told = {
-        "Date": [record.date for record in records],
+        "Date": [day for record in records for day in record.date.split(", ")],
         "Commit": [f"`{commit}`" for record in records for commit in record.commits],
         "Command": [f"`{command}`" for record in records for command in record.commands],
         "Cases": [f"`{record.faults or 'all'}`" for record in records],

@@ -173,6 +173,8 @@ class Record:
     """`None` if the cells that results decide on were not run again."""
     rerun_cells: tuple[RerunCell, ...] = ()
     cells: tuple[Cell, ...] = ()
+    passed: tuple[str, ...] = ()
+    """The cells that were right, as `CASE RAW SAFE` with both grades; none in the records of earlier versions."""
 
     @property
     def judged(self) -> int:
@@ -197,7 +199,60 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
         raw={grade: raw["counts"].get(grade, 0) for grade in COUNTS},
         safe={grade: safe["counts"].get(grade, 0) for grade in COUNTS},
         cells=tuple(failed_cells(client.name, raw, safe)),
+        passed=tuple(_passed(raw, safe)),
     )
+
+
+def _passed(raw: dict[str, Any], safe: dict[str, Any]) -> Iterator[str]:
+    behind = {case["id"]: case["grade"] for case in safe["cases"]}
+    for case in raw["cases"]:
+        if case["grade"] in PASSED and behind.get(case["id"]) in PASSED:
+            yield f"{case['id']} {case['grade']} {behind[case['id']]}"
+
+
+def merged(record: Record, earlier: Record | None) -> Record:
+    """The record, with the cells of an earlier one that its run did not have.
+
+    A run of all cases, or of those of the earlier record, replaces that record, and so does one of another version. A
+    record without `passed` does not show whether it had a cell that is right in one of both: it is taken to have it.
+    """
+    if earlier is None or earlier.version != record.version or record.faults in (None, earlier.faults):
+        return record
+    if record.not_run is not None or earlier.not_run is not None:
+        return record
+    before, now = _grades(earlier), _grades(record)
+    if not earlier.passed:
+        now = {case: grades for case, grades in now.items() if case in before or not set(grades) <= PASSED}
+        before = dict.fromkeys(now, ("ok", "ok")) | before
+    counts = [dict(earlier.raw), dict(earlier.safe)]
+    for case, grades in now.items():
+        for count, new, old in zip(counts, grades, before.get(case, ("", "")), strict=True):
+            count[new] += 1
+            if old:
+                count[old] -= 1
+    measured = _grades(record)
+    return replace(
+        earlier,
+        date=_listed(earlier.date.split(", "), [record.date]),
+        commits=tuple(dict.fromkeys([*earlier.commits, *record.commits])),
+        commands=tuple(dict.fromkeys([*earlier.commands, *record.commands])),
+        raw=counts[0],
+        safe=counts[1],
+        cells=(*(cell for cell in earlier.cells if cell.case not in measured), *record.cells),
+        passed=(*(one for one in earlier.passed if one.split()[0] not in measured), *record.passed)
+        if earlier.passed
+        else (),
+    )
+
+
+def _grades(record: Record) -> dict[str, tuple[str, str]]:
+    """The grades of each cell that is known, raw and with repair."""
+    right = {case: (raw, safe) for case, raw, safe in map(str.split, record.passed)}
+    return right | {cell.case: (_grade(cell.raw), _grade(cell.safe)) for cell in record.cells}
+
+
+def _listed(*dates: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(day for days in dates for day in days))
 
 
 def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
@@ -228,8 +283,16 @@ def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:
             cell = cell._replace(**{how: value})  # noqa: PLW2901 - the cell of this client anew
         cells.append(cell)
     kept = tuple(cell for cell in cells if (cell.raw, cell.safe) != (None, None))
+    right = tuple(f"{cell.case} ok ok" for cell in cells if cell not in kept)
     every = {one.case: one for one in record.rerun_cells} | anew
-    return replace(record, rerun_cells=tuple(every.values()), cells=kept, raw=counts["raw"], safe=counts["safe"])
+    return replace(
+        record,
+        rerun_cells=tuple(every.values()),
+        cells=kept,
+        passed=(*record.passed, *right) if record.passed else (),
+        raw=counts["raw"],
+        safe=counts["safe"],
+    )
 
 
 def _grade(value: str | None) -> str:
@@ -258,7 +321,7 @@ def read_record(name: str, file: Path = MEASURED) -> Record | None:
     cells_again = tuple(RerunCell(**one) for one in read.pop("rerun_cells"))
     told = read.pop("rerun")
     run = None if told is None else Rerun(**{**told, "commits": tuple(told["commits"])})
-    lists = {key: tuple(read[key]) for key in ("commits", "commands")}
+    lists = {key: tuple(read.get(key, ())) for key in ("commits", "commands", "passed")}
     return Record(**{**read, **lists}, cells=cells, rerun=run, rerun_cells=cells_again)
 
 

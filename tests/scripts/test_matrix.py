@@ -27,6 +27,7 @@ from matrixlib.record import (
     Cell,
     Record,
     RerunCell,
+    merged,
     read_record,
     record_of,
     with_rerun,
@@ -251,6 +252,49 @@ def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
     lines = section(markdown([Measured(CLIENT, before)]), "Incomplete and repeated calls")
     left = f"{CLIENT.name} {CLIENT.version} (1, {DAY})"
     assert f"- Graded by the results of an earlier run, not run again: {left}" in lines
+
+
+@pytest.mark.parametrize("passed", [True, False], ids=["new record", "old record"])
+def test_a_run_of_some_cases_keeps_the_others(passed: bool) -> None:
+    """Counts, cells, days and commits are those of all runs; the same run once more changes nothing."""
+    all_cases = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "ok", "late-id": "not-strict"}
+    first = record_of(CLIENT, found(all_cases, {**all_cases, SAFE: "ok"}))
+    first = replace(first, faults="fault", passed=first.passed if passed else ())
+    some = found({"healthy": "ok", SAFE: "ok", UNSAFE: "failed"}, {"healthy": "ok", SAFE: "ok", UNSAFE: "ok"})
+    some["about"] |= {"faults": f"{SAFE},{UNSAFE}", "date": "2026-02-02", "commit": "def"}
+    record = merged(record_of(CLIENT, some), first)
+    assert [(cell.name, cell.raw, cell.safe) for cell in record.cells] == [
+        ("missing-index", "lost a call", "lost a call"),
+        (UNSAFE, "lost a call", None),
+    ]
+    assert record.raw == {**dict.fromkeys(matrix_grades(), 0), "ok": 2, "failed": 2, "not-strict": 1}
+    assert record.safe == {**dict.fromkeys(matrix_grades(), 0), "ok": 3, "failed": 1, "not-strict": 1}
+    assert (record.date, record.commits, record.faults) == (f"{DAY}, 2026-02-02", ("abc", "def"), "fault")
+    assert len(record.passed) == (3 if passed else 0)
+    assert merged(record_of(CLIENT, some), record) == record
+    assert f"- Date: {DAY}, 2026-02-02" in markdown([Measured(CLIENT, record)])
+
+
+def test_a_new_case_is_added_to_what_is_known() -> None:
+    """Beside cells that a new run of its results made right."""
+    first = replace(rerun_record(), faults="fault")
+    some = found({"healthy": "ok", "late-id": "failed"}, {"healthy": "ok", "late-id": "ok"})
+    some["about"]["faults"] = "late-id"
+    record = merged(record_of(CLIENT, some), first)
+    assert (record.judged, first.judged) == (5, 4)
+    some["raw"]["clients"][0]["cases"][1] = case(UNSAFE, "failed", "lost a call")
+    some["safe"]["clients"][0]["cases"][1] = case(UNSAFE, "ok")
+    assert merged(record_of(CLIENT, some), first).judged == first.judged
+
+
+def test_a_run_of_all_cases_or_of_another_version_replaces_a_record() -> None:
+    """And one that says why it was not run stays apart."""
+    first = replace(record_of(CLIENT, found(RETURNED, RETURNED)), faults="fault")
+    anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
+    others = [anew, replace(anew, faults="fault"), replace(anew, faults=SAFE, version="0.1")]
+    others.append(replace(anew, faults=SAFE, not_run="no network"))
+    assert [merged(one, first) for one in others] == others
+    assert merged(replace(anew, faults=SAFE), None) == replace(anew, faults=SAFE)
 
 
 def test_cells_that_were_not_run_again_are_named() -> None:
