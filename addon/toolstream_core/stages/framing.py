@@ -63,7 +63,8 @@ class SseRepairer(Repairer):
             before = self.release()
             self._last, self._spoils = frame, any(map(_spoils, resolved))
             return before
-        if _is_keep_alive(frame.data) and _silent(event.content):
+        begin = frame.data.lstrip()[:1]
+        if (begin in {b"", b":"} or (begin == b"n" and frame.data.strip() in _EMPTY)) and _silent(event.content):
             return [*self.release(), *self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
 
@@ -103,12 +104,6 @@ class SseRepairer(Repairer):
         out = [Frame(comment, frame.number, None)] if self._context.reads_comments else []
         self.audit(frame.number, [frame], out)
         return out
-
-
-def _is_keep_alive(data: bytes) -> bool:
-    """Whether an event's data says nothing: it is empty, or `null`, or a comment."""
-    begin = data.lstrip()[:1]
-    return begin in {b"", b":"} or (begin == b"n" and data.strip() in _EMPTY)
 
 
 def _whole(frame: Frame) -> bool:

@@ -265,8 +265,13 @@ class Turn:
 
 
 def _compared(state: ClientCall) -> Compared:
-    """How a call compares with others of its id. Its arguments count if they are one object, for the client too."""
+    """How a call compares with others of its id. Its arguments count if they are one object, for the client too.
+
+    None at all are `{}` in the end.
+    """
     intended, arguments = state.intended, state.intended.call.arguments
+    if intended.settled and arguments.empty:
+        return Compared(intended.call.name, "{}")
     read = arguments.is_json or intended.meaning.cumulative is not None
     complete = read and arguments.is_complete and not (arguments.spilled or state.text.diverged)
     settled = intended.settled or arguments.is_complete
