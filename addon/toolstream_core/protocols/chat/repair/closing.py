@@ -13,7 +13,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.client import Client, ClientCall
+    from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
@@ -164,6 +164,7 @@ class Closing:
             if finish.delayed is not None:
                 self._reporter.because(EARLY_FINISH)
             elif not (complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
+                self._judge_silent(turn, number)
                 continue
             out += self.rest_of(choice, number, made=True)
             finish.sent, finish.delayed = (
@@ -174,6 +175,17 @@ class Closing:
         for choice in list(self._finishes.by_choice):
             self._finishes.without_calls(choice)
         return out
+
+    def _judge_silent(self, turn: Turn, number: int) -> None:
+        """Report that no finish reason came, without a repair, where calls without arguments may be incomplete."""
+        calls = [one for one in turn.calls if not self._is_over(one)]
+        if (
+            calls
+            and not self._stream.has_gap
+            and all(one.intended.silent and one.intended.may_be_empty for one in calls)
+        ):
+            message = "no finish reason came before [DONE], and a call has no arguments: it may be incomplete"
+            self._client.context.found(MISSING_FINISH.found(number, message)._replace(repair=None))
 
     def _missing_finishes(self, number: int, *, cut: bool = False) -> list[Frame]:
         """The finishes that the body's end lacks."""
