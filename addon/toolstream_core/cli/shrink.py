@@ -24,7 +24,7 @@ from toolstream_core.saved.flow import LlmFlow, packed
 from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size
 from toolstream_core.shrinking.condition import Condition, Oracle, RecordCache, has_verdict, shows, verdicts, worst
-from toolstream_core.shrinking.search import Progress, Search, TriedCandidates, passes
+from toolstream_core.shrinking.search import Search, TriedCandidates, passes
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
@@ -239,12 +239,10 @@ class _Display(ProgressLine):
         self._began = time.monotonic()
         self._before = (0, 0)
 
-    def progress(self, progress: Progress) -> None:
-        reached = (progress.events, progress.size)
-        gained = f"{progress.events} events, {progress.size} bytes"
-        line = f"{progress.stage}: {gained}; {progress.tries} tries, {time.monotonic() - self._began:.0f} s"
+    def progress(self, stage: str, count: int, length: int, tries: int) -> None:
+        line = f"{stage}: {count} events, {length} bytes; {tries} tries, {time.monotonic() - self._began:.0f} s"
         if self.live:
             self.show(line)
-        elif not self._quiet and reached != self._before:
-            self._before = reached
+        elif not self._quiet and (count, length) != self._before:
+            self._before = (count, length)
             print(line, file=sys.stderr, flush=True)

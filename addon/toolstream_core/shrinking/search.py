@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, override
+from typing import override
 
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size
 from toolstream_core.shrinking.condition import Condition, Oracle
@@ -53,21 +53,9 @@ def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
     )
 
 
-class Progress(NamedTuple):
-    """The state of a search."""
-
-    stage: str
-    """The current pass."""
-    events: int
-    size: int
-    """Bytes of all bodies."""
-    tries: int
-    """Candidates that the oracle was asked about."""
-
-
-class _Try(NamedTuple):
-    proposal: Proposal
-    verdict: Future[bool]
+type Progress = Callable[[str, int, int, int], None]
+"""Gets the current pass, the events and bytes of all bodies, and how many candidates the oracle was asked about."""
+type _Try = tuple[Proposal, Future[bool]]
 
 
 class Search:
@@ -84,7 +72,7 @@ class Search:
         *,
         tried: TriedCandidates | None = None,
         jobs: int = 1,
-        progress: Callable[[Progress], None] = lambda progress: None,  # noqa: ARG005
+        progress: Progress = lambda *_: None,
     ) -> None:
         """`oracle` is called in threads where there are several `jobs`."""
         self._condition = condition
@@ -119,7 +107,7 @@ class Search:
         proposals = reduction.proposals(best, ())
         while True:
             self._visited.add(digest(best))
-            self._progress(Progress(reduction.name, events(best), size(best), self.tries))
+            self._progress(reduction.name, events(best), size(best), self.tries)
             taken = self._first(proposal for proposal in proposals if self._is_allowed(reduction, proposal, best))
             if taken is None:
                 return best
@@ -135,18 +123,18 @@ class Search:
         if self._jobs == 1:
             return next((one for one in proposals if self.shows(one.candidate)), None)
         waiting: deque[_Try] = deque()
-        for one in self._started(proposals, waiting):
-            if one.verdict.result():
-                for other in waiting:  # those that run already end on their own, and are remembered
-                    other.verdict.cancel()
-                return one.proposal
+        for proposal, shows in self._started(proposals, waiting):
+            if shows.result():
+                for _, other in waiting:  # those that run already end on their own, and are remembered
+                    other.cancel()
+                return proposal
         return None
 
     def _started(self, proposals: Iterable[Proposal], waiting: deque[_Try]) -> Iterator[_Try]:
         """Tries in the order of the proposals; the next ones run already."""
         pool = self._pool = self._pool or ThreadPoolExecutor(self._jobs)
         for proposal in proposals:
-            waiting.append(_Try(proposal, pool.submit(self.shows, proposal.candidate)))
+            waiting.append((proposal, pool.submit(self.shows, proposal.candidate)))
             if len(waiting) == self._jobs:
                 yield waiting.popleft()
         while waiting:

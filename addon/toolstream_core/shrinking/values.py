@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -377,8 +377,8 @@ def _shorter(text: str, taken: frozenset[str]) -> Iterator[str]:
 
 def _renamed(turn: Turn, old: str, new: str) -> Turn:
     request = turn.exchange.request
-    renamed = replace(turn.exchange, request=request if request is ABSENT else _with(request, old, new))
-    return replace(turn, exchange=renamed, frames=tuple(_replaced(turn, old, new)))
+    renamed = turn.with_frames(_replaced(turn, old, new))
+    return renamed if request is ABSENT else renamed.with_request(_with(request, old, new))
 
 
 def _replaced(turn: Turn, old: str, new: str) -> list[TurnFrame]:

@@ -149,22 +149,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _command(wanted: _Wanted) -> str:
-    return f"true{wanted.numbered(' ')}{wanted.wide}"
-
-
-def _code(wanted: _Wanted) -> str:
-    return f'"{wanted.number}{wanted.wide}"' if wanted.wide else f"{wanted.number}"
-
-
-def _sql(wanted: _Wanted) -> str:
-    return f"SELECT {wanted.number}{' --' if wanted.wide else ''}{wanted.wide}"
-
-
-def _url(wanted: _Wanted) -> str:
-    return f"{URL}{wanted.numbered()}"
-
-
 def _path(wanted: _Wanted) -> str:
     words, tool, end = words_of(wanted.name), wanted.tool, f"{wanted.numbered('-')}{wanted.wide}"
     if not tool.reads:
@@ -181,25 +165,29 @@ _READS_FOLDER: Final = _words(
 _SAFE: Final = (
     _Safe(
         _words("sql statement statements"),
-        _sql,
+        lambda wanted: f"SELECT {wanted.number}{' --' if wanted.wide else ''}{wanted.wide}",
         described=_words("sql"),
         of_tools=_words("sql query queries db database postgres mysql sqlite bigquery snowflake duckdb"),
         also=_words("query queries text input"),
     ),
     _Safe(
         _words("command commands cmd cmds argv shell script bash"),
-        _command,
+        lambda wanted: f"true{wanted.numbered(' ')}{wanted.wide}",
         described=_words("shell"),
         of_tools=_words("bash shell exec terminal command cmd console zsh powershell"),
         also=_words("input text args arguments line"),
     ),
     _Safe(
         _words("python javascript js source_code program"),
-        _code,
+        lambda wanted: f'"{wanted.number}{wanted.wide}"' if wanted.wide else f"{wanted.number}",
         of_tools=_words("python code javascript js node eval evaluate repl run exec execute"),
         also=_words("code source input function"),
     ),
-    _Safe(_words("url urls uri uris link links href endpoint webhook website site"), _url, described=_words("url")),
+    _Safe(
+        _words("url urls uri uris link links href endpoint webhook website site"),
+        lambda wanted: f"{URL}{wanted.numbered()}",
+        described=_words("url"),
+    ),
     _Safe(
         _FOLDER | _FILE | _words("path paths src dst dest filename"),
         _path,

@@ -168,11 +168,11 @@ class Models:
         if not response.record.streamed:
             return self._unstreamed(response)
         got = _Got(response, theirs, alignment, None if explanation is None else explanation.choice)
-        found, models, same = _Traces(), list[dict[str, Any]](), list[str]()
+        found, models, same = dict[str, int](), list[dict[str, Any]](), list[str]()
         client = None if explanation is None else explanation.model
         its_name = None if client is None else self.name(client, got.protocol)
         for trace in traces([STANDARD, *_deviating(got, explanation)], got.form, got.entries):
-            place = found.place(got.encoded(trace))
+            place = found.setdefault(json.dumps(got.encoded(trace)), len(found))
             correct = {"correct": got.understood(trace)}
             for model in trace.models:
                 for name in self._names(model, got.protocol, client):
@@ -180,25 +180,11 @@ class Models:
                         same.append(name)
                     else:
                         models.append({"model": name, "trace": place, **correct, **got.diverges(model)})
-        models.append({"model": INTENDED, "trace": found.place(_intended(response)), "correct": True})
+        last = found.setdefault(json.dumps(_intended(response)), len(found))
+        models.append({"model": INTENDED, "trace": last, "correct": True})
         models.sort(key=lambda one: self._order(one["model"], its_name))
-        made: dict[str, Any] = {"models": models, "same": same, "traces": found.found}
+        made: dict[str, Any] = {"models": models, "same": same, "traces": [*map(json.loads, found)]}
         return made if its_name is None else {**made, "client": its_name}
-
-
-class _Traces:
-    """The different traces of a response."""
-
-    def __init__(self) -> None:
-        self.found: list[dict[str, Any]] = []
-        self._known: dict[str, int] = {}
-
-    def place(self, trace: dict[str, Any]) -> int:
-        """The place of a trace among the different ones."""
-        place = self._known.setdefault(json.dumps(trace), len(self.found))
-        if place == len(self.found):
-            self.found.append(trace)
-        return place
 
 
 class _Got:
