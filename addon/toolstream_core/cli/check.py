@@ -13,11 +13,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TextIO
+from typing import Any, Final, TextIO
 
 from toolstream_core.agents import program
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
@@ -167,29 +167,18 @@ _BEGINS: Final = {
 """How the reports of each option begin."""
 
 
-@dataclass(frozen=True, slots=True)
 class Reports:
     """The reports that were requested."""
 
-    json: bool
-    """Whether the report is JSON; else text."""
-    output: Path | None
-    """Where it goes; `None` is standard output."""
-    junit: Path | None
-    html: Path | None
-    github: bool
-    raw: dict[str, Any] | None
-    """The report of an earlier run."""
-
-    @classmethod
-    def of(cls, args: argparse.Namespace) -> Self:
-        """The reports that the arguments request. Raises `ToolstreamError` for a report that cannot be read."""
-        output, html = args.output, args.html
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Raise `ToolstreamError` for a report that cannot be written, or read."""
+        self._json = args.format == "json"
+        self._output, self._junit, self._html, self._github = args.output, args.junit, args.html, args.github
         if args.format == "html":
-            if output is None or html is not None:
+            if args.output is None or args.html is not None:
                 raise ToolstreamError("--format html needs -o FILE, and no --html FILE beside it")
-            output, html = None, output
-        paths = {"-o": output, "--junit": args.junit, "--html": html}
+            self._output, self._html = None, args.output
+        paths = {"-o": self._output, "--junit": self._junit, "--html": self._html}
         outputs = [
             Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
             for option, path in paths.items()
@@ -198,7 +187,7 @@ class Reports:
         if args.resume is not None:
             outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
         check_outputs(outputs, [one for one in (*args.flows, args.compare, args.matrix) if isinstance(one, Path)])
-        return cls(args.format == "json", output, args.junit, html, args.github, _earlier(args.compare))
+        self._raw = _earlier(args.compare)
 
     def announce(self, line: str) -> None:
         """Print a line before the report."""
@@ -207,29 +196,29 @@ class Reports:
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
         output = self._text_output()
-        if self.junit is not None:
-            write_atomic(self.junit, junit(report).encode(), replace=True)
-        if self.html is not None:
+        if self._junit is not None:
+            write_atomic(self._junit, junit(report).encode(), replace=True)
+        if self._html is not None:
             from toolstream_core.view.assemble import check_page
 
-            page = check_page(report, self.raw, sessions)
-            write_atomic(self.html, page.encode("utf-8", "backslashreplace"), replace=True)
+            page = check_page(report, self._raw, sessions)
+            write_atomic(self._html, page.encode("utf-8", "backslashreplace"), replace=True)
         width = _width(output)
-        text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
+        text = [*lines(report, width), *(() if self._raw is None else comparison(self._raw, report, width))]
         document = json.dumps(report, ensure_ascii=False, indent=1)
-        if self.output is not None:
-            printed = f"{document if self.json else '\n'.join(text)}\n"
-            write_atomic(self.output, printed.encode("utf-8", "surrogatepass"), replace=True)
-        for line in text if self.json or self.output is None else ():
+        if self._output is not None:
+            printed = f"{document if self._json else '\n'.join(text)}\n"
+            write_atomic(self._output, printed.encode("utf-8", "surrogatepass"), replace=True)
+        for line in text if self._json or self._output is None else ():
             print(line, file=output)
-        if self.github:
+        if self._github:
             _write_github(report, output)
-        if self.json and self.output is None:
+        if self._json and self._output is None:
             print(document)
 
     def _text_output(self) -> TextIO:
         """Where people read: standard output, unless it gets the JSON."""
-        return sys.stderr if self.json and self.output is None else sys.stdout
+        return sys.stderr if self._json and self._output is None else sys.stdout
 
 
 def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
@@ -271,7 +260,7 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
 def run(args: argparse.Namespace) -> int:
     """Check all clients, write the reports, and return the exit code."""
     plan, clients = requested_plan(args), requested_clients(args)
-    return _check(args, plan, clients, Reports.of(args))
+    return _check(args, plan, clients, Reports(args))
 
 
 def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], reports: Reports) -> int:
