@@ -14,7 +14,7 @@ from toolstream_core.cli.output import printed_to, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted
 from toolstream_core.saved import demo
-from toolstream_core.saved.examine import Problem
+from toolstream_core.saved.examine import Problem, examine, fix
 from toolstream_core.saved.files import files
 
 VERSION = 1
@@ -22,8 +22,6 @@ VERSION = 1
 
 def run(args: argparse.Namespace) -> int:
     """Examine all files, print the problems, and return the exit code."""
-    from toolstream_core.saved.examine import examine, fix
-
     named = [demo.located(path) for path in args.paths]
     missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
     if missing:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.saved.expectation import Expectation
+
+if TYPE_CHECKING:
+    from toolstream_core.saved.expectation import Expectation
 
 MODES = ("create", "fix", "trim")
 EXPECT = ".expect.json"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.clients.explanation import Explanation
 from toolstream_core.model import ABSENT, Call, Json, Record
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import printable, word
 from toolstream_core.report.columns import Marked
 from toolstream_core.verdict import Outcome, Problem, Verdict
+
+if TYPE_CHECKING:
+    from toolstream_core.clients.explanation import Explanation
 
 _OPTION: Final = re.compile(r"--set toolstream_(\w+)=(\S+)")
 _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
