@@ -259,7 +259,7 @@ def test_check_overwrites_its_own_reports_alone(option: str) -> None:
     def written(kind: str) -> Reports:
         args = {"output": None, "junit": None, "html": None, "github": False, "compare": None, "force": False}
         named = {"output" if kind == "-o" else kind.removeprefix("--"): path}
-        return Reports.of(Namespace(**{**args, **named}, format="json", flows=[], matrix=None, resume=None))
+        return Reports(Namespace(**{**args, **named}, format="json", flows=[], matrix=None, resume=None))
 
     path.touch()
     written(option).write(REPORT)

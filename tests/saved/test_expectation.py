@@ -30,7 +30,7 @@ FINDING = ExpectedFinding(code="TS102", name="empty-id", event=3, call=0)
 ANSWER = ExpectedResponse(
     dialect="openai-chat", model="m", events=4, finish=("tool_calls",), calls=(CALL,), findings=(FINDING,)
 )
-ONE = Expectation(responses=(ANSWER,))
+ONE = (ANSWER,)
 WRITTEN = (
     '{"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "get_time", '
     '"arguments": "{\\"zone\\":\\"Oslo\\"}"}'
@@ -40,7 +40,7 @@ LINES = dumps(ONE).splitlines()
 
 def said(**changes: Any) -> Expectation:
     """The same answer but for these fields."""
-    return Expectation(responses=(replace(ANSWER, **changes),))
+    return (replace(ANSWER, **changes),)
 
 
 def document() -> dict[str, Any]:
@@ -89,7 +89,7 @@ def test_what_is_written_is_read_again(name: str, arguments: str, whole: bool, e
     call = replace(CALL, name=name, arguments=arguments, complete=whole, id="\ud800")
     expected = said(model=None, finish=(name, "stop"), calls=(call, CALL), findings=(replace(FINDING, event=event),))
     assert loads(dumps(expected).encode().decode()) == expected
-    assert loads(dumps(Expectation(responses=()))) == Expectation(responses=())
+    assert loads(dumps(())) == ()
 
 
 def test_nothing_is_written_that_a_reviewer_cannot_see() -> None:
@@ -214,7 +214,7 @@ def test_a_difference_is_a_line(changes: dict[str, Any], lines: list[str]) -> No
 
 def test_an_answer_too_many_is_told() -> None:
     """Beside what differs in the others."""
-    two = Expectation(responses=(ANSWER, ANSWER))
+    two = (ANSWER, ANSWER)
     assert differences(two, ONE) == ["expected 2 responses, found 1"]
 
 

@@ -249,7 +249,7 @@ def _understood(scene: Scene, read: Iterable[Call], paint: Paint) -> bool:
     calls = [(call.name, _parsed(call.arguments or "{}")) for call in read]
     for name, arguments in calls:
         print(f"  the client runs {name} with {json.dumps(arguments)}")
-    first = read_expectation(packaged("flows") / f"{scene.flow}.expect.json").responses[0]
+    first = read_expectation(packaged("flows") / f"{scene.flow}.expect.json")[0]
     expected = [(call.name, json.loads(call.arguments)) for call in first.calls]
     if calls != expected:
         for name, arguments in expected:

@@ -90,13 +90,8 @@ class ExpectedResponse:
     findings: tuple[ExpectedFinding, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation:
-    """The responses of one flow file, in its order."""
-
-    responses: tuple[ExpectedResponse, ...]
-
-
+type Expectation = tuple[ExpectedResponse, ...]
+"""The responses of one flow file, in its order."""
 type Noun = ExpectedResponse | ExpectedCall | ExpectedFinding
 _LISTS: Final[dict[str, type[ExpectedCall | ExpectedFinding]]] = {"calls": ExpectedCall, "findings": ExpectedFinding}
 
@@ -108,7 +103,7 @@ def expect_path(flow_path: Path) -> Path:
 
 def expectation_of(flows: Iterable[LlmFlow]) -> Expectation:
     """How the responses of one flow file are read now."""
-    return Expectation(responses=tuple(map(_response_of, flows)))
+    return tuple(map(_response_of, flows))
 
 
 def _response_of(saved: LlmFlow) -> ExpectedResponse:
@@ -153,9 +148,7 @@ def loads(text: str, source: str = "the expectation") -> Expectation:
     _refuse_unknown(document, ("version", "answers"), source)
     if not isinstance(responses := document.get("answers"), list):
         raise ToolstreamError(f"{source} lacks the list 'answers'")
-    return Expectation(
-        responses=tuple(_read_response(one, f"{source}: answers[{at}]") for at, one in enumerate(responses))
-    )
+    return tuple(_read_response(one, f"{source}: answers[{at}]") for at, one in enumerate(responses))
 
 
 def _read_response(value: Any, where: str) -> ExpectedResponse:
@@ -198,7 +191,7 @@ def _refuse_unknown(value: dict[str, Any], known: Iterable[str], where: str) -> 
 
 def dumps(expectation: Expectation) -> str:
     """The text of a `.expect.json` file: valid UTF-8, a line for each call and finding."""
-    responses = _lines("answers", [_response_text(response) for response in expectation.responses], "  ")
+    responses = _lines("answers", [_response_text(response) for response in expectation], "  ")
     return f'{{\n  "version": {VERSION},\n{responses}\n}}\n'
 
 
@@ -230,8 +223,8 @@ def _json(value: Any) -> str:
 
 def differences(expected: Expectation, found: Expectation) -> list[str]:
     """One line for each difference, empty if there is none."""
-    lines = [*_count(expected.responses, found.responses, "response")]
-    for at, (one, other) in enumerate(zip(expected.responses, found.responses, strict=False)):
+    lines = [*_count(expected, found, "response")]
+    for at, (one, other) in enumerate(zip(expected, found, strict=False)):
         lines += (f"response {at}: {line}" for line in _between(one, other))
     return lines
 
