@@ -5,16 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import INVALID, equal, same, value_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.verdict.outcome import IntendedCall
+from toolstream_core.model import Json
+from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.verdict.outcome import IntendedCall
 
 
 def leaves(value: Json) -> Iterator[str]:

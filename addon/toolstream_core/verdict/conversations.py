@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolstream_core.defects.table import DEFECTS
+from toolstream_core.model import Call, Record, StreamFacts
 from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
-from toolstream_core.verdict.outcome import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from toolstream_core.model import Call, Record, StreamFacts
-    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
-    from toolstream_core.verdict.outcome import IntendedCall, Verdict
-
+from toolstream_core.verdict.outcome import IntendedCall, Outcome, Verdict
 
 _CALL = 300
 """Bytes that a call takes in memory beside its texts, about."""

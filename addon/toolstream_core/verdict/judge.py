@@ -6,13 +6,17 @@ import enum
 import json
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from toolstream_core.calls.json_text import INVALID, same, value_of
+from toolstream_core.model import Json
 from toolstream_core.printable import has_parts
+from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 from toolstream_core.verdict.compare import (
+    Pair,
     are_as_sent,
     is_completed,
     is_in_text,
@@ -23,15 +27,7 @@ from toolstream_core.verdict.compare import (
     leaves,
     paired,
 )
-from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
-    from toolstream_core.verdict.compare import Pair
-    from toolstream_core.verdict.outcome import IntendedCall
+from toolstream_core.verdict.outcome import IntendedCall, Outcome, Problem, Verdict
 
 
 class Sign(enum.Enum):

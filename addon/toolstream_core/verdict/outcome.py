@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
-if TYPE_CHECKING:
-    from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
 
 
 class Explained(enum.StrEnum):
