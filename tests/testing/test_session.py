@@ -56,6 +56,19 @@ def test_a_saved_flow_answers_at_the_base_url_and_through_the_proxy(session: Pro
     assert b"get_weather" in through.content
 
 
+@pytest.mark.parametrize("fault", ["", "drip:ms=1"])
+def test_http_2_without_tls(session: ProxySession, fault: str) -> None:
+    """AWS's SDK for JavaScript begins with it at a base URL, and asks for no upgrade."""
+    session.reset(Setup(flows=CHAT.flows, fault=(fault,) if fault else ()))
+    request = load(FLOWS / "openai-chat-single.flow")[0].request
+    with httpx2.Client(http1=False, http2=True, trust_env=False) as client:
+        first, second = (
+            client.post(f"{session.base_url('openai-chat')}/chat/completions", json=request) for _ in range(2)
+        )
+    assert (first.http_version, first.status_code) == ("HTTP/2", 200)
+    assert first.content == second.content == ask(session).content
+
+
 def test_what_was_asked_and_answered_is_told(session: ProxySession) -> None:
     """Requests without credentials, calls with their events, where the answer came from; a reset forgets it."""
     session.reset(Setup(flows=CHAT.flows, fault=("empty-id",)))

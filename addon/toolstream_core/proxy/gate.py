@@ -75,6 +75,8 @@ MOST_SHARED: Final = 16 * MOST_WAITING
 """The same if other streams share upstream's connection, which is read on: the response ends with an error."""
 _EVENT: Final = 256
 """Bytes that an event takes beside its data, about."""
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n"
+"""How a client begins that sends HTTP/2 without TLS and without asking, as AWS's SDK for JavaScript does."""
 SHORT = 0.2
 """Seconds up to which a stream sleeps by a timer; while it does, it does not notice that its client has left."""
 
@@ -279,6 +281,8 @@ class Gate:
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
         """Let mitmproxy decide, then see to it that streams are of our kind."""
+        if nextlayer.data_client().startswith(_PREFACE):
+            nextlayer.context.client.alpn = b"h2"
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
         for one in nextlayer.context.layers:
             if type(one) is HttpLayer:
