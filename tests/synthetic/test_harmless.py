@@ -38,6 +38,28 @@ def test_no_reading_word_excuses_an_effect(form: str) -> None:
     assert [one for one in forms if is_harmless(OfferedTool(one, {}))] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "harmless"),
+    [
+        ("Tools-get_weather", True),
+        ("Weather_get_weather", True),
+        ("Tools_getWeather", True),
+        ("list-my_items", True),
+        ("List_my_items", True),
+        ("Frobnicate_and_get_item", False),
+        ("frobnicate-then_get_item", False),
+        ("frobnicate_get_item", False),
+        ("frobnicate-get-item", False),
+        ("Mailer_send_message", False),
+        ("Delete-get_item", False),
+        ("Files-frobnicate_file", False),
+    ],
+)
+def test_a_plugin_or_class_before_a_name(name: str, harmless: bool) -> None:
+    """As Semantic Kernel and Griptape write it; what is in the notation of the name belongs to the name."""
+    assert is_harmless(OfferedTool(name, {})) is harmless
+
+
 def test_words_of_a_name() -> None:
     """In every way in which names are written."""
     for name in (

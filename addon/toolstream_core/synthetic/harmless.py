@@ -95,6 +95,8 @@ _RUNS_ARGUMENT: Final = _pattern(
 """Words of required parameters whose value is run, or asked for over the network."""
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+")
 _SEGMENT: Final = re.compile(r"__|[./:]")
+_SOURCE: Final = re.compile(r"[^\W_]+-(?=[^-]*_)|[A-Z][^\W_]*_(?=[a-z])")
+"""A tool's source, before a name in another notation: `Files-read_file`, `Weather_get_weather`."""
 _CONJUNCTION: Final = frozenset({"and", "or", "then", "also", "to"})
 
 
@@ -139,10 +141,15 @@ def required(schema: Json) -> dict[str, Json]:
 
 
 def _is_harmless_name(name: str) -> bool:
-    words = [words_of(part) for part in _SEGMENT.split(name)]
-    if has_effect(word for part in words for word in part):
+    if has_effect(words_of(name)):
         return False
-    first, *others = _parts(words[-1])
+    last = _SEGMENT.split(name)[-1]
+    source = _SOURCE.match(last)
+    return _only_reads(last) or (source is not None and _only_reads(last[source.end() :]))
+
+
+def _only_reads(name: str) -> bool:
+    first, *others = _parts(words_of(name))
     return _reads(first) and all(_reads(part) or _are(_NOUNS, part) for part in others)
 
 
