@@ -14,7 +14,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
-    from toolstream_core.protocols.chat.repair.finishing import Finishes
+    from toolstream_core.protocols.chat.repair.finishing import Finish, Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
     from toolstream_core.wire.frame import Frame
@@ -50,16 +50,12 @@ class Closing:
                 continue
             if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
                 continue
-            more = one.lack("", upto=one.received, over=True)
+            more = self._writer.lack(one, "", number, upto=one.received, over=True, made=made)
             if more.contradicts:
                 continue
-            if made and not more.text and not one.text.text.strip():
-                more = self._writer.empty(one, number) or more
             defect = more.defect or one.defect or LATE_NAME
             if (more.text or not one.is_open) and self._report(defect, number, defect.meaning, one.intended.call):
-                out.append(
-                    self._entry(written(read_entry({}), self._writer.intended_fields(one, turn, more)), choice, number)
-                )
+                out.append(self._entry(written(read_entry({}), self._writer.added(one, more, number)), choice, number))
         return out
 
     def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
@@ -161,17 +157,12 @@ class Closing:
             ):
                 continue
             complete = not self._stream.has_gap and all(self._is_over(one) for one in turn.calls)
-            if finish.delayed is not None:
-                self._reporter.because(EARLY_FINISH)
-            elif not (complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
+            if finish.delayed is not None or (
+                complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")
+            ):
+                out += self._finished(choice, finish, turn, number, made=True)
+            else:
                 self._judge_silent(turn, number)
-                continue
-            out += self.rest_of(choice, number, made=True)
-            finish.sent, finish.delayed = (
-                self._finishes.truthful(finish, turn, finish.delayed or WORDS.called),
-                None,
-            )
-            out.append(self._stream.chunk(choice, {}, number, finish.sent))
         for choice in list(self._finishes.by_choice):
             self._finishes.without_calls(choice)
         return out
@@ -197,16 +188,22 @@ class Closing:
         complete = not cut and any(finish.delayed is None for _, _, finish in lacking) and self._lacks_finish()
         for choice, turn, finish in lacking:
             if finish.delayed is not None or complete:
-                if finish.delayed is not None:
-                    self._reporter.because(EARLY_FINISH)
                 late = finish.delayed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
                 made = not late and WORDS.is_complete(finish.delayed or WORDS.called)
-                out += self.rest_of(choice, number, made=made)
-                reason = self._finishes.truthful(finish, turn, finish.delayed or WORDS.called)
-                finish.sent = "length" if late and self._reporter.repairs_at_end(CUT_OFF_CALL) else reason
-                finish.delayed = None
-                out.append(self._stream.chunk(choice, {}, number, finish.sent))
+                out += self._finished(choice, finish, turn, number, made=made, cut=late)
         return out
+
+    def _finished(
+        self, choice: int, finish: Finish, turn: Turn, number: int, *, made: bool, cut: bool = False
+    ) -> list[Frame]:
+        """The rest of a choice's calls, and the finish that it lacks; `cut`: the last call was truncated."""
+        if finish.delayed is not None:
+            self._reporter.because(EARLY_FINISH)
+        out = self.rest_of(choice, number, made=made)
+        reason = self._finishes.truthful(finish, turn, finish.delayed or WORDS.called)
+        finish.sent = WORDS.cut if cut and self._reporter.repairs_at_end(CUT_OFF_CALL) else reason
+        finish.delayed = None
+        return [*out, self._stream.chunk(choice, {}, number, finish.sent)]
 
     def _lacks_finish(self) -> bool:
         """Whether a response without any end has complete calls."""

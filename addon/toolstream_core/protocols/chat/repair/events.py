@@ -76,7 +76,7 @@ def unstreamed(
             continue
         entry = entries[at].raw if at < len(entries) else {}
         rest = {key: value for key, value in entry.items() if key != "index"} if isinstance(entry, dict) else {}
-        fields = writer.intended_fields(one, client.turn(choice), more)
+        fields = writer.added(one, more, number)
         out.append(
             stream.chunk(client.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
         )

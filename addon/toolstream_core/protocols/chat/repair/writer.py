@@ -189,7 +189,7 @@ class EntryWriter:
             entry = entry.with_name_as_arguments()
         if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
-        more = self._lack(state, fragment, number, upto=None if over else upto, made=over and made)
+        more = self.lack(state, fragment, number, upto=upto, over=over, made=over and made)
         if (
             (state.text.diverged or more.stands)
             and not opens
@@ -223,37 +223,24 @@ class EntryWriter:
             return True
         return False
 
-    def _lack(self, state: ClientCall, fragment: str, number: int, *, upto: int | None, made: bool) -> Lack:
-        """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
-        more = state.lack(fragment, upto=upto, over=upto is None)
+    def lack(self, state: ClientCall, fragment: str, number: int, *, upto: int, over: bool, made: bool) -> Lack:
+        """As `ClientCall.lack`, and what follows from it; `made` as for `_entry`."""
+        more = state.lack(fragment, upto=upto, over=over)
         state.defect = more.defect or state.defect
         if more.defect is not None and (more.contradicts or more.stands):
             self._report(more.defect, self._stream.arrived, more.defect.meaning, state.intended.call)
         state.text.diverged = state.text.diverged or more.contradicts
         if made and not (state.text.diverged or more.text or state.text.text.strip()):
-            return self.empty(state, number) or more
+            return self._empty(state, number) or more
         return more
 
-    def intended_fields(self, state: ClientCall, turn: Turn, more: Lack) -> Fields:
-        """The fields of an added entry."""
-        if state.is_open:
-            state.got(more.text, as_received=more.as_received)
-            return {"index": state.place, "arguments": more.text}
-        identity = self._identity(state, turn)
-        if self._client.policy.even_ids:
-            identity = self._even(identity)
-        given, state.place = state.intended.call.id, turn.place_of(state)
-        turn.placed(state.place)
-        state.is_open = True
-        state.header, state.id, state.name = {"index": ABSENT}, identity, state.intended.tool
-        turn.ids.update({identity, given} - {""})
-        if given and identity != given:
-            self._ids.stands_for(identity, given, state.name)
-        state.got(more.text, as_received=more.as_received)
-        named = {"name": state.name} if state.name else {}
-        return {"index": state.place, "id": identity, "type": "function", **named, "arguments": more.text}
+    def added(self, state: ClientCall, more: Lack, number: int) -> Fields:
+        """The fields of an entry that is added."""
+        at = field_defects.EntryContext(state, self._client.turn_of(state), not state.is_open, more, {})
+        fields = self._intended(at, number) | ({} if at.opens else {"index": state.place})
+        return self._goes(at, fields, number, as_received=more.as_received)
 
-    def empty(self, state: ClientCall, number: int) -> Lack | None:
+    def _empty(self, state: ClientCall, number: int) -> Lack | None:
         """The `{}` that did not come."""
         meaning = state.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
@@ -282,21 +269,25 @@ class EntryWriter:
 
     def _fields(self, at: field_defects.EntryContext, number: int) -> Fields:
         """The fields that go; the client has them from now on."""
-        indexes = at.turn.indexes
         intended = self._intended(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **intended}
         fields = laid_over(at.was, wanted, partial(self._repairs, at, number))
+        as_meant = fields.get("arguments", "") == intended.get("arguments", "")
+        index, indexes = at.was.get("index", ABSENT), at.turn.indexes
+        indexes[index if type(index) is int else ~len(indexes)] = at.one
+        at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
+        return self._goes(at, fields, number, as_received=at.more.as_received and as_meant)
+
+    def _goes(self, at: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool) -> Fields:
+        """The fields with the id that the client needs; the client has them from now on."""
         if self._client.policy.even_ids:
             fields = self._with_even_id(at, fields)
         if at.opens:
             self._opened(at, fields, number)
         else:
             self._went_on(at, fields)
-        index, text = at.was.get("index", ABSENT), fields.get("arguments", "")
-        indexes[index if type(index) is int else ~len(indexes)] = at.one
-        as_meant = text == intended.get("arguments", "")
-        at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
-        at.one.got(text if isinstance(text, str) else "", as_received=at.more.as_received and as_meant)
+        text = fields.get("arguments", "")
+        at.one.got(text if isinstance(text, str) else "", as_received=as_received)
         return fields
 
     def _intended(self, at: field_defects.EntryContext, number: int) -> Fields:
