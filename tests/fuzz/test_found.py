@@ -84,12 +84,6 @@ WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
 """Calls that nothing ends, in two halves, and what stands between them."""
 
 WITHOUT_ONE_INDEX: dict[str, bytes] = {
-    "openai-chat": sse(
-        chat(entry(0, "", id="c1", name="f", type="function")),
-        chat(entry(0, '{"a":"')),
-        chat(entry(None, "1")),
-        chat(entry(0, '2"}')),
-    ),
     "openai-responses": sse(
         item_added(0, "fc_1"),
         argument_delta(0, "fc_1", '{"a":"'),

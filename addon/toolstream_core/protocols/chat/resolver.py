@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.parameters import UNKNOWN, Parameters
@@ -27,7 +26,7 @@ from toolstream_core.repair.reading import BEFORE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from toolstream_core.model import EventContent, Seen
+    from toolstream_core.model import EventContent
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #
@@ -96,17 +95,11 @@ class ChatCalls(Calls):
         self._choices: dict[int, ChoiceCalls] = {}
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
-        self._doubted: dict[int, tuple[OpenCall, Fragment, str]] = {}
-        """By choice, the call given a fragment that may be another's, that fragment, and the text before it."""
         self._in_names: set[int] = set()
         """By `id`: calls of whose arguments a part came as a name."""
-        self._trusted: set[tuple[int, Seen[int], bool]] = set()
-        """By `id`: calls that continue under another index or in another form."""
 
     @override
     def conclude(self, content: EventContent) -> None:
-        for choice in list(self._doubted):
-            self._know(choice)
         super().conclude(content)
         self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
 
@@ -153,7 +146,7 @@ class ChatCalls(Calls):
         if state is None or fragment.id or fragment.name or fragment.phase is not Phase.MORE:
             return super().take(fragment, event)
         here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # ABSENT and None are never keys
-        if here is None or len(here) > 1 or self._doubted or not fragment.well_formed:
+        if here is None or len(here) > 1 or not fragment.well_formed:
             return super().take(fragment, event)
         call = here[0]
         if state.last is not call:
@@ -186,8 +179,6 @@ class ChatCalls(Calls):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.message_calls.add(id(call))
-        elif call is not self._beyond:
-            self._judge(call, fragment, event)
         return call
 
     def _of_other_choice(self, fragment: Fragment) -> ChoiceCalls | None:
@@ -199,34 +190,6 @@ class ChatCalls(Calls):
         call = state.last
         lacks = call is not None and call.arguments.empty and self._tools.get(call.name, _DEMANDING).required
         return state if lacks and not state.several_open() else None
-
-    def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
-        """Decide whether the last fragment under another index, or in another form, belongs to its call.
-
-        If a fragment under the call's own index does not continue the text, the one before it was foreign. So was one
-        without an id or an index between fragments that have the index.
-        """
-        usual = fragment.well_formed or (fragment.is_object and (call.in_objects or call.arguments.empty))
-        own = usual and (fragment.index == call.index or not isinstance(call.index, int))
-        doubted = self._doubted.get(fragment.choice)
-        if doubted is not None:
-            given, before, text = doubted
-            if given is call and not fragment.arguments:
-                return
-            inside = text and before.well_formed and not nonblank(before.id)
-            if given is call and own and (inside or not _continues(call, fragment)):
-                call.arguments = call.arguments.renewed()
-                call.arguments.add(text)
-            else:
-                self._trusted.add(_address(given, before))
-            self._know(fragment.choice)
-        if not (own or call.arguments.truncated or _address(call, fragment) in self._trusted) and fragment.arguments:
-            self._doubted[fragment.choice] = call, fragment, call.arguments.text()
-            call.unsure_since = event
-
-    def _know(self, choice: int) -> None:
-        """The guess about a call's fragments is confirmed or taken back."""
-        self._doubted.pop(choice)[0].unsure_since = None
 
     @override
     def _end(self, choice: int) -> None:
@@ -391,20 +354,6 @@ def _begins_object(fragment: Fragment) -> bool:
     """Whether a delta begins arguments."""
     text = fragment.arguments
     return fragment.phase is Phase.MORE and isinstance(text, str) and text.lstrip(WHITE).startswith("{")
-
-
-def _address(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
-    """A call, and the index and form of a fragment of it."""
-    return id(call), fragment.index, fragment.well_formed
-
-
-def _continues(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a call's arguments are the beginning of JSON together with a fragment."""
-    if not isinstance(fragment.arguments, str) or not call.arguments.continued_by(fragment.arguments):
-        return False
-    joined = ArgumentText()
-    joined.add(call.arguments.text() + fragment.arguments)
-    return joined.viable
 
 
 def _has_incomplete(calls: Iterable[OpenCall]) -> bool:

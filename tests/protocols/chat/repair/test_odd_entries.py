@@ -209,36 +209,11 @@ def misnamed(said: object) -> Payload:
     return chunk({"tool_calls": [{"index": 0, "id": "call_0", "type": "function", "function": function}]})
 
 
-ODD_FORMS = [
-    (misnamed({"b": 2}), 1),
-    (misnamed('{"b":2}'), 1),
-    (misnamed("garbage"), 1),
-    (chunk({"tool_calls": {"index": 0, "function": {"arguments": "x"}}}), 0),
-    (chunk({"tool_calls": {"index": 0, "function": {"arguments": '{"b":2}'}}}), 0),
-]
-
-
-@pytest.mark.parametrize(("odd", "opens"), ODD_FORMS)
-def test_arguments_in_another_form_stay_where_others_come_as_clients_read_them(odd: Payload, opens: int) -> None:
-    """Before them, or amid them; to clients they are nothing."""
-    pieces = [more('{"a":'), more("1}")] if opens else [header("f", '{"a":1}')]
-    own: list[Payload | str] = [*pieces, FINISH, "[DONE]"]
-    out = changed(sse(odd, *own), UNKNOWN).out
-    assert sse(odd) in out
-    assert sse(*own) in out
-    inside_value = sse(header("f", '{"a":'), odd, more("1}"), "[DONE]")
-    said = [one["choices"][0]["delta"].get("tool_calls") for one in payloads(changed(inside_value, UNKNOWN).out)]
-    listed = [one for calls in said if isinstance(calls, list) for one in calls]
-    assert "".join(one["function"].get("arguments", "") for one in listed) == '{"a":1}'
-
-
 def test_arguments_in_another_form_throughout_are_mended() -> None:
-    """The first of them waits for the next event, and no longer."""
+    """Each of them goes at once."""
     pieces = [misnamed('{"a"'), chunk({"tool_calls": [{"index": 0, "function": {"parameters": ":1}"}}]})]
     assert arguments(changed(sse(*pieces, FINISH, "[DONE]"), UNKNOWN).out) == {0: '{"a":1}'}
-    line = Session(UNKNOWN, Settings(SAFE))
-    assert b"".join(line.feed(sse(pieces[0]))) == b""
-    assert b'"arguments":"{\\"a\\""' in b"".join(line.feed(sse(pieces[1])))
+    assert b'"arguments":"{\\"a\\""' in b"".join(Session(UNKNOWN, Settings(SAFE)).feed(sse(pieces[0])))
 
 
 STRAY: list[tuple[str, Payload]] = [

@@ -336,7 +336,7 @@ class Client:
 
     def waits(self, state: ClientCall) -> bool:
         """Whether what a call is may still change."""
-        if state.intended.waits_for_text or state.intended.is_guessed:
+        if state.intended.waits_for_text:
             return True
         if state.is_open:
             return False

@@ -111,11 +111,6 @@ class IntendedCall:
         """Whether its arguments are longer than what is kept: the rest of them is forwarded unchanged."""
         return self.call.arguments.truncated or self.arguments.truncated
 
-    @property
-    def is_guessed(self) -> bool:
-        """Whether the last fragment may be another call's."""
-        return not (self.settled or self.call.sure)
-
     def text(self, *, over: bool) -> Reading:
         """The arguments as far as they are certain; `over`: the provider sends no more of them."""
         if self.silent:

@@ -105,7 +105,7 @@ class ChatRepair(Repairer):
         one = self.client.find(call)
         if not self.client.policy.shapes_nothing:
             return True
-        if one is None or not one.is_open or self._queue or not call.sure:
+        if one is None or not one.is_open or self._queue:
             return True
         return not (one.needs() or is_withheld(one.intended.meaning, one.text))
 
@@ -154,8 +154,7 @@ class ChatRepair(Repairer):
         if fresh and call.id:
             turn.same_id.add(call.id, one)
         turn.note(one)
-        guess = call.arguments if call.unsure_since == number else None
-        return Touched(fragment, one, call.arguments.size - left, fresh, guess)
+        return Touched(fragment, one, call.arguments.size - left, fresh)
 
     def _waits(self, first: Waiting, *, followed: bool) -> bool:
         """Whether the meaning of an event for its calls or the turn may still change."""

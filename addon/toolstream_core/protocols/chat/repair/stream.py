@@ -14,7 +14,6 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.protocols.chat.repair.client import Client, ClientCall
     from toolstream_core.wire.frame import Frame
@@ -33,13 +32,6 @@ class Touched(NamedTuple):
     """How many characters of the call's arguments had come with it."""
     fresh: bool
     """Whether it has an id or a name for the first time."""
-    guess: ArgumentText | None = None
-    """The text that it was put into on a guess."""
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the guess was taken back: the fragment is not the call's."""
-        return self.guess is not None and self.guess is not self.one.intended.call.arguments
 
     @property
     def delta(self) -> str:

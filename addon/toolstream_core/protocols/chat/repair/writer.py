@@ -72,9 +72,6 @@ class EntryWriter:
         sent: list[Sent] = []
         first: dict[int, int] = {}
         for at, (part, entry) in enumerate(zip(parts, entries, strict=True)):
-            if part.is_foreign:
-                sent.append(self._foreign(part, entry, number))
-                continue
             key = id(part.one)
             sent.append(self._unless_held(part, entry, number, over=over and last[key] == at))
             if key in first:
@@ -89,23 +86,6 @@ class EntryWriter:
         without |= set() if kept else {"function_call", "tool_calls"}
         rest = {key: value for key, value in delta.items() if key not in without}
         return {**rest, "tool_calls": kept} if kept else rest
-
-    def _foreign(self, part: Touched, entry: ReceivedEntry, number: int) -> Sent:
-        """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
-        one = part.one
-        at = field_defects.EntryContext(one, self._client.turn_of(one), not one.is_open, Lack(""), entry.fields)
-        misnamed = "parameters" in entry.fields
-        named = (
-            field_defects.MISNAMED
-            if misnamed
-            else field_defects.index(entry.fields.get("index", ABSENT), one.place, at)
-        )
-        if named is not None:
-            self._report(named.defect, number, named.message, one.intended.call, severity=named.severity)
-        self._stream.has_gap = True
-        if at.opens and part.fresh:
-            self._opened(at, entry.fields, number)
-        return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
         """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
