@@ -84,12 +84,6 @@ WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
 """Calls that nothing ends, in two halves, and what stands between them."""
 
 WITHOUT_ONE_INDEX: dict[str, bytes] = {
-    "openai-responses": sse(
-        item_added(0, "fc_1"),
-        argument_delta(0, "fc_1", '{"a":"'),
-        {"type": "response.function_call_arguments.delta", "delta": "1"},
-        argument_delta(0, "fc_1", '2"}'),
-    ),
     "cohere-v2": sse(cohere(0, named("f")), filled(0, '{"a":"'), filled(None, "1"), filled(0, '2"}')),
     "bedrock": converse(
         start(0, F), delta(0, {"input": '{"a":"'}), indexless(delta(0, {"input": "1"})), delta(0, {"input": '2"}'})

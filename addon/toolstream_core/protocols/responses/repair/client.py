@@ -97,7 +97,6 @@ class Client:
         self.last_place = -1
         self.moved: dict[int, Defect] = {}
         """Places at which the client has another item than the provider sent, and the defect."""
-        self._instead: dict[int, int] = {}
         self.number: int | None = None
         """The sequence number of the last event; `None` in a stream without sequence numbers."""
         self.renumbers = False
@@ -121,13 +120,6 @@ class Client:
         """Note that an item has this place; `call`: its call."""
         self.taken[place] = call
         self.last_place = max(self.last_place, place)
-
-    def instead_of(self, place: int) -> int:
-        """A free place for events whose own place belongs to another item of the client."""
-        if place not in self._instead:
-            self._instead[place] = self.free
-            self.take_place(self.free)
-        return self._instead[place]
 
     def take_other(self, payload: dict[str, Json], *, closes: bool) -> None:
         """Note that a message, reasoning or other item is added or closed."""

@@ -67,10 +67,7 @@ class Difference:
         `is_added_later`: a waiting event adds it.
         """
         intended, kind, repairs = received.intended, received.kind, self._stream.repairs
-        in_disorder = intended.is_split and (
-            self._stream.calls.has_foreign_fragments or not repairs(ITEM_PER_FRAGMENT, intended)
-        )
-        if in_disorder or received.passes:
+        if (intended.is_split and not repairs(ITEM_PER_FRAGMENT, intended)) or received.passes:
             if received.payload.get("output_index", ABSENT) is ABSENT:
                 repairs(MISSING_INDEX, intended)
             self._writer.forward(received)
@@ -286,11 +283,6 @@ class Difference:
             has.text.diverged = True
             return None
         text, given = self.reading(intended), has.text.text
-        if not received.has_place:
-            if isinstance(intended.call.index, int) and not text.startswith(received.delta, len(given)):
-                intended.disordered = True  # to a client that goes by the index it is no part of this call
-                return None
-            has.text.diverged = intended.call.arguments.spilled and text == intended.call.arguments.text()
         ahead = text and given.startswith(text)  # it also has what may yet be replaced
         has.text.diverged = has.text.diverged or not (ahead or text.startswith(given))
         return None if has.text.diverged else text

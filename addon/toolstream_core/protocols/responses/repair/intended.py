@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.calls.repetition import Compared, SameId
-from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.meaning import FreeText, Meaning
 from toolstream_core.repair.reading import Reading
-from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -50,8 +49,6 @@ class IntendedCall:
         """Whether its events are forwarded unchanged, because its identity is unknown."""
         self.disordered = False
         """Whether fragments in their own items came after events of another call, which leaves their order unknown."""
-        self._adopts: bool | None = None
-        """Whether deltas without `output_index` and `item_id` belong to it; `None` before the first one."""
         self.is_duplicate: bool | None = None
         """Whether it only repeats an earlier call; `None` while that is unknown."""
         self.early: list[CallEvent] = []
@@ -75,7 +72,7 @@ class IntendedCall:
     @property
     def passes(self) -> bool:
         """Whether its events are forwarded unchanged, because their call is unknown."""
-        return self.passed or self.call.guessed or self.disordered or self._adopts is False
+        return self.passed or self.call.guessed or self.disordered
 
     @property
     def is_too_long(self) -> bool:
@@ -107,9 +104,6 @@ class IntendedCall:
 
     def take(self, fragment: Fragment, *, after_own: bool) -> None:
         """Note the next fragment, which the call already contains; `after_own`: so was the previous call event."""
-        if fragment.phase is Phase.MORE and fragment.index is ABSENT and not nonblank(fragment.item_id):
-            late = self.call.runs.more_than(2)  # after the event that adds it, and one of its arguments
-            self._adopts = not late if self._adopts is None else self._adopts
         item = nonblank(fragment.item_id)
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.arguments:
             self.meaning.add(fragment.arguments, self.call.arguments)
@@ -117,9 +111,7 @@ class IntendedCall:
             self._current.settle()
         if fragment.phase is Phase.OPEN:
             self.added = True
-            if self.items and item not in self.items and self.call.kind is Kind.CUSTOM:
-                self.disordered = True  # Free text shows neither a repetition nor where it goes on.
-            elif self.items and item not in self.items:
+            if self.items and item not in self.items:
                 again = self.call.is_complete() and not self.is_split
                 self.is_split = not again
                 if again:
@@ -144,11 +136,6 @@ class CallEvent(NamedTuple):
     """The arguments in the event."""
 
     @property
-    def has_place(self) -> bool:
-        """Whether it has an `output_index`."""
-        return isinstance(json_access.integer(self.payload.get("output_index")), int)
-
-    @property
     def passes(self) -> bool:
         """Whether it is forwarded unchanged: its call is unknown, and it does not add an item."""
         return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
@@ -161,7 +148,6 @@ class IntendedCalls:
         self._context = context
         self.by_key: dict[int, IntendedCall] = {}
         self._same_id = SameId(self._compared)
-        self._nameless: list[IntendedCall] = []
         self.failed = False
         """Whether the provider reported an error."""
 
@@ -170,8 +156,6 @@ class IntendedCalls:
         one = self.by_key.get(id(call))
         if one is None:
             one = self.by_key[id(call)] = IntendedCall(call, len(self.by_key))
-            if not (call.id or call.name):
-                self._nameless.append(one)
         if call.id:
             self._same_id.add(call.id, one)
         return one
@@ -194,12 +178,6 @@ class IntendedCalls:
         """Those that the client has and that no event closed."""
         return [one for one in self.by_key.values() if one.has is not None and not (one.has.closed or one.passes)]
 
-    @property
-    def has_foreign_fragments(self) -> bool:
-        """Whether arguments came without a known call: they may be a part of a split call."""
-        self._nameless = [one for one in self._nameless if not (one.call.id or one.call.name)]
-        return any(not one.call.arguments.empty for one in self._nameless)
-
     # -- identity
 
     def is_duplicate(self, intended: IntendedCall) -> bool | None:
@@ -218,9 +196,7 @@ class IntendedCalls:
     def is_complete_without_event(self, intended: IntendedCall) -> bool:
         """Whether its arguments are an object and not a placeholder, although no event completed them."""
         follows_placeholder = intended.meaning.begin > 0 and intended.meaning.source.is_complete
-        if intended.call.kind is Kind.CUSTOM:
-            return False
-        if intended.meaning.stale or not (follows_placeholder or intended.call.is_complete()):
+        if not (follows_placeholder or intended.call.is_complete()):
             return False
         value = parse(intended.reading(over=True).text.encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or intended.call.name in self._context.parameterless)

@@ -199,8 +199,6 @@ class ResponseDifference:
             return False
         is_over = (has.done or intended.call.closed) and not intended.is_split
         text = intended.reading(over=True).text
-        if intended.is_split and calls.has_foreign_fragments:
-            return False
         if has.done and not same_arguments(has.final, text):
             return False
         agrees = text.startswith(has.text.text) or has.done
@@ -262,12 +260,7 @@ class ResponseDifference:
         completed = self._completes(clean=clean)
         if not completed:
             for intended in self._stream.calls.open:
-                said_nothing = intended.call.over and intended.call.arguments.empty
-                if (
-                    intended.is_split
-                    and self._stream.on(ITEM_PER_FRAGMENT)
-                    and (self._may_close(intended) or said_nothing)
-                ):
+                if intended.is_split and self._stream.on(ITEM_PER_FRAGMENT) and self._may_close(intended):
                     self._stream.because(ITEM_PER_FRAGMENT)
                     self._items.put_end(intended)
             self.send_withheld()

@@ -85,16 +85,8 @@ class ItemWriter:
             made.stands_for(has.call_id, own, has.name)
 
     def forward(self, received: CallEvent) -> None:
-        """Forward an event whose intention is unknown, but never to another item than the provider's."""
-        self._stream.send_for(received, self._at_free_place(received.payload, received.intended))
-
-    def _at_free_place(self, payload: Payload, intended: IntendedCall) -> Payload:
-        client, place = self._stream.client, payload.get("output_index")
-        own = intended.has is not None and intended.has.place == place and intended.call.index == place
-        if not isinstance(place, int) or own or place not in client.moved:
-            return payload
-        self._stream.because(client.moved[place])
-        return {**payload, "output_index": client.instead_of(place)}
+        """Forward an event whose intention is unknown."""
+        self._stream.send_for(received, received.payload)
 
     # -- the defect of a field
 
