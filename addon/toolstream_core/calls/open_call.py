@@ -49,8 +49,6 @@ class OpenCall:
         """Whether an earlier call has the same index, so a fragment may belong to either."""
         self.header_of: OpenCall | None = None
         """The earlier call whose header this is again, unless arguments follow for both."""
-        self.unsure_since: int | None = None
-        """From this event on it is a guess that the arguments are the call's; `None` if it is certain."""
         self.runs = Runs()
 
     def start_with(self, text: str) -> None:
@@ -67,11 +65,6 @@ class OpenCall:
         if earlier is None or not self.arguments.empty:
             return False
         return not earlier.arguments.empty if self.over else None
-
-    @property
-    def sure(self) -> bool:
-        """Whether no later event can show that its arguments are another call's."""
-        return self.unsure_since is None
 
     def is_complete(self, *, may_be_empty: bool = True) -> bool:
         """Whether it may be run: the protocol declared it over, or its arguments are a complete JSON object.

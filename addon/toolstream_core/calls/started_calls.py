@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, override
 
-from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
@@ -19,16 +18,12 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import ResolvedFragment
     from toolstream_core.model import EventContent, Seen
 
-MAX_UNSURE = 1024
-"""Events after which it is final which call a fragment belongs to."""
-
 
 class StartedCalls(Calls):
     """A start opens a call, also at an index in use; a repeated start of the open call continues it.
 
     A delta under an index without an open call is assigned to the only open call without deltas of its own. That is
-    a guess: it is taken back if the call's own arguments start, or if a call starts that the delta may belong to.
-    The end of the response confirms it.
+    a guess.
     """
 
     foreign_index: ClassVar[int] = 1 << 16
@@ -45,8 +40,6 @@ class StartedCalls(Calls):
         """Calls that were started and not ended, by their position."""
         self._others: set[Seen[int]] = set()
         """The indexes at which the newest block is no call."""
-        self._unsure: OpenCall | None = None
-        """The call whose arguments are guessed to be its own."""
         self._ended_last: OpenCall | None = None
         """The last call that ended, if nothing else ended after it."""
 
@@ -58,8 +51,6 @@ class StartedCalls(Calls):
     @override
     def conclude(self, content: EventContent) -> None:
         """A call that a limit truncates ends too, and remains truncated."""
-        if self._unsure is not None and (content.finishes or content.end):
-            self._know() if self._unsure.closed or not content.finishes else self._take_back(self._unsure)
         super().conclude(content)
         last = self._ended_last
         if (
@@ -78,13 +69,10 @@ class StartedCalls(Calls):
         if fragment.phase is Phase.CLOSE:
             self._ended_last = self._ended(fragment)
             return self._ended_last
-        return self._continued(fragment, event) if fragment.phase is Phase.MORE else self._started(fragment)
+        return self._continued(fragment) if fragment.phase is Phase.MORE else self._started(fragment)
 
     def _started(self, fragment: Fragment) -> OpenCall:
-        """The call that a start opens or continues. Fragments under other indexes may belong to a call that starts."""
-        unsure = self._unsure
-        if unsure is not None and (not unsure.closed or fragment.index in self._given):
-            self._take_back(unsure)
+        """The call that a start opens or continues."""
         self._given.clear()
         self._others.discard(fragment.index)
         call = self._started_again(fragment) or self._open_at(fragment)
@@ -114,12 +102,10 @@ class StartedCalls(Calls):
         self._newest[fragment.index] = last
         return last
 
-    def _continued(self, fragment: Fragment, event: int) -> OpenCall | None:
+    def _continued(self, fragment: Fragment) -> OpenCall | None:
         """The call that a delta continues; `None` if its block is no call."""
         index, has_arguments = fragment.index, bool(fragment.arguments)
         own = self._newest.get(index)
-        if own is not None and has_arguments and not own.sure:
-            self._check(own, fragment)
         if own is not None and not self._is_past(own):
             return self._open_at(fragment) if has_arguments and _is_foreign(own, fragment) else own
         call = self._given.get(index) or self._elsewhere(fragment)
@@ -131,9 +117,7 @@ class StartedCalls(Calls):
             return self._open_at(fragment) if own is None or _is_foreign(own, fragment) else own
         self._given[index] = call
         if has_arguments and not call.arguments.size and isinstance(index, int):
-            self._doubt(call, event)
-        elif call.unsure_since is not None and event - call.unsure_since >= MAX_UNSURE:
-            self._know()
+            call.guessed = True
         return call
 
     def _is_past(self, call: OpenCall) -> bool:
@@ -152,7 +136,7 @@ class StartedCalls(Calls):
         arguments = call.arguments
         if (
             arguments.is_complete
-            or (arguments.size and call.sure)
+            or (arguments.size and not call.guessed)
             or (arguments.empty and not _may_begin(fragment.arguments))
         ):
             return None
@@ -199,39 +183,6 @@ class StartedCalls(Calls):
         if fragment.phase is Phase.CLOSE:
             call.over = True
             self._still_open.pop(call.position, None)
-
-    def _doubt(self, call: OpenCall, event: int) -> None:
-        """A call is given arguments of an index that is not its own, from this event on."""
-        self._unsure, call.unsure_since, call.guessed = call, event, True
-
-    def _know(self) -> None:
-        """Confirm the guess: the fragments belong to the call."""
-        call, self._unsure = self._unsure, None
-        if call is not None:
-            call.unsure_since = None
-
-    def _check(self, call: OpenCall, own: Fragment) -> None:
-        """A delta under the call's own index confirms the guess if it continues the guessed fragments."""
-        if call.arguments.continued_by(own.arguments):
-            self._know()
-        else:
-            self._take_back(call)
-
-    def _take_back(self, call: OpenCall) -> None:
-        """Take the guess back: the fragments, and the end after them, belong to a call that was never started."""
-        since = call.unsure_since
-        foreign = self._open(Fragment(choice=call.choice))
-        foreign.arguments, call.arguments = call.arguments, ArgumentText(room=call.arguments.room)
-        for number in call.runs:
-            if since is not None and number >= since:
-                foreign.runs.add(number)
-        self._newest |= dict.fromkeys(self._given, foreign)
-        self._given.clear()
-        call.guessed, call.closed = False, False
-        self._still_open[call.position] = call
-        self._know()
-        if call.over:
-            self._reopen(call)
 
 
 def _is_foreign(call: OpenCall, fragment: Fragment) -> bool:

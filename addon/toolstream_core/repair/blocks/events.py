@@ -224,10 +224,6 @@ class BlockEvents:
             )
         return self._stream.report(defect, why, call)
 
-    def repairs_index(self, waiting: Waiting) -> bool:
-        """Whether the index of an event is repaired that is not its block's."""
-        return self._stream.on(self._index_defect(self.protocol.get(waiting.parsed, INDEX))[0])
-
     def _index_defect(self, received: Json) -> tuple[Defect, str]:
         defects = self.protocol.index_defects
         if received is ABSENT or received is None:

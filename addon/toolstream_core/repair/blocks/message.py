@@ -25,7 +25,6 @@ from toolstream_core.repair.blocks.protocol import number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
-from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -58,8 +57,6 @@ class Waiting(NamedTuple):
     call: OpenCall | None = None
     size: int = 0
     """Characters of the call's arguments, with this event's."""
-    guessed: bool = False
-    """Whether it is a guess that the event belongs to this call."""
     first: bool = True
     """Whether it replaces the event's own frame. Of an event with several blocks, the others are new frames."""
 
@@ -163,13 +160,6 @@ class Block:
         return self.sent in {Sent.ENDED, Sent.STOPPED, Sent.LEFT_OUT}
 
     @property
-    def stop_waits(self) -> bool:
-        """Whether a stop with another index waits that is its own."""
-        last = self.waiting[-1] if self.waiting else None
-        stops = last is not None and last.guessed and last.parsed.what is What.STOP
-        return stops and self.call is not None and self.call.guessed
-
-    @property
     def in_step(self) -> bool:
         """Whether the client has all text so far of an object that is not closed."""
         if self.call is None or self.sent is not Sent.OPEN or self.waiting or self.foreign:
@@ -190,15 +180,6 @@ class Block:
             is_all = received.size - self.seen == len(fragment)
             self.meaning.add(fragment if is_all else received.text()[self.seen :], received)
             self.seen = received.size
-
-    def note_taken_back(self) -> None:
-        """If the resolver moved the arguments to another call, the waiting events have none of this call."""
-        if self.call is None or self.call.arguments is self.meaning.received:
-            return
-        self.meaning, self.seen = Meaning(self.call.arguments), 0
-        self.text = ClientText(self.call.arguments)
-        self.waiting = deque(one._replace(size=0) for one in self.waiting)
-        self.note(self.call)
 
     def begin_anew(self, begin: int) -> None:
         """The client drops the arguments that it has; the new ones begin at this position of the text so far."""

@@ -51,8 +51,6 @@ class BlockOrder:
             block: Block | None = self._started(one)
         else:
             block = self._owner(one)
-            if block is not None and one.call is not None and not one.call.sure and self._has_other_index(block, one):
-                one = one._replace(guessed=True)
         if block is not None and one.call is not None and block.seen != one.call.arguments.size:
             block.note(one.call)
         if (
@@ -67,13 +65,12 @@ class BlockOrder:
             self._decide()
             self._client.of_no_block(one)
             return
-        if one.parsed.what is What.STOP and not (block.stopped or one.guessed):
+        if one.parsed.what is What.STOP and not block.stopped:
             block.stopped = block.decided = True
             block.meaning.settle()
         if block.sent is Sent.LEFT_OUT:
             self._again_left_out(block, one)
             return
-        block.note_taken_back()
         self._queue(block, one)
         if block.order < message.turn:
             self._flow(block)
@@ -94,8 +91,6 @@ class BlockOrder:
         kind = protocol.get(parsed, TYPE)
         of_type = kind if isinstance(kind, str) else ""
         block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), of_type)
-        for before in message.blocks[-1:]:
-            before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
             self._report_overlap(block)
         for before in message.blocks[-1:]:
@@ -202,15 +197,11 @@ class BlockOrder:
     def _flow(self, block: Block) -> None:
         """Send the events of one block that are decided."""
         number = self._stream.number
-        block.note_taken_back()
         while block.waiting and not self._undecided(block, block.waiting[0]):
             one = block.waiting.popleft()
             self.message.gone.append(one.event.frame)
             self.message.waiting -= 1
             self._stream.number = one.event.frame.number
-            if one.guessed and block.call is not None and not block.call.guessed:
-                self._client.of_no_block(one)  # the resolver moved it to another call
-                continue
             match one.parsed.what:
                 case What.START:
                     self._starts.start(block, one)
@@ -252,18 +243,11 @@ class BlockOrder:
             return self._identity_waits(block)
         if waiting.parsed.what is not What.DELTA:
             return False
-        if (waiting.guessed and not call.sure and self._client.repairs_index(waiting)) or (
-            block.meaning.suspect is not None and (not block.meaning.suspect or waiting.size == call.arguments.size)
-        ):
+        if block.meaning.suspect is not None and (not block.meaning.suspect or waiting.size == call.arguments.size):
             return True
         if block.meaning.newest is not None and self._stream.on(SNAPSHOT_ARGUMENTS):
             return True
         return self.protocol.get(waiting.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
-
-    def _has_other_index(self, block: Block, waiting: Waiting) -> bool:
-        """Whether an event has another index than its block."""
-        received = self.protocol.get(waiting.parsed, INDEX)
-        return number_of(received) != block.number or (block.number is None and received != block.index)
 
     def _identity_waits(self, block: Block) -> bool:
         """Whether a later event may change which call it is."""

@@ -19,7 +19,6 @@ from tests.protocols.bedrock.messages import (
     text,
     told,
 )
-from toolstream_core.calls.started_calls import StartedCalls
 
 ONE = [start(0), more(0, '{"a":1}'), stop(0)]
 
@@ -51,16 +50,6 @@ def test_one_id_for_two_different_calls() -> None:
     out, record = run(body([*BEGIN, *said]), REPAIRED)
     assert told(record) == {"duplicate-id"}
     assert len({identity for identity, _, _ in calls(run(out)[1])}) == 2
-
-
-def test_arguments_of_no_block_are_not_joined_to_the_calls_own() -> None:
-    """They go on under an index that no later block has."""
-    said = [start(0), more(7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
-    raw = body([*BEGIN, *said])
-    out, record = run(raw, REPAIRED)
-    assert "unknown-block" in told(record)
-    moved = [start(0), more(StartedCalls.foreign_index + 7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
-    assert decoded(out) == decoded(body([*BEGIN, *moved]))
 
 
 def test_a_stop_reason_without_calls_is_told() -> None:
