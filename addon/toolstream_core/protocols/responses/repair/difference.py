@@ -284,7 +284,7 @@ class Difference:
             return None
         text, given = self.reading(intended), has.text.text
         ahead = text and given.startswith(text)  # it also has what may yet be replaced
-        has.text.diverged = has.text.diverged or not (ahead or text.startswith(given))
+        has.text.diverged = not (ahead or text.startswith(given))
         return None if has.text.diverged else text
 
     @staticmethod
