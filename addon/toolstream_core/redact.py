@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from toolstream_core.redaction import Redaction
-from toolstream_core.redaction.body import Fields
+from toolstream_core.redaction.body import Fields, spans
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.headers import header_sensitivity
 from toolstream_core.redaction.names import Sensitivity
-from toolstream_core.redaction.overwritten import spans
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import edited, leaves
 

@@ -11,8 +11,7 @@ import pytest
 
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import BodyRedactor, Redaction, redacted_body
-from toolstream_core.redaction.body import WINDOW
-from toolstream_core.redaction.overwritten import secrets_of_text
+from toolstream_core.redaction.body import WINDOW, secrets_of_text
 from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.wire.aws_event_stream import STRING, Header, Message
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from toolstream_core.cli.main import parsed
@@ -45,25 +44,18 @@ class Client(NamedTuple):
     with_results: Callable[[dict[str, Any], Iterable[Call]], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """Where clients find the proxy, and the certificate authority that they trust."""
-
-    url: str
-    ca: Path
-
-    def events(self, url: str, request: dict[str, Any]) -> Iterator[Any]:
-        """Send a request through the proxy and give the events of its stream."""
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({"https": self.url}),
-            urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(self.ca))),
-        )
-        headers = {"content-type": "application/json", "authorization": "Bearer offline"}
-        http_request = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
-        with opener.open(http_request, timeout=_TIMEOUT) as response:
-            for line in response:
-                if line.startswith(b"data:") and (data := line.removeprefix(b"data:").strip()) != b"[DONE]":
-                    yield json.loads(data)
+def _events(session: ProxySession, url: str, request: dict[str, Any]) -> Iterator[Any]:
+    """Send a request through the proxy, whose certificate authority is trusted, and give the events of its stream."""
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({"https": session.proxy_url}),
+        urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(session.ca_file))),
+    )
+    headers = {"content-type": "application/json", "authorization": "Bearer offline"}
+    http_request = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
+    with opener.open(http_request, timeout=_TIMEOUT) as response:
+        for line in response:
+            if line.startswith(b"data:") and (data := line.removeprefix(b"data:").strip()) != b"[DONE]":
+                yield json.loads(data)
 
 
 def _chat(events: Iterable[Any]) -> list[Call]:
@@ -230,9 +222,9 @@ def _read(stream: IO[str], lines: list[str]) -> None:
 def _calls(scene: Scene, session: ProxySession) -> list[Call]:
     """The calls that a client reads."""
     saved = load(packaged("flows") / f"{scene.flow}.flow")[0]
-    url, proxy = f"https://{saved.host}{saved.path}", Proxy(session.proxy_url, session.ca_file)
-    calls = scene.client.read(proxy.events(url, saved.request))
-    for _ in proxy.events(url, scene.client.with_results(saved.request, calls)):
+    url = f"https://{saved.host}{saved.path}"
+    calls = scene.client.read(_events(session, url, saved.request))
+    for _ in _events(session, url, scene.client.with_results(saved.request, calls)):
         pass
     return calls
 

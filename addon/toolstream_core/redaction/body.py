@@ -1,4 +1,4 @@
-"""A body without its secrets: streamed, in bounded memory, byte for byte as long as it was."""
+"""A body without its secrets: streamed, in bounded memory, byte for byte as long; and what was overwritten."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.settings import Redaction, TextMode
+from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.redaction.signatures import PLACES, Signatures, without
 from toolstream_core.redaction.strings import NO_TEXT, Edit, Leaf, beside_escapes, edited, leaves
 from toolstream_core.wire.aws_event_stream import (
@@ -119,20 +120,14 @@ _LEAD: Final = b"data: "
 _END: Final = b"\n\n"
 
 
-class _Awaited(NamedTuple):
-    """A frame whose text is being redacted."""
-
-    frame: Frame
-    text: bytes
-
-
 class MessageRedactor:
     """Redacts the messages of one body; each goes on as long as it was."""
 
     def __init__(self, text: _TextRedactor) -> None:
         self._text = text
         self._framer = EventStreamFramer()
-        self._awaited: deque[_Awaited] = deque()
+        self._awaited: deque[tuple[Frame, bytes]] = deque()
+        """Frames and their texts, which are being redacted."""
         self._clean = bytearray()
 
     def feed(self, data: bytes) -> bytes:
@@ -154,14 +149,14 @@ class MessageRedactor:
     def _take(self, frames: list[Frame]) -> bytes:
         for frame in frames:
             text = _searched(frame)
-            self._awaited.append(_Awaited(frame, text))
+            self._awaited.append((frame, text))
             self._clean += self._text.feed(_LEAD + text + _END)
         return self._ready()
 
     def _ready(self) -> bytes:
         out: list[bytes] = []
         begin = len(_LEAD)
-        while self._awaited and len(self._clean) >= begin + len(self._awaited[0].text) + len(_END):
+        while self._awaited and len(self._clean) >= begin + len(self._awaited[0][1]) + len(_END):
             frame, text = self._awaited.popleft()
             clean = bytes(self._clean[begin : begin + len(text)])
             del self._clean[: begin + len(text) + len(_END)]
@@ -366,3 +361,74 @@ def redacted_body(data: bytes, redaction: Redaction = _PLAIN, known: Sequence[st
     """A complete body, redacted, as many bytes long; the arguments are those of `BodyRedactor`."""
     redactor = BodyRedactor(redaction, known)
     return redactor.feed(data) + redactor.finish()
+
+
+_SHOWN: Final = 4
+_PIECE: Final = 16
+"""Bytes below which something overwritten may be a part of a secret that is cut into deltas."""
+
+
+class Overwritten(NamedTuple):
+    """A secret that redaction finds."""
+
+    at: int
+    begin: bytes
+    """Its first characters, no more than a prefix shows."""
+    size: int
+    """In bytes."""
+    kind: str
+
+    def message(self) -> str:
+        """The finding for people, without the secret itself."""
+        if not self.size:
+            return f"cannot be searched: {self.kind}"
+        return f"{self.kind}: {self.begin.decode('ascii', 'replace')}… ({self.size} bytes)"
+
+
+def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
+    """The differences between a text and the same one redacted; parts of one secret are reported as one."""
+    parts: list[tuple[int, int]] = []
+    for start, end in spans(data, clean):
+        if end - start < _PIECE:
+            parts.append((start, end))
+            continue
+        yield from (_secret(data, one) for one in (parts, [(start, end)]) if one)
+        parts = []
+    if parts:
+        yield _secret(data, parts)
+
+
+def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+    """Where a text and the same one redacted differ."""
+    at, size = 0, min(len(data), len(clean))
+    while at < size:
+        step = 1 << 16
+        while at < size and data[at : at + step] == clean[at : at + step]:
+            at += step
+        while at < size and data[at] == clean[at]:
+            at += 1
+        start = at
+        while at < size and data[at] != clean[at]:
+            at += 1
+        if at > start:
+            yield start, at
+
+
+def _secret(data: bytes, parts: list[tuple[int, int]]) -> Overwritten:
+    secret = b"".join(data[start:end] for start, end in parts)
+    text = secret.decode("latin-1")
+    kind = next((shape.kind for shape in SHAPES if shape.prefix and text.startswith(shape.prefix)), "credential")
+    cut = f", split over {len(parts)} places" if len(parts) > 1 else ""
+    shown = secret[: min(_SHOWN, len(secret) // 3)]
+    return Overwritten(parts[0][0], shown, len(secret), kind + cut)
+
+
+def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
+    """The secrets in a file of any text."""
+    clean = bytearray(redacted_body(data, redaction))
+    finder = SecretFinder(redaction)
+    signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
+    for span in finder.find(edited(data, without(signatures))):
+        for start, end in beside_escapes(data, *span):
+            clean[start:end] = filled(data[start:end])
+    yield from overwritten(data, bytes(clean))

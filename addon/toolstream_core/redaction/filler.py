@@ -377,7 +377,7 @@ class TextFiller:
             value._replace(start=value.start + flushed, end=value.end + flushed)
             for value in deepcopy(self._walker).walk(window[flushed:])
         ]
-        addresses = _Addresses(window)
+        address = _addresses(window)
         edits: list[Edit] = []
         chats: dict[tuple[bytes, Address], Channel] = {}
         arguments: dict[ArgumentsFiller, list[tuple[int, bytes]]] = {}
@@ -389,7 +389,7 @@ class TextFiller:
                 if value.start < flushed:
                     edits += self._on_raw(raw, value)
                 continue
-            name = (value.key, addresses.of(value.start))
+            name = (value.key, address(value.start))
             if value.key in _ARGUMENTS or _of_arguments(window, value.key, value.start):
                 if raw and value.start < flushed:
                     arguments.setdefault(self._call(name, raw), []).append((value.start, raw))
@@ -456,31 +456,25 @@ class TextFiller:
 _MOST: Final = 256
 
 
-class _Addresses:
-    """The owner of a text, by the indexes and ids of its event."""
+def _addresses(window: bytes) -> Callable[[int], Address]:
+    """Finds the owner of a text by its place, by the indexes and ids of its event.
 
-    def __init__(self, window: bytes) -> None:
-        self._window = window
-        self._kinds = [_Marks(index_marks(window)), _Marks(id_marks(window))]
+    Of each the event's first and the nearest before the place, or all that follow in its line.
+    """
+    kinds = [
+        ([at for at, _ in marks], [value for _, value in marks]) for marks in (index_marks(window), id_marks(window))
+    ]
 
-    def of(self, at: int) -> Address:
-        """Of each the event's first and the nearest before a place, or all that follow in its line."""
-        begin = self._window.rfind(b"\n", 0, at) + 1
-        end = self._window.find(b"\n", at)
-        stop = end if end >= 0 else len(self._window)
-        return tuple(may_leak.around(begin, at, stop) for may_leak in self._kinds)
+    def of(at: int) -> Address:
+        begin, end = window.rfind(b"\n", 0, at) + 1, window.find(b"\n", at)
+        found: list[tuple[bytes, ...]] = []
+        for places, values in kinds:
+            line, mark = bisect_left(places, begin), bisect_left(places, at)
+            stop = bisect_left(places, end if end >= 0 else len(window))
+            found.append((values[line], values[mark - 1]) if mark > line else tuple(values[mark:stop]))
+        return tuple(found)
 
-
-class _Marks:
-    def __init__(self, may_leak: list[tuple[int, bytes]]) -> None:
-        self._places = [at for at, _ in may_leak]
-        self._values = [value for _, value in may_leak]
-
-    def around(self, begin: int, at: int, end: int) -> tuple[bytes, ...]:
-        line, mark = bisect_left(self._places, begin), bisect_left(self._places, at)
-        if mark > line:
-            return (self._values[line], self._values[mark - 1])
-        return tuple(self._values[mark : bisect_left(self._places, end)])
+    return of
 
 
 def _of_arguments(window: bytes, key: bytes, at: int) -> bool:

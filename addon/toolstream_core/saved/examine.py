@@ -15,7 +15,7 @@ from mitmproxy.io import FlowReader
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.redaction import Redaction
-from toolstream_core.redaction.overwritten import Overwritten, overwritten, secrets_of_text
+from toolstream_core.redaction.body import Overwritten, overwritten, secrets_of_text
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
 from toolstream_core.saved.flow import LlmFlow, content_of
 from toolstream_core.saved.read import gathered, load

@@ -324,16 +324,12 @@ _MOST_TALKS = 1024
 """Conversations that are counted; then the one that was not met for longest is forgotten."""
 
 
-class _Talk(NamedTuple):
-    """What all requests of a conversation have: requests for a title offer no tools."""
+type _Talk = tuple[str, frozenset[str], str]
+"""Protocol, tools and opening, which all requests of a conversation have: requests for a title offer no tools."""
 
-    dialect: str
-    tools: frozenset[str]
-    opening: str
 
-    @classmethod
-    def of(cls, wanted: RequestKey) -> _Talk:
-        return cls(wanted.dialect, wanted.tools, wanted.opening)
+def _talk(wanted: RequestKey) -> _Talk:
+    return wanted.dialect, wanted.tools, wanted.opening
 
 
 class _Given(NamedTuple):
@@ -428,7 +424,7 @@ class Matcher:
 
     def _counted(self, wanted: RequestKey) -> dict[Key, _Given]:
         """The counts of a conversation, which is the newest one now."""
-        talk = _Talk.of(wanted)
+        talk = _talk(wanted)
         counted = self._given[talk] = self._given.pop(talk, {})
         if len(self._given) > _MOST_TALKS:
             del self._given[next(iter(self._given))]
@@ -436,12 +432,12 @@ class Matcher:
 
     def _forget_ended(self, wanted: RequestKey) -> None:
         """Count afresh where a client runs again: a request with fewer results, or the first one of a conversation."""
-        talk = _Talk.of(wanted)
+        talk = _talk(wanted)
         given = self._given.get(talk, {})
         for key in [key for key, one in given.items() if wanted.results < one.results]:
             del given[key]
         if wanted.opening and not wanted.results:
-            self._given.pop(talk._replace(opening=""), None)
+            self._given.pop((*talk[:2], ""), None)
 
     def _forget_left(self, request: _Request, answered: Key | None = None) -> None:
         """Count afresh the responses that a conversation has left: a request with more results got another one.
@@ -450,7 +446,7 @@ class Matcher:
         """
         wanted = request.wanted
         if wanted.opening:
-            given = self._given.get(_Talk.of(wanted), {})
+            given = self._given.get(_talk(wanted), {})
             left = [(given, key) for key, one in given.items() if wanted.results > one.results]
         else:
             ids = {one.id for one in request.conversation.results if one.id}
