@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Final
 
 from toolstream_core.redaction.finder import SecretFinder, filled
-from toolstream_core.redaction.strings import Edit, Leaf, Unescaped
+from toolstream_core.redaction.strings import Edit, Leaf, Unescaped, by_segment
 
 APART: Final = b"\n\x01\n"
 """Stands between two texts; no expression for secrets reaches over it."""
@@ -101,17 +101,10 @@ class Channel:
 
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window; bytes between two leaves belong to neither."""
-        at, end = edit.at, edit.at + len(edit.data)
-        for leaf in range(max(0, bisect_right(self._starts, at) - 1), len(self._starts)):
-            start = self._starts[leaf]
-            if start >= end:
-                return
-            low, high = max(at, start), min(end, self._ends[leaf])
-            if low >= high:
-                continue
+        for leaf, offset, data in by_segment([*self._starts, self._size], edit) if self._starts else ():
             place, plain = self._leaves[leaf]
-            part = Edit(low - start, edit.data[low - at : high - at])
-            for moved in [part] if plain is None else plain.on_raw(part):
+            part = Edit(offset, data[: max(0, self._ends[leaf] - self._starts[leaf] - offset)])
+            for moved in () if not part.data else [part] if plain is None else plain.on_raw(part):
                 for each in (place, *self._copies.get(leaf, ())):
                     yield Edit(each + moved.at, moved.data)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, repeat, takewhile
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 
 from toolstream_core.redaction.channels import REPEATED, call_marks, other_lines
 from toolstream_core.redaction.finder import AROUND
-from toolstream_core.redaction.strings import Edit, leaves
+from toolstream_core.redaction.strings import Edit, by_segment, leaves
 
 # Bytes that JSON does not have: each stands for a literal between two values.
 _MARKS: Final = tuple(b"%c" % byte for byte in range(9))
@@ -169,14 +168,8 @@ class Condensed:
         for edit in edits:
             if not self._outs:
                 self._locate()
-            at, end = edit.at, edit.at + len(edit.data)
-            segment = bisect_right(self._outs, at) - 1
-            while at < end:
-                out, stop = self._outs[segment], min(end, self._outs[segment + 1])
-                for place in self._places[segment]:
-                    yield Edit(place + at - out, edit.data[at - edit.at : stop - edit.at])
-                at = stop
-                segment += 1
+            for segment, offset, data in by_segment(self._outs, edit):
+                yield from (Edit(place + offset, data) for place in self._places[segment])
 
     def _locate(self) -> None:
         size = 0

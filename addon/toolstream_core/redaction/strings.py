@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 _ESCAPE: Final = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
@@ -50,6 +50,20 @@ def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int
         yield start, end
 
 
+def by_segment(begins: Sequence[int], edit: Edit) -> Iterator[tuple[int, int, bytes]]:
+    """An edit of a text in segments, part by part: the segment's number, the offset in it, the bytes.
+
+    `begins` has where each segment begins, and where the last one ends.
+    """
+    at, end = max(begins[0], edit.at), edit.at + len(edit.data)
+    segment = bisect_right(begins, at) - 1
+    while at < end and segment < len(begins) - 1:
+        stop = min(end, begins[segment + 1])
+        if at < stop:
+            yield segment, at - begins[segment], edit.data[at - edit.at : stop - edit.at]
+        at, segment = stop, segment + 1
+
+
 class Unescaped:
     """What escaped bytes mean, as UTF-8; a surrogate counts as one byte of no character."""
 
@@ -82,19 +96,13 @@ class Unescaped:
         """An edit of `text` as edits of the escaped bytes; an escape of one letter stays."""
         if not self._outs:
             self._locate()
-        at, end = edit.at, edit.at + len(edit.data)
-        segment = bisect_right(self._outs, at) - 1
-        while at < end and segment < len(self._outs) - 1:
-            stop = min(end, self._outs[segment + 1])
-            data = edit.data[at - edit.at : stop - edit.at]
+        for segment, offset, data in by_segment(self._outs, edit):
             into = self._ins[segment]
             length = self._ins[segment + 1] - into
             if self._outs[segment + 1] - self._outs[segment] == length:
-                yield Edit(into + at - self._outs[segment], data)
-            elif length == _UNICODE_LENGTH and data:
+                yield Edit(into + offset, data)
+            elif length == _UNICODE_LENGTH:
                 yield Edit(into + 2, self._escape(into, data))
-            at = stop
-            segment += 1
 
     def _escape(self, at: int, data: bytes) -> bytes:
         """The digits of the escape that stands at `at`, for another character, or for as many `*` as it has bytes."""
