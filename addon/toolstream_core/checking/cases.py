@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.report.catalogue import SHAPES
 from toolstream_core.stages.framing import PLAIN_LINES
 from toolstream_core.testing import Setup
 from toolstream_core.transit.definitions import TRANSIT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.protocols.protocol import WireProtocol
 
 
 class Kind(enum.StrEnum):

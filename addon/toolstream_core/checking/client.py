@@ -15,11 +15,12 @@ import tempfile
 import threading
 import time
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import IO, Any, Final, NamedTuple, Self
 
 from toolstream_core.agents import Upstream, launch
 from toolstream_core.errors import ToolstreamError
@@ -28,17 +29,10 @@ from toolstream_core.redact import redacted
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.flowfile import responses_in
 from toolstream_core.synthetic.responses import MODEL
-from toolstream_core.testing import ProxySession, ProxySessionError
-from toolstream_core.testing.exchanges import to_llms
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.testing.exchanges import ProxiedExchange, to_llms
 from toolstream_core.view.assemble import document_text
 from toolstream_core.view.document import ViewBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.testing import Setup
-    from toolstream_core.testing.exchanges import ProxiedExchange
-
 
 _MOST_CAPTURED: Final = 8 * 1024 * 1024
 """Bytes of the flow files of a run that are kept."""

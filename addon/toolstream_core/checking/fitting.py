@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
 from toolstream_core.checking.grading import Result, Skip
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import StreamFacts
+from toolstream_core.model import Json, StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import conversation, tools
+from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.settings import Words, settings
@@ -22,12 +24,6 @@ from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, par
 from toolstream_core.synthetic.schema import distinct_arguments
 from toolstream_core.verdict.grade import Grade
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.tools import OfferedTool
 
 _BY_CONNECTION: Final = "http-error"
 """The transit fault that needs no response."""

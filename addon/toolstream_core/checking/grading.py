@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import same
 from toolstream_core.checking.cases import Case, Kind
+from toolstream_core.checking.client import Run
 from toolstream_core.model import Severity
+from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
 from toolstream_core.report.judging import NO_HELP
-from toolstream_core.testing.exchanges import until_complete
+from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall, until_complete
 from toolstream_core.testing.understanding import distrusted
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.checking.client import Run
-    from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
-    from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall
-
 
 _SIGNS: Final = {
     Outcome.RAN_INCOMPLETE_CALL: Sign.ACCEPTED,

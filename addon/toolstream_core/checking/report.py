@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from toolstream_core.checking.cases import Case, Plan
+from toolstream_core.checking.client import Client, Run
 from toolstream_core.checking.grading import Result, Skip, rank
 from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.columns import middle, table, wrapped
+from toolstream_core.testing.exchanges import ProxiedExchange
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.checking.cases import Case, Plan
-    from toolstream_core.checking.client import Client, Run
-    from toolstream_core.testing.exchanges import ProxiedExchange
-
 
 VERSION: Final = 2
 """2: verdicts and reasons were renamed."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from typing import Any, Final, NamedTuple, override
 
-from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
-from toolstream_core.checking.client import Sessions
+from toolstream_core.checking.cases import Case, Kind, Plan, Transport, all_cases, cases_of, healthy
+from toolstream_core.checking.client import Client, ProxySlots, Run, Sessions
 from toolstream_core.checking.fitting import CheckedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_INJECTED, Result, Skip, failed_call, graded, known_results, rank
 from toolstream_core.checking.report import case_object, client_object, rename_reason, result_of
@@ -24,16 +25,10 @@ from toolstream_core.stages import framing
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.texts import clear_places
+from toolstream_core.testing import Setup
+from toolstream_core.testing.exchanges import ProxiedExchange
 from toolstream_core.verdict.grade import Grade
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from toolstream_core.checking.cases import Case, Plan
-    from toolstream_core.checking.client import Client, ProxySlots, Run
-    from toolstream_core.testing import Setup
-    from toolstream_core.testing.exchanges import ProxiedExchange
-    from toolstream_core.verdict.judge import KnownResult
+from toolstream_core.verdict.judge import KnownResult
 
 
 class CheckState(Results[tuple[str, str], dict[str, Any]]):

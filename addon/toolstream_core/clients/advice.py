@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
 from toolstream_core.clients.model import STANDARD, ClientModel
 from toolstream_core.clients.received import Received, ReceivedBytes, repair, rewritten
 from toolstream_core.faults.clients import CLIENTS
-from toolstream_core.model import Severity
+from toolstream_core.model import Call, Record, Severity
 from toolstream_core.model.record import runs_on_client
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.settings import FOR, Words, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Call, Record
-    from toolstream_core.protocols.protocol import WireProtocol
 
 MAX_BODY: Final = 4 << 20
 """Bytes of a response for which options are tried; nothing is advised for a longer one."""

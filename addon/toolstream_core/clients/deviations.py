@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from toolstream_core.clients.model import (
     STANDARD,
     Adding,
     Arguments,
+    ClientModel,
+    Deviation,
     Entries,
     Id,
     Invalid,
@@ -20,13 +23,7 @@ from toolstream_core.clients.model import (
     Source,
 )
 from toolstream_core.defects.defect import CHAT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.clients.model import ClientModel, Deviation
-    from toolstream_core.protocols.protocol import WireProtocol
-
+from toolstream_core.protocols.protocol import WireProtocol
 
 _GITHUB: Final = "https://github.com/"
 PROJECTS: Final[Mapping[str, str]] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial, reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
 from toolstream_core.clients.fields import CallValues, kept, kept_arguments
@@ -18,31 +19,25 @@ from toolstream_core.clients.model import (
     Adding,
     Arguments,
     ClientModel,
+    Deviation,
+    Entry,
     Invalid,
     Kept,
     Key,
     NoIndex,
     NoObject,
+    ReceivedEvent,
     axis_of,
     entries_of,
     shortened,
 )
 from toolstream_core.clients.received import Received, ReceivedBytes
-from toolstream_core.clients.stepping import Stepper
-from toolstream_core.model import ABSENT, Phase, StreamFacts
-from toolstream_core.protocols.protocol import CallForm
+from toolstream_core.clients.stepping import Change, Stepper
+from toolstream_core.model import ABSENT, Json, Phase, StreamFacts
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
 from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.clients.model import Deviation, Entry, ReceivedEvent
-    from toolstream_core.clients.stepping import Change
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-
 
 _BY_ID = frozenset({Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX})
 _BY_BOTH = frozenset({Key.INDEX_AND_ID, Key.LONGER_ID, Key.ONLY_OF_INDEX})

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.arguments import JoinedText
 from toolstream_core.calls.json_text import INVALID, is_json, is_object, same, value_of
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.grouping import ALONE, Group
-from toolstream_core.clients.model import Arguments, Id, Invalid, Kept, Name, NoObject, Objects, Source
-from toolstream_core.model import Kind, Phase
+from toolstream_core.clients.model import (
+    Arguments,
+    ClientModel,
+    Entry,
+    Id,
+    Invalid,
+    Kept,
+    Name,
+    NoObject,
+    Objects,
+    Source,
+)
+from toolstream_core.model import Fragment, Kind, Phase, Seen
 from toolstream_core.protocols.protocol import CallForm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from toolstream_core.clients.model import ClientModel, Entry
-    from toolstream_core.model import Fragment, Seen
 
 
 class Edit(NamedTuple):

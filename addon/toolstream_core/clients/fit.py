@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.fields import arguments_of, fits, id_of, kept, kept_arguments, name_of
-from toolstream_core.clients.grouping import grouped, splits
+from toolstream_core.clients.grouping import Group, grouped, splits
 from toolstream_core.clients.model import (
     AXES,
     STANDARD,
     Adding,
     Arguments,
     ClientModel,
+    Deviation,
     Entries,
+    Entry,
     Id,
     Invalid,
     Kept,
@@ -30,14 +33,7 @@ from toolstream_core.clients.model import (
 )
 from toolstream_core.model import Phase
 from toolstream_core.protocols.protocol import CallForm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.clients.grouping import Group
-    from toolstream_core.clients.model import ClientModel, Deviation, Entry
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-
+from toolstream_core.protocols.requests.conversation import EchoedCall
 
 _OF_DELTAS: Final = (
     *(Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.INDEX_AND_ID, Key.LONGER_ID, Key.NEWEST_OF_INDEX),

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.scanner import WHITE, JsonScanner
-from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
+from toolstream_core.clients.model import Adding, ClientModel, Entries, Entry, Key, NoIndex, Source
 from toolstream_core.model import Phase
 from toolstream_core.protocols.protocol import CallForm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from toolstream_core.clients.model import ClientModel, Entry
 
 
 class ObjectText:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from toolstream_core.model import Kind, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.model import EventContent, Fragment
-
+from toolstream_core.model import EventContent, Fragment, Kind, Phase
 
 # Of each axis the first value is the reading that the protocols mean; every other value is a deviation, and its
 # text is the deviation's name. `deviations.py` says each in words, and where it was seen.

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, override
+from typing import NamedTuple, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
 from toolstream_core.clients.fields import MADE_UP
-from toolstream_core.clients.model import ReceivedEvent, entries_of
-from toolstream_core.clients.stepping import reads
+from toolstream_core.clients.model import ClientModel, ReceivedEvent, entries_of
+from toolstream_core.clients.stepping import SteppedCall, reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
+from toolstream_core.model import Call, Event, EventContent, StreamFacts
 from toolstream_core.model.record import runs_on_client
-from toolstream_core.protocols.protocol import CallForm
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.stepping import SteppedCall
-    from toolstream_core.model import Call, Event, EventContent, StreamFacts
-    from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.settings import Settings
+from toolstream_core.protocols.protocol import CallForm, WireProtocol
+from toolstream_core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,18 @@ import enum
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.calls.json_text import paired
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.deviations import QUIRKS
-from toolstream_core.clients.fields import MADE_UP, CallValues, is_valid, kept, kept_arguments, readable
+from toolstream_core.clients.fields import MADE_UP, CallValues, Edit, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
-from toolstream_core.clients.model import Kept, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.clients.fields import Edit
-    from toolstream_core.clients.model import ClientModel, Entry
-    from toolstream_core.model import Call, EventContent, Fragment
-    from toolstream_core.protocols.protocol import CallForm
-
+from toolstream_core.clients.model import ClientModel, Entry, Kept, shortened
+from toolstream_core.model import Call, EventContent, Fragment
+from toolstream_core.protocols.protocol import CallForm
 
 _UNREAD: Final = "does not read the events that contain the call"
 

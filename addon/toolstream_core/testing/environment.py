@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import certifi
 
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.saved.demo import is_demo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 PATHS: Final = {one.name: one.api.base_path for one in PROTOCOLS}
 """The path of the base URL that clients of each protocol expect."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.requests import match_key, tools
+from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 
 
 class Entry:

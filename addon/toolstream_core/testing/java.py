@@ -7,13 +7,10 @@ import hashlib
 import re
 import ssl
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Final
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import PurePath
-
 
 JAVA_OPTIONS: Final = "JAVA_TOOL_OPTIONS"
 """Every virtual machine adds these options to its own. Its command line takes precedence."""

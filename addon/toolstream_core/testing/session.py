@@ -11,10 +11,11 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BufferedWriter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import IO, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from toolstream_core.errors import ToolstreamError
@@ -27,15 +28,16 @@ from toolstream_core.testing.environment import (
     provider_variables,
     proxy_variables,
 )
-from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange, to_llms
+from toolstream_core.testing.exchanges import (
+    FoundDefect,
+    ProxiedExchange,
+    SentCall,
+    SentRequest,
+    proxied_exchange,
+    to_llms,
+)
 from toolstream_core.testing.java import JAVA_OPTIONS, java_options, trust_store
 from toolstream_core.testing.understanding import Passed, passed_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.testing.exchanges import FoundDefect, SentCall, SentRequest
-
 
 _LISTENING_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - replaced, not bound
 

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
+from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.protocols.requests.match_key import wants_stream
 from toolstream_core.report.verdict import as_flags
-from toolstream_core.testing.exchanges import FoundProblem, to_llms, until_complete
+from toolstream_core.testing.exchanges import (
+    FoundProblem,
+    ProxiedExchange,
+    SentCall,
+    SentRequest,
+    to_llms,
+    until_complete,
+)
 from toolstream_core.verdict import Outcome, judge, to_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.testing.exchanges import ProxiedExchange, SentCall, SentRequest
-
 
 _SHOWN = 72
 """Characters of arguments and results that are shown."""
