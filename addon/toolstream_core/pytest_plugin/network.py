@@ -26,7 +26,7 @@ class NetworkBlock:
         self._port: int | None = None
         self._running = "no test"
         self._refused: list[str] = []
-        self._patched: list[tuple[object, str, Any, bool]] = []
+        self._patches = pytest.MonkeyPatch()
 
     def allow(self, port: int) -> None:
         self._port = port
@@ -44,12 +44,7 @@ class NetworkBlock:
             self._patch(socket, name, self._resolving)
 
     def pytest_unconfigure(self) -> None:
-        while self._patched:
-            owner, name, before, own = self._patched.pop()
-            if own:
-                setattr(owner, name, before)
-            else:
-                delattr(owner, name)
+        self._patches.undo()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -68,9 +63,7 @@ class NetworkBlock:
         return report
 
     def _patch(self, owner: Any, name: str, guard: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        before = getattr(owner, name)
-        self._patched.append((owner, name, before, name in vars(owner)))
-        setattr(owner, name, guard(before))
+        self._patches.setattr(owner, name, guard(getattr(owner, name)))
 
     def _connecting(self, connect: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(sock: socket.socket, address: Any, /) -> Any:
