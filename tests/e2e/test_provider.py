@@ -298,7 +298,7 @@ def is_over(by: float, since: list[float]) -> bool:
 def arrived(proxy: Mitmdump, saved: LlmFlow) -> list[float]:
     """Seconds from the first event to each event of a saved answer."""
     came: list[float] = []
-    url, context = f"https://{saved.host}{saved.path}", ssl.create_default_context(cafile=proxy.ca)
+    url, context = f"https://{saved.record.host}{saved.path}", ssl.create_default_context(cafile=proxy.ca)
     with (
         httpx2.Client(proxy=proxy.url, verify=context) as http,
         http.stream("POST", url, json=saved.request) as reply,

@@ -61,7 +61,7 @@ def url(session: ProxySession) -> str:
 def told(fixtures: Sequence[LlmFlow]) -> list[tuple[Any, ...]]:
     """What two captures of the same have in common."""
     return [
-        (one.request, [chunk.data for chunk in one.chunks], one.broken, one.request_key, one.line_ends.places)
+        (one.request, [chunk.data for chunk in one.chunks], one.record.broken, one.request_key, one.line_ends.places)
         for one in fixtures
     ]
 

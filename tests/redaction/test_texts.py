@@ -92,7 +92,9 @@ def test_the_invariant_over_every_plant(dialect: str) -> None:
 def test_the_invariant_over_the_saved_flows(path: Path) -> None:
     """As a folder of fixtures is redacted."""
     for fixture in load(path):
-        host = StreamFacts(source="", host=fixture.host, path=fixture.path, content_type="", request=fixture.request)
+        host = StreamFacts(
+            source="", host=fixture.record.host, path=fixture.path, content_type="", request=fixture.request
+        )
         assert_same(fixture.body, host)
 
 

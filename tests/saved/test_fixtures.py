@@ -89,10 +89,10 @@ def test_a_break_and_an_error_come_through(tmp_path: Path) -> None:
     again = flow_of(exchange_of(one.flow, "x"))
     fixture = read_flow(again, "x")
     assert fixture
-    assert (fixture.status, fixture.broken) == (503, "error")
+    assert (fixture.status, fixture.record.broken) == (503, "error")
     for name, data in bare.files_of(exchange_of(one.flow, "x")).items():
         (tmp_path / name).write_bytes(data)
-    assert [found.broken for found in found_in(tmp_path)] == ["error"]
+    assert [found.record.broken for found in found_in(tmp_path)] == ["error"]
 
 
 @pytest.mark.parametrize("stream", [one for one in streams() if "two" in str(one)], ids=str)
@@ -131,7 +131,7 @@ def test_a_har_file_gives_flows(tmp_path: Path) -> None:
     assert isinstance(left, LeftOut)
     assert (left.source, left.why) == (f"{path}#0", "is not an LLM response")
     assert isinstance(one, LlmFlow)
-    assert (one.source, one.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
+    assert (one.source, one.record.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
     assert one.flow.request.path == "/v1/chat/completions?a=b"
     assert one.flow.request.timestamp_start == 1795328100
     assert one.flow.request.headers.fields == ((b"x-a", b"b"),)
@@ -148,7 +148,7 @@ def test_a_har_file_whose_address_is_unknown_gives_flows(tmp_path: Path) -> None
     }
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
     (one,) = found_in(path)
-    assert (one.host, one.path, one.record.dialect) == ("gateway.example", "/ask", "openai-chat")
+    assert (one.record.host, one.path, one.record.dialect) == ("gateway.example", "/ask", "openai-chat")
 
 
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:

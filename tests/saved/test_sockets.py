@@ -62,7 +62,7 @@ def test_the_answers_of_a_socket_are_fixtures(tmp_path: Path) -> None:
     assert [fixture.source for fixture in (one, other)] == [f"{path}#1.1", f"{path}#1.2"]
     assert (one.path, one.request_key.dialect) == (conversation.PATH, "openai-responses")
     assert [call.name for call in one.record.calls] == ["get_weather"]
-    assert (one.record.findings, one.broken, one.record.ended) == ([], None, True)
+    assert (one.record.findings, one.record.broken, one.record.ended) == ([], None, True)
     assert other.request_key.results == 1
     assert [chunk.after for chunk in one.chunks][:3] == [0, 10, 20]
 

@@ -222,7 +222,7 @@ def _read(stream: IO[str], lines: list[str]) -> None:
 def _calls(scene: Scene, session: ProxySession) -> list[Call]:
     """The calls that a client reads."""
     saved = load(packaged("flows") / f"{scene.flow}.flow")[0]
-    url = f"https://{saved.host}{saved.path}"
+    url = f"https://{saved.record.host}{saved.path}"
     calls = scene.client.read(_events(session, url, saved.request))
     for _ in _events(session, url, scene.client.with_results(saved.request, calls)):
         pass

@@ -56,7 +56,7 @@ def _takes(args: argparse.Namespace, codes: frozenset[str], saved: LlmFlow) -> b
     """Whether a response is one that `--when` and the selection of findings ask for."""
     if args.when == "all" and args.select is None:
         return True
-    failed = saved.status >= BAD_STATUS or saved.broken is not None or saved.record.error is not None
+    failed = saved.status >= BAD_STATUS or saved.record.broken is not None or saved.record.error is not None
     counts = any(one.code in codes and _counts(args, one) for one in saved.record.findings)
     return counts or (failed and args.when != "all")
 
@@ -75,7 +75,7 @@ def _write(group: Sequence[LlmFlow], stem: str, args: argparse.Namespace, redact
         files = flow_files(f"{stem}.flow", clean)
     else:
         pairs = zip(clean, group, strict=True)
-        exchanges = [exchange_of(flow, one.source, broke=one.broken is not None) for flow, one in pairs]
+        exchanges = [exchange_of(flow, one.source, broke=one.record.broken is not None) for flow, one in pairs]
         files = bare_files(stem, exchanges) if args.format == "bare" else {f"{stem}.yaml": cassette(exchanges)}
     outputs = [Output(args.output / name, force=args.force) for name in files]
     check_outputs(outputs, map(Path, args.paths), makes_folders=True)

@@ -160,7 +160,7 @@ def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) ->
     chunks, kind = (saved.chunks, None) if as_it_is else _rendered(saved, form)
     kept = [(name, value) for name, value in saved.headers if name.lower() not in _NOT_REPEATED]
     # A break needs a body to break off, though no byte of it goes.
-    body = b"".join(chunk.data for chunk in chunks) or (b" " if saved.broken is not None else b"")
+    body = b"".join(chunk.data for chunk in chunks) or (b" " if saved.record.broken is not None else b"")
     response = http.Response.make(saved.status, body)
     length = response.headers["content-length"]
     response.headers = http.Headers(kept)
@@ -169,15 +169,15 @@ def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) ->
         response.headers["content-type"] = kind
     flow.response = response
     sized = any(name.lower() == b"content-length" for name, _ in saved.headers)
-    if len(chunks) != 1 or saved.broken is not None or not sized:
-        note_chunks(flow, chunks, saved.broken, saved.line_ends if chunks is saved.chunks else None)
+    if len(chunks) != 1 or saved.record.broken is not None or not sized:
+        note_chunks(flow, chunks, saved.record.broken, saved.line_ends if chunks is saved.chunks else None)
 
 
 def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
     """The body in the form asked for, and its content type where that is not the recorded one."""
     if form_of(saved) is form or saved.status >= BAD_STATUS:
         return saved.chunks, None
-    if saved.broken is not None:
+    if saved.record.broken is not None:
         return [], CONTENT_TYPES[form]  # half an answer has no other form
     if form is Form.WHOLE:
         return [Chunk(0, _compact(assembled(saved)))], CONTENT_TYPES[form]

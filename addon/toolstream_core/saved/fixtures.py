@@ -99,7 +99,7 @@ class _Group:
 
 def _digests(saved: LlmFlow) -> Iterator[bytes]:
     """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
-    digest = hashlib.sha256(f"{saved.host} {saved.request_key.dialect}".encode())
+    digest = hashlib.sha256(f"{saved.record.host} {saved.request_key.dialect}".encode())
     for entry in _entries(saved.request):
         digest.update(json.dumps(_still(entry), sort_keys=True).encode())
         yield digest.digest()

@@ -311,7 +311,6 @@ class LlmFlow:
     flow: http.HTTPFlow
     source: str
     """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the response M, from 1 on, of a socket."""
-    host: str
     path: str
     request: Json
     request_body: bytes
@@ -327,8 +326,6 @@ class LlmFlow:
     record: Record
     is_bare: bool = False
     """Whether only its body was saved: address, status and time are assumed."""
-    broken: str | None = None
-    """How the connection broke after the last chunk, if it did."""
     line_ends: LineEnds = field(default_factory=LineEnds)
     """Those within messages of a WebSocket, whose lines the chunks are."""
     caused: Caused = UNCAUSED
@@ -368,7 +365,6 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
     return LlmFlow(
         flow=flow,
         source=source,
-        host=flow.request.pretty_host,
         path=flow.request.path,
         request=request,
         request_body=body,
@@ -379,7 +375,6 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
         chunks=tuple(chunks),
         payloads=tuple(payloads.seen),
         record=record,
-        broken=record.broken,  # not where the client left when all was said
         line_ends=line_ends_of(flow),
         caused=caused_in(flow),
         text=_text(flow),

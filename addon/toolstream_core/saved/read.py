@@ -205,4 +205,4 @@ def flows_of(candidate: Candidate, flows: Sequence[http.HTTPFlow]) -> list[http.
 def turn_of(number: int, saved: LlmFlow) -> Turn:
     """A saved response as one of the search."""
     facts = replace(facts_of(saved.flow, saved.request, saved.source), content_encoding="")
-    return turn(number, facts, saved.chunks, saved.broken)
+    return turn(number, facts, saved.chunks, saved.record.broken)

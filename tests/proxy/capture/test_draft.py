@@ -89,7 +89,7 @@ def test_a_capture(kept: Kept) -> None:
     assert noted(capture).keys() == {"version", "chunks", "text", "record"}
     fixture = read_flow(capture, "x#0")
     assert fixture is not None
-    assert ([chunk.data for chunk in fixture.chunks], fixture.broken) == (BATCH.data, None)
+    assert ([chunk.data for chunk in fixture.chunks], fixture.record.broken) == (BATCH.data, None)
 
 
 @pytest.mark.parametrize(
