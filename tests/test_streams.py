@@ -98,6 +98,7 @@ STAYS: dict[str, set[str]] = {
     "anth-delta-after-stop: text at the index of the thinking before it": {"unknown-block"},
     "resp-args-ciphertext": {"short-deltas"},
     "cc-finish-missing: a header alone, which may be incomplete": {"missing-finish"},
+    "resp-unclosed: a header alone, which may be incomplete": {"unclosed-call"},
 }
 """Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is; the client
 has other arguments already; the call may be incomplete."""

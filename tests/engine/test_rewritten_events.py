@@ -159,7 +159,7 @@ CEILINGS = [
     ("openai-chat", "missing-index", 130),
     ("openai-chat", "cumulative-arguments", 169),
     ("openai-chat", "missing-id", 213),
-    ("openai-responses", "rotating-item-id", 142),
+    ("openai-responses", "rotating-item-id", 143),
     ("openai-responses", "missing-index", 144),
     ("openai-responses", "sequence-numbers", 143),
     ("openai-responses", "cumulative-arguments", 156),

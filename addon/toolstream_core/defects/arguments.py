@@ -25,7 +25,7 @@ _NOT_RUN = "does not run the call, and reports the error to the model"
 _AS_MEANT = "runs the call once with the intended arguments, or reports invalid arguments"
 
 EMPTY_ARGUMENTS: Final = Defect(
-    "TS201", "empty-arguments", "arguments", NOTE, SAFE, (CHAT,),
+    "TS201", "empty-arguments", "arguments", NOTE, SAFE, (CHAT, REALTIME, RESPONSES),
     "the arguments of a call without parameters are empty instead of {}",
     "treats them as {}",
     keys=ARGUMENT_KEYS,

@@ -95,6 +95,11 @@ def has_members(at: At) -> bool:
     return isinstance(arguments, dict) and bool(arguments)
 
 
+def has_no_members(at: At) -> bool:
+    """The call's arguments so far are `{}`, and its tool may be called without any."""
+    return at.call.arguments.text().strip() == "{}" and at.context.may_be_empty(at.call.name)
+
+
 def has_event_line(at: At) -> bool:
     """Its type is in its event line, too; a message of a WebSocket has none."""
     return at.frame.name == at.get("type") and not at.frame.raw.startswith(b"{")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json, is_object, same_arguments
 from toolstream_core.defects.arguments import (
+    EMPTY_ARGUMENTS,
     LOST_ARGUMENTS,
     MISSING_DELTAS,
     PREFILLED_ARGUMENTS,
@@ -347,11 +348,24 @@ class Difference:
             return text
         return received if received.startswith(intended.item.text.text) else text
 
+    def _object_for_nothing(self, intended: IntendedCall, received: object) -> str:
+        """The `{}` that a closed call of a function without arguments gets; `""` if it gets none."""
+        call, has = intended.call, intended.item
+        closed = call.closed and intended.added and not (call.cut or intended.is_split)
+        if received != "" or not (closed and call.arguments.empty and call.name) or call.kind is not Kind.FUNCTION:
+            return ""
+        if not self._stream.context.may_be_empty(call.name) or (has.done and has.final != "{}"):
+            return ""
+        if not self._stream.repairs(EMPTY_ARGUMENTS, intended):
+            return ""
+        intended.defect = EMPTY_ARGUMENTS
+        return "{}"
+
     def _done(self, received: CallEvent) -> None:
         """Send the event with the complete arguments."""
         intended, arguments = received.intended, received.payload.get("arguments")
         has = intended.item
-        text = self._arguments_text(intended, arguments)
+        text = self._object_for_nothing(intended, arguments) or self._arguments_text(intended, arguments)
         if has.closed and isinstance(arguments, str) and arguments and not same_arguments(arguments, has.final):
             self._writer.forward(received)
             return
@@ -381,7 +395,7 @@ class Difference:
             if not self._stream.repairs(ITEM_PER_FRAGMENT, intended):
                 stream.send_for(received, payload)
             return
-        text = self._arguments_text(intended, arguments)
+        text = self._object_for_nothing(intended, arguments) or self._arguments_text(intended, arguments)
         # An earlier closing event of a split item had only its fragment.
         lacks_whole = self.send_missing(intended, text) or intended.is_split
         if lacks_whole and not has.done and (is_json(text) or intended.call.kind is Kind.CUSTOM):
@@ -411,8 +425,9 @@ class Difference:
         stream = self._stream
         has = intended.item
         text = self._arguments_text(intended, "")
-        if intended.call.arguments.empty and not has.done:
-            text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
+        if (arguments := intended.call.arguments).empty:
+            may_be_empty = stream.context.may_be_empty(intended.call.name)
+            text = has.final if has.done else arguments.reading(may_be_empty=may_be_empty)[0]
         self.send_missing(intended, text)
         if not has.done:
             stream.put(has.whole(text), intended.call)

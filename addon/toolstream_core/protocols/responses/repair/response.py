@@ -186,11 +186,21 @@ class ResponseDifference:
         """Close complete calls that no event closed."""
         stream = self._stream
         for intended in stream.calls.open:
-            if stream.calls.failed or not self._may_close(intended):
+            if stream.calls.failed:
+                continue
+            if not self._may_close(intended):
+                self._judge_silent(intended)
                 continue
             defect = ITEM_PER_FRAGMENT if intended.is_split else UNCLOSED_CALL
             if stream.report(defect, "no output_item.done came for the call", intended.call):
                 self._items.put_end(intended)
+
+    def _judge_silent(self, intended: IntendedCall) -> None:
+        """Report, without a repair, a call without arguments that no event closed: it may be incomplete."""
+        call, stream = intended.call, self._stream
+        if call.name and call.arguments.empty and not call.cut and stream.context.may_be_empty(call.name):
+            message = "no output_item.done came for the call, and it has no arguments: it may be incomplete"
+            stream.context.found(UNCLOSED_CALL.found(stream.number, message, call.position)._replace(repair=None))
 
     def _may_close(self, intended: IntendedCall) -> bool:
         """Whether an open call is complete."""
@@ -198,7 +208,7 @@ class ResponseDifference:
         if not has.name:
             return False
         is_over = (has.done or intended.call.closed) and not intended.is_split
-        text = intended.reading(over=True).text
+        text = has.final if has.done and intended.call.arguments.empty else intended.reading(over=True).text
         if has.done and not same_arguments(has.final, text):
             return False
         agrees = text.startswith(has.text.text) or has.done

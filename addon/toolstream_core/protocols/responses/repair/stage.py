@@ -213,7 +213,9 @@ class ResponsesRepair(Repairer):
         intended, stream = received.intended, self._stream
         if intended.has is None and self._identity_waits(intended, received.kind):
             return True
-        if received.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT) and stream.calls.ends_in_part(intended):
+        says_nothing = received.kind == DONE and received.payload.get("arguments") == ""
+        ends = says_nothing or (received.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT))
+        if ends and stream.calls.ends_in_part(intended):
             others = (other.received for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
         over = intended.has is not None and (intended.has.done or intended.has.closed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object, same_arguments
 from toolstream_core.defects.arguments import (
+    EMPTY_ARGUMENTS,
     OBJECT_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     SHORT_CLOSING,
@@ -145,6 +146,8 @@ class ItemWriter:
             return None if received else SHORT_CLOSING
         if intended.is_split and text.endswith(received):
             return ITEM_PER_FRAGMENT
+        if not received and intended.call.arguments.empty:
+            return EMPTY_ARGUMENTS if text == "{}" else None
         meaning = read(intended.call.arguments.beside(received), over=True)
         if meaning.defect is not None and meaning.text != received and same_arguments(meaning.text, text):
             return meaning.defect
