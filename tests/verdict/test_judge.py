@@ -170,6 +170,17 @@ def test_the_server_may_have_the_call_of_a_result() -> None:
     assert judge([A], conversation(after | {"conversation": "conv_1"})).outcome is Outcome.OK
 
 
+def test_an_empty_id_is_no_id_of_the_clients_own() -> None:
+    """Clients may give calls other ids, but providers refuse an empty one, which a client kept of a continuation."""
+    judged = verdict([A], [said("", "ls", '{"p":1}')], [gave("")])
+    assert [(one.outcome, one.text) for one in judged.problems] == [
+        (Outcome.WRONG_ID, "returned with id '', sent with 'c1'")
+    ]
+    assert verdict([A], [said("own", "ls", '{"p":1}')], [gave("own")]).outcome is Outcome.OK
+    nothing: Any = None
+    assert verdict([A], [said(nothing, "ls", '{"p":1}')], [gave("")]).outcome is Outcome.OK
+
+
 REJECTION, RAN = '{"error":"bad arguments"}', "Exit code: 0\nOutput:\nx"
 
 

@@ -223,10 +223,15 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
                 yield Problem(Outcome.WRONG_ID, None, f"a result has the id {one.id!r}, which no call has")
 
 
-def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair]) -> Iterable[Problem]:
-    """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept."""
+def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_kept: bool) -> Iterable[Problem]:
+    """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept.
+
+    Without `ids_kept`, only those that were returned with an empty id: no client gives a call such an id of its own.
+    """
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
+        if not ids_kept and one.written.id != "":
+            continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
             yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
 
@@ -314,7 +319,8 @@ def judge(
 ) -> Verdict:
     """The verdict on a response's calls; `new` is what the next request adds to the one before, if there is one.
 
-    With `ids_kept`, the client was sent the ids of `calls` and has to return them; otherwise any distinct ids do.
+    With `ids_kept`, the client was sent the ids of `calls` and has to return them; otherwise any distinct ids do
+    that are not empty.
     `dropped` are the places of calls that a correct client may leave out; it may leave out incomplete calls too.
     """
     if new is None:
@@ -363,7 +369,7 @@ def _judge(intended: Sequence[IntendedCall], new: Conversation, *, ids_kept: boo
         kept = [(at, call) for at, call in enumerate(intended) if at not in dropped or call.id in ids]
         return _verdict(judge_results(intended, kept, new.results), Outcome.RESULTS_ONLY)
     pairs = paired(intended, new.calls)
-    changed = changed_ids(intended, pairs) if ids_kept else ()
+    changed = changed_ids(intended, pairs, ids_kept=ids_kept)
     problems = [*_judge_calls(intended, new, pairs, dropped), *judge_ids(intended, pairs, new), *changed]
     return _verdict(_graded(intended, pairs, problems))
 
