@@ -78,8 +78,6 @@ class Meaning:
         """
         self.as_it_came = True
         """Whether the last fragment is used unchanged."""
-        self.stale = False
-        """Whether the last fragment has less than those before it."""
         self._known: tuple[int, bool, Reading] | None = None
         """The last result of `read`, and its input."""
 
@@ -116,6 +114,11 @@ class Meaning:
         reading = read(self._own, over=over)
         rest = self._tail if over and self._tail.lstrip(WHITE).startswith(AGAIN) else ""
         return Reading(reading.text + rest, reading.defect or self.defect, reading.stands)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the arguments are longer than what is kept: the rest of them is forwarded unchanged."""
+        return self.received.truncated or self.source.truncated
 
     @property
     def may_be_placeholder(self) -> bool:
@@ -256,7 +259,6 @@ class Meaning:
     def _add_snapshot(self, fragment: str) -> None:
         """A fragment where each is all arguments so far."""
         known = self.cumulative or ""
-        self.stale = len(fragment) < len(known) and known.startswith(fragment)
         if fragment.startswith(known):
             self.cumulative, self.begin = fragment, self.received.size - len(fragment)
         elif not known.startswith(fragment) and fragment.strip(WHITE):

@@ -174,8 +174,8 @@ class Block:
     def note(self, call: OpenCall, fragment: str = "") -> None:
         """A fragment came, which the resolver has added to the call; `fragment`: its text if it is all that is new."""
         received = call.arguments
-        if self.call is call and (received.truncated or self.meaning.source.truncated):
-            self.text.diverged = True  # too long to keep: the rest is forwarded unchanged
+        if self.call is call and (received.truncated or self.meaning.is_too_long):
+            self.text.diverged = True
         elif self.call is call and received.size > self.seen:
             is_all = received.size - self.seen == len(fragment)
             self.meaning.add(fragment if is_all else received.text()[self.seen :], received)

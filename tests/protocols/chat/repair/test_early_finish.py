@@ -98,12 +98,12 @@ def test_the_finish_that_counts_goes_behind_a_first_one(reason: str) -> None:
     assert finishes(changed(body, CHAT).out) == ["stop", "tool_calls"]
 
 
-def test_repetitions_go_or_stay_all_of_them() -> None:
-    """Those before the first call have gone on when it comes, so the others do too."""
+def test_a_finish_of_calls_that_is_said_again_goes() -> None:
+    """Also behind repetitions that came before the first call, which stay."""
     texts = [chunk({"content": "Hm."}, "stop") for _ in range(3)]
     calls = [header(arguments='{"city":"Oslo"}'), chunk({}, "tool_calls"), chunk({}, "tool_calls")]
     body = sse(*texts, *calls, "[DONE]")
-    assert finishes(changed(body, CHAT).out) == ["stop", "stop", "stop", "tool_calls", "tool_calls"]
+    assert finishes(changed(body, CHAT).out) == ["stop", "stop", "stop", "tool_calls"]
     assert "repeated-finish" in seen(body, CHAT).told
     assert finishes(changed(sse(*calls, "[DONE]"), CHAT).out) == ["tool_calls"]
 

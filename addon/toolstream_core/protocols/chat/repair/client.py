@@ -92,10 +92,6 @@ class ClientCall:
         arguments = self.intended.arguments
         return self.text.is_in_step(arguments, arguments.size - len(lacking))
 
-    def lacks_name(self, part: Json) -> bool:
-        """Whether a part of a name is what the client has not got of it."""
-        return isinstance(part, str) and bool(part) and self.intended.call.name == self.name + part
-
     def got(self, text: str, *, as_received: bool) -> None:
         """More of its arguments was sent; `as_received`: the client now has exactly the received text so far."""
         if not self.text.diverged:
@@ -117,7 +113,7 @@ class ClientCall:
         has, is_cumulative = self.text.text, meaning.cumulative is not None
         if text and has.startswith(text) and not is_cumulative:  # it also has what may yet be replaced
             return Lack("", defect)
-        if not text.startswith(has) or (is_cumulative and meaning.stale):
+        if not text.startswith(has):
             return Lack(fragment, defect, contradicts=True)
         if is_cumulative:
             return Lack(text[len(has) :], defect)
@@ -185,7 +181,9 @@ class Turn:
             return
         if intended.is_placeholder is None and intended.may_be_placeholder:
             self._undecided[state.order] = state
-        elif intended.is_placeholder is None and not intended.has_little:
+        elif intended.is_placeholder is None and not (
+            intended.call.arguments.empty or intended.meaning.may_become_placeholder
+        ):
             self._undecided.pop(state.order, None)
             verdict = intended.replaces_placeholder
             for one_of_them in (state, *self._undecided.values()):
@@ -384,14 +382,7 @@ class Client:
         if not state.lack("", upto=state.received).text:
             return False
         is_followed = turn.finished or state.order < len(turn.calls) - 1 or not state.intended.call.runs.more_than(1)
-        before = [earlier for earlier in turn.calls[: state.order] if not earlier.is_open]
-        return is_followed and not any(self._may_become_complete(turn, earlier) for earlier in before)
-
-    def _may_become_complete(self, turn: Turn, state: ClientCall) -> bool:
-        """Whether a call that the client lacks is complete, or may yet be."""
-        return not (turn.finished and _has_come(state)) or is_complete(
-            state.intended.call, self.context, over=turn.complete
-        )
+        return is_followed and all(earlier.is_open for earlier in turn.calls[: state.order])
 
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""

@@ -12,6 +12,8 @@ from toolstream_core.protocols.chat.repair.finishing import WORDS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.model import Json
     from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
     from toolstream_core.protocols.chat.repair.finishing import Finish, Finishes
@@ -32,12 +34,12 @@ class Closing:
         self._lacks_part = False
         """Whether a call lacked a part at `[DONE]`."""
 
-    def rest_of(self, choice: int, number: int, *, made: bool, parts: list[Touched] | None = None) -> list[Frame]:
+    def rest_of(self, choice: int, number: int, *, made: bool, parts: Sequence[Touched] = ()) -> list[Frame]:
         """The missing parts of a choice's calls at its end, except calls with a fragment in the event (`parts`).
 
         `made`: the finish reason shows that calls without arguments are complete: they get `{}`.
         """
-        here = {id(part.one) for part in parts or () if part.fragment.phase is Phase.MORE}
+        here = {id(part.one) for part in parts if part.fragment.phase is Phase.MORE}
         out: list[Frame] = []
         turn = self._client.turn(choice)
         turn.settle()
@@ -90,7 +92,7 @@ class Closing:
         self._writer.report_lost()
         number = self._stream.last
         if self._stream.done:
-            return [], self._withheld_at_end()
+            return [], [] if self._lacks_part or self._client.context.incomplete_calls() else self._withheld
         kept = self._kept_back(number)
         for choice in {*self._client.turns, *self._finishes.by_choice}:
             self._finishes.without_calls(choice)
@@ -137,10 +139,6 @@ class Closing:
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""
         return self._stream.chunk(self._client.choice(choice), {"tool_calls": [entry]}, number)
-
-    def _withheld_at_end(self) -> list[Frame]:
-        """`[DONE]`, where later events completed all calls."""
-        return [] if self._lacks_part or self._client.context.incomplete_calls() else self._withheld
 
     def _at_end_of_turns(self, number: int) -> list[Frame]:
         """The events that choices lack at the end of the response."""

@@ -47,8 +47,6 @@ class Finish:
         """One that came too early and still has to be sent."""
         self.shortened = False
         """Whether the client was sent `length` because a call was incomplete."""
-        self.forwards_all = False
-        """Whether a second one was forwarded when there was no call: then all are."""
 
 
 class Finishes:
@@ -111,7 +109,6 @@ class Finishes:
             if finish.resumed and value != finish.sent:
                 return value
             if not (turn.calls or self._client.choice(number) in self.called):
-                finish.forwards_all = True
                 return value
             return self._repeated(finish, reason, value, at)
         if goes_on or (following is not None and has_text(following.event.frame, number)):
@@ -142,7 +139,7 @@ class Finishes:
         severity = NOTE if reason in finish.received or reason == finish.sent else WARNING
         message = f"finish reason {reason} after {finish.sent}"
         repair = self._report(REPEATED_FINISH, at, message, severity=severity)
-        return value if finish.forwards_all or not repair else None
+        return None if repair else value
 
     def truthful(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it promises complete calls and one is incomplete."""

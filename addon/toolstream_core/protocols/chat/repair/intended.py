@@ -45,10 +45,6 @@ class IntendedCall:
 
     # -- what comes
 
-    def add_fragment(self, fragment: str) -> None:
-        """Note a fragment, which the call's arguments already contain; empty if an event replaced them."""
-        self.meaning.add(fragment, self.call.arguments)
-
     def settle(self, *, cut_off: bool = False) -> None:
         """Nothing follows that could change what has come; `cut_off`: because the stream broke off."""
         self.settled, self.cut_off = True, cut_off
@@ -106,11 +102,6 @@ class IntendedCall:
             return False
         return self.may_be_placeholder
 
-    @property
-    def is_too_long(self) -> bool:
-        """Whether its arguments are longer than what is kept: the rest of them is forwarded unchanged."""
-        return self.call.arguments.truncated or self.arguments.truncated
-
     def text(self, *, over: bool) -> Reading:
         """The arguments as far as they are certain; `over`: the provider sends no more of them."""
         if self.silent:
@@ -132,11 +123,6 @@ class IntendedCall:
     def may_be_placeholder(self) -> bool:
         """Whether all that came is a `{}` or `null` which may stand for what follows."""
         return self.meaning.may_be_placeholder and self.tool not in self._context.parameterless
-
-    @property
-    def has_little(self) -> bool:
-        """Whether the arguments are empty, or may be a placeholder or the beginning of one."""
-        return self.call.arguments.empty or self.meaning.may_become_placeholder
 
     @property
     def replaces_placeholder(self) -> bool:

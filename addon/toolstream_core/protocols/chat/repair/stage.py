@@ -147,9 +147,9 @@ class ChatRepair(Repairer):
             self.client.join(fragment.choice, call, number)
         identity = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != identity, identity
-        one.intended.add_fragment(text)
+        one.intended.meaning.add(text, call.arguments)
         if fragment.phase is Phase.MORE:
-            one.text.diverged = one.text.diverged or one.intended.is_too_long
+            one.text.diverged = one.text.diverged or one.intended.meaning.is_too_long
         turn = self.client.turn_of(one)
         if fresh and call.id:
             turn.same_id.add(call.id, one)

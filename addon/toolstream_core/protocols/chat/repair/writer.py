@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
@@ -23,7 +22,6 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
@@ -91,7 +89,7 @@ class EntryWriter:
         """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
         before, after = sent[first], sent[-1]
         repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
-        if not repair or before.entry is None or after.entry is None or _both_complete(before.entry, after.entry):
+        if not repair or before.entry is None or after.entry is None:
             return
         one = joined(before.entry, after.entry)
         if one is not None:
@@ -314,7 +312,8 @@ class EntryWriter:
         if named is None:
             return True
         repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
-        return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
+        is_rest = field == "name" and not at.opens and was and at.one.intended.call.name == f"{at.one.name}{was}"
+        return repairs and not is_rest
 
     def _leaves_out(self, at: field_defects.EntryContext) -> bool:
         """Whether an earlier call was left out."""
@@ -342,7 +341,11 @@ class EntryWriter:
         at.turn.ids.update({one.id, call.id} - {""})
         if call.id and one.id != call.id:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
-        judge_id(call.id, self._client.context.earlier_ids, partial(self._report_at, number, call))
+        judge_id(
+            call.id,
+            self._client.context.earlier_ids,
+            lambda defect, message: self._report(defect, number, message, call),
+        )
 
     def _went_on(self, at: field_defects.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
@@ -365,9 +368,6 @@ class EntryWriter:
             return self._ids.make("call_", self._longest)
         self._longest = min(size, LONGEST_EVEN)
         return given
-
-    def _report_at(self, number: int, call: OpenCall, defect: Defect, message: str) -> bool:
-        return self._report(defect, number, message, call)
 
 
 def _with(held: list[Held], more: Held) -> list[Held]:
@@ -395,8 +395,3 @@ def _has_text(entry: Json) -> bool:
     """Whether an entry has the usual form, with arguments as text or without any."""
     function = json_access.get(entry, "function")
     return isinstance(function, dict) and isinstance(function.get("arguments", ""), str)
-
-
-def _both_complete(one: Json, other: Json) -> bool:
-    texts = [json_access.get(entry, "function", "arguments") for entry in (one, other)]
-    return all(isinstance(text, str) and is_object(text) for text in texts)

@@ -133,10 +133,6 @@ class Client:
             if closes:
                 self.closed.setdefault(place, payload.get("item"))
 
-    def move_other(self, place: int) -> None:
-        """Give the next place to a message, reasoning or other item that is added at the place of a call."""
-        self.others_moved[place] = self.free
-
     def other_at_its_place(self, payload: dict[str, Json], *, closes: bool) -> dict[str, Json]:
         """An event of such an item with the place that the client has it at."""
         place = json_access.integer(payload.get("output_index"))

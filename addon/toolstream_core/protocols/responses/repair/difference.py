@@ -280,7 +280,7 @@ class Difference:
     def _intended(self, received: CallEvent, has: ClientItem) -> str | None:
         """The intended arguments so far; `None` if they are not known or contradict what the client has."""
         intended = received.intended
-        if has.text.diverged or intended.is_too_long:
+        if has.text.diverged or intended.meaning.is_too_long:
             has.text.diverged = True
             return None
         text, given = self.reading(intended), has.text.text
@@ -315,7 +315,7 @@ class Difference:
         """Send a delta with the part of the complete arguments that the client lacks; whether one was needed."""
         has = intended.item
         given = has.text.text
-        if given == text or has.closed or has.done or intended.is_too_long:
+        if given == text or has.closed or has.done or intended.meaning.is_too_long:
             return False
         if has.text.diverged or not text.startswith(given):
             has.text.diverged = True
@@ -338,7 +338,7 @@ class Difference:
 
     def _arguments_text(self, intended: IntendedCall, received: object) -> str:
         """The complete intended arguments; empty or overlong arguments as they were received."""
-        if intended.call.arguments.empty or intended.is_too_long:
+        if intended.call.arguments.empty or intended.meaning.is_too_long:
             return received if isinstance(received, str) else ""
         held = intended.defect
         text = self.reading(intended, over=True)
@@ -414,7 +414,7 @@ class Difference:
         """Note that the client is sent the event that closes a call."""
         has = intended.item
         has.content = dict(item) if isinstance(item, dict) else {}
-        if intended.is_too_long:  # nothing that long is kept
+        if intended.meaning.is_too_long:  # nothing that long is kept
             text = has.content["arguments"] = ""
         has.closed, has.final = True, text
         sent = as_custom(has.content) if has.is_custom else has.content
@@ -447,7 +447,7 @@ class Difference:
         received = custom or item
         text = has.final if has.closed else self._arguments_text(intended, received.get("arguments"))
         wanted = has.fields(text)
-        if intended.is_too_long:
+        if intended.meaning.is_too_long:
             del wanted["arguments"]
         kept = laid_over(received, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
         if kept is received:

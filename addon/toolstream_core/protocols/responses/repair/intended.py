@@ -75,11 +75,6 @@ class IntendedCall:
         return self.passed or self.call.guessed or self.disordered
 
     @property
-    def is_too_long(self) -> bool:
-        """Whether its arguments are longer than what is kept: the rest of them is forwarded unchanged."""
-        return self.call.arguments.truncated or self.meaning.source.truncated
-
-    @property
     def arguments(self) -> ArgumentText:
         """The intended arguments as far as they grow by fragments; mostly the fragments joined."""
         return self._current.source

@@ -248,7 +248,7 @@ class ResponseDifference:
             if key not in seen and one.has is not None and one.has.closed and not stream.shaping.leaves_out(one.call)
         ]
         message = "the completed response lacks calls that were streamed"
-        has_all = not any(one.is_too_long for one in stream.calls.by_key.values())
+        has_all = not any(one.meaning.is_too_long for one in stream.calls.by_key.values())
         if lacking and stream.report(EMPTY_OUTPUT, message, lacking[0].call) and has_all:
             items = self._filled(items, lacking)
         return payload if items == output else {**payload, "response": {**response, "output": items}}

@@ -340,7 +340,7 @@ class ResponsesRepair(Repairer):
             stream.because(moved)
         elif not stream.report(REUSED_INDEX, MESSAGES[REUSED_INDEX.name], call):
             return
-        client.move_other(place)
+        client.others_moved[place] = client.free
 
     def _note_error(self, event: Event) -> None:
         if event.content.error and not self._passes:
