@@ -253,6 +253,27 @@ EVENTS = {
             )
         ),
     ),
+    "gemini-interactions": some(
+        event_type=st.sampled_from(
+            [
+                "interaction.created",
+                "interaction.status_update",
+                "step.start",
+                "step.delta",
+                "step.stop",
+                "interaction.completed",
+                "error",
+            ]
+        ),
+        index=ODD,
+        step=some(type=ODD, id=ODD, name=ODD, arguments=ODD, content=ODD, summary=ODD),
+        delta=some(type=ODD, arguments=ODD, text=ODD, content=some(text=ODD)),
+        interaction=some(id=ODD, status=ODD, model=ODD, steps=ODD),
+        object=st.sampled_from(["interaction"]),
+        steps=listed(some(type=ODD, id=ODD, name=ODD, arguments=ODD, content=listed(some(text=ODD)))),
+        status=ODD,
+        error=ODD,
+    ),
     "cohere-v2": some(
         type=st.sampled_from(
             [
@@ -305,6 +326,7 @@ PATHS = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
+    "gemini-interactions": "/v1beta/interactions",
     "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
@@ -316,6 +338,7 @@ FIRST = {
     "openai-responses": {"type": "response.created", "response": {"object": "response", "model": "m"}},
     "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
+    "gemini-interactions": {"event_type": "interaction.created", "interaction": {"id": "i", "model": "m"}},
     "gemini-live": {"serverContent": {"modelTurn": {"parts": [{"text": "x"}]}}},
     "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
     "cohere-v2": {"id": "i", "type": "message-start", "delta": {"message": {"role": "assistant"}}},

@@ -15,6 +15,7 @@ PATHS = {
     "realtime": "/v1/realtime",
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
+    "gemini-interactions": "/v1beta/interactions",
     "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
@@ -101,7 +102,8 @@ def _block(word: str, rest: str) -> str:
                 f'{{"object":"chat.completion.chunk","choices":[{{"index":0,"delta":{{}},"finish_reason":"{rest}"}}]}}'
             )
         case "E":
-            name = json.loads(rest).get("type")
+            payload = json.loads(rest)
+            name = payload.get("event_type", payload.get("type"))
             return (f"event: {name}\n" if name else "") + _data(rest)
         case "NAMED":
             name, _, payload = rest.partition(" ")

@@ -28,7 +28,7 @@ FORMS = [
     ("toolstream completion ", {"bash", "zsh", "fish", "powershell"}),
     ("toolstream inspect --chu", {"--chunks"}),
     ("toolstream inspect x.flow --format ", {"text", "json"}),
-    ("toolstream inspect --protocol gemini", {"gemini", "gemini-live"}),
+    ("toolstream inspect --protocol gemini", {"gemini", "gemini-interactions", "gemini-live"}),
     ("toolstream inspect --select empty-i", {"empty-id"}),
     ("toolstream shrink --verdict spl", {"split-call"}),
     ("toolstream run --shape for:ai", {"for:aichat"}),

@@ -44,14 +44,16 @@ def session(shared: ProxySession) -> ProxySession:
     return shared
 
 
-def check(session: ProxySession, protocol: str, read: list[tuple[str, Any]], text: str | None) -> None:
+def check(
+    session: ProxySession, protocol: str, read: list[tuple[str, Any]], text: str | None, *, verdict: str = "ok"
+) -> None:
     """The SDK has read the call; it came back with its result, and a text ended the conversation."""
     assert read == [("get_weather", ARGUMENTS)]
     first, second = (one for one in session.exchanges() if one.request.protocol)
     assert [one.request.protocol for one in (first, second)] == [protocol, protocol]
     assert [one.name for one in (*first.findings, *second.findings)] == []
     assert first.verdict is not None
-    assert (first.verdict.verdict, first.verdict.understood) == ("ok", True)
+    assert (first.verdict.verdict, first.verdict.understood) == (verdict, True)
     assert (second.calls, second.verdict) == ((), None)
     assert text
     assert text.startswith("The tool results are here")
@@ -125,6 +127,22 @@ def test_google_genai(session: ProxySession) -> None:
         contents: Any = [question, *said, genai.types.UserContent(result)]
         chunks = list(client.models.generate_content_stream(model="m", contents=contents, config=config))
     check(session, "gemini", [(str(call.name), call.args)], "".join(chunk.text or "" for chunk in chunks))
+
+
+def test_google_genai_interactions(session: ProxySession) -> None:
+    """`interactions.create`: the next request names the interaction and has the result alone."""
+    options = genai.types.HttpOptions(base_url=session.base_url("gemini-interactions"))
+    tools: Any = [{"type": "function", **FUNCTION}]
+    with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
+        events: Any = list(client.interactions.create(model="m", input="weather?", tools=tools, stream=True))
+        [head] = [one.interaction.id for one in events if one.event_type == "interaction.created"]
+        [step] = [one.step for one in events if one.event_type == "step.start"]
+        deltas = [one.delta.arguments for one in events if one.event_type == "step.delta"]
+        result: Any = [{"type": "function_result", "name": step.name, "call_id": step.id, "result": "mild"}]
+        done: Any = client.interactions.create(model="m", previous_interaction_id=head, input=result, tools=tools)
+    [text] = [part.text for one in done.steps for part in one.content]
+    read = [(step.name, json.loads("".join(deltas)))]
+    check(session, "gemini-interactions", read, text, verdict="results-only")
 
 
 def test_ollama(session: ProxySession) -> None:

@@ -290,6 +290,10 @@ FAILS = {
         object-arguments placeholder-arguments prefilled-arguments repeated-start replayed-arguments trailing-garbage
         wrong-finish""",
     "google-genai": "comment-as-data decorated-name empty-data placeholder-arguments",
+    "google-genai interactions": """comment-as-data cumulative-arguments decorated-name double-encoded-arguments
+        doubled-call empty-data enveloped-arguments foreign-finish lost-beginning missing-finish missing-index
+        object-arguments placeholder-arguments prefilled-arguments replayed-arguments reused-index split-surrogate
+        trailing-garbage unknown-block wrong-finish""",
     "ollama": "decorated-name",
 }
 """What each SDK does not bear, in a stream of two calls."""

@@ -37,6 +37,11 @@ def frame(dialect: str, text: str, number: int, padding: str = "", name: str = "
         "openai-chat": {"choices": [{"index": 0, "delta": {"content": text}}], "obfuscation": padding},
         "openai-responses": {"type": "response.output_text.delta", "delta": text, "sequence_number": number},
         "cohere-v2": {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": text}}}},
+        "gemini-interactions": {
+            "index": 0,
+            "delta": {"text": text, "type": "text"},
+            "event_type": "step.delta",
+        },
         "anthropic": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
         "gemini": {
             "candidates": [{"content": {"parts": [{"text": text}]}}],
@@ -68,7 +73,9 @@ class Learned:
         return sent.call_args_list[0].args[2] if sent.called else 0
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "cohere-v2"])
+@pytest.mark.parametrize(
+    "dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere-v2"]
+)
 @given(text=TEXTS, number=st.integers(0, 10**6), junk=JUNK, at=st.integers(0, 400), more=st.booleans())
 def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes, at: int, more: bool) -> None:
     """Whatever bytes are put wherever."""
@@ -86,7 +93,9 @@ def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes,
     assert not may_leak(said.text.encode("utf-8", "surrogatepass"))
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "cohere-v2"])
+@pytest.mark.parametrize(
+    "dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere-v2"]
+)
 @pytest.mark.parametrize("text", ["", "other words", "tool_calls", "{}", '\\"', "é"])
 def test_text_goes_by(dialect: str, text: str) -> None:
     """Any text that begins no markup, and any number."""

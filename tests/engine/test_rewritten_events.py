@@ -129,6 +129,20 @@ def cohere() -> bytes:
     return named([*events, {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}])
 
 
+def interactions() -> bytes:
+    """Many steps, each in many fragments."""
+    head = {"id": "v1_1", "object": "interaction", "model": "m"}
+    events: list[Payload] = [{"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created"}]
+    for at in range(CALLS):
+        step = {"id": f"call_{at}x", "type": "function_call", "name": NAME, "arguments": {}}
+        events.append({"index": at, "step": step, "event_type": "step.start"})
+        deltas = [{"arguments": piece, "type": "arguments_delta"} for piece in PIECES]
+        events += [{"index": at, "delta": delta, "event_type": "step.delta"} for delta in deltas]
+        events.append({"index": at, "event_type": "step.stop"})
+    end = {"interaction": {**head, "status": "requires_action"}, "event_type": "interaction.completed"}
+    return b"".join(b"event: %s\n%s" % (one["event_type"].encode(), data(one)) for one in [*events, end])
+
+
 def bedrock() -> bytes:
     """Many blocks, each in many fragments."""
     events: list[tuple[str, Payload]] = [("messageStart", {"role": "assistant"})]
@@ -149,6 +163,7 @@ STREAMS: dict[str, Callable[[], bytes]] = {
     "gemini": gemini,
     "ollama": ollama,
     "cohere-v2": cohere,
+    "gemini-interactions": interactions,
     "bedrock": bedrock,
 }
 """A stream of each protocol."""

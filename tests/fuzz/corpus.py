@@ -22,6 +22,7 @@ MOST_MESSAGES = 40
 PROTOCOLS = {
     "realtime": "openai-realtime",
     "gemini-live": "gemini-live",
+    "gemini-interactions": "gemini-interactions",
     "responses": "openai-responses",
     "anthropic": "anthropic",
     "gemini": "gemini",

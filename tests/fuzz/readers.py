@@ -303,6 +303,34 @@ def _cohere(plain: Plain, block: Block) -> None:
             plain.over = True
 
 
+def _interactions(plain: Plain, block: Block) -> None:
+    if block.data is not None and block.data.strip() == b"[DONE]":
+        plain.ended = plain.over = True
+        return
+    payload = _dict(block.payload)
+    step, delta = _dict(payload.get("step")), _dict(payload.get("delta"))
+    key = str(_equal(payload.get("index")))
+    match payload.get("event_type", block.name):
+        case "step.start" if step.get("type") == "function_call":
+            call = plain.call(key, fresh=True)
+            call.name = _text(step.get("name"))
+        case "step.start":
+            plain.leave(key)
+            for channel in ("content", "summary"):
+                for part in _list(step.get(channel)):
+                    plain.say(channel, _dict(part).get("text"))
+        case "step.delta":
+            plain.say("content", delta.get("text"))
+            plain.say("summary", _dict(delta.get("content")).get("text"))
+            if key in plain.calls and delta.get("type") == "arguments_delta":
+                plain.calls[key].parts.append(_text(delta.get("arguments")))
+                plain.calls[key].odd = plain.calls[key].odd or isinstance(delta.get("arguments"), dict)
+        case "step.stop" if key in plain.calls:
+            plain.calls[key].over = True
+        case "interaction.completed" if _text(_dict(payload.get("interaction")).get("status")):
+            plain.over = True
+
+
 def _converse(plain: Plain, block: Block) -> None:
     """Events by their message's name, or, as Nova's models stream them, by their one key."""
     payload = _dict(block.payload)
@@ -345,5 +373,6 @@ READERS: dict[str, Callable[[Plain, Block], None]] = {
     "gemini": _gemini,
     "ollama": _ollama,
     "cohere-v2": _cohere,
+    "gemini-interactions": _interactions,
     "bedrock": _converse,
 }

@@ -39,7 +39,8 @@ def _text(event: Json | str) -> bytes:
 
 
 def _event_line(event: Json | str) -> bytes:
-    return b"event: %s\n" % str(event["type"]).encode() if isinstance(event, dict) and "type" in event else b""
+    kind = event.get("event_type", event.get("type")) if isinstance(event, dict) else None
+    return b"event: %s\n" % str(kind).encode() if kind else b""
 
 
 def _fragments(dice: random.Random) -> list[str]:
@@ -150,6 +151,23 @@ def _cohere(dice: random.Random) -> list[Json | str]:
     return [*events, {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {}}}, "[DONE]"]
 
 
+def _interactions(dice: random.Random) -> list[Json | str]:
+    head: Json = {"id": "i", "object": "interaction"}
+    steps: list[tuple[Json, list[Json]]] = []
+    if dice.random() < 0.3:
+        steps.append(({"type": "model_output"}, [{"type": "text", "text": "hi"}]))
+    for number in _calls(dice):
+        start = {"type": "function_call", "id": f"t{number}", "name": NAMES[number], "arguments": {}}
+        steps.append((start, [{"type": "arguments_delta", "arguments": text} for text in _fragments(dice)]))
+    events: list[Json | str] = [{"event_type": "interaction.created", "interaction": {**head, "status": "in_progress"}}]
+    for index, (start, deltas) in enumerate(steps):
+        events.append({"event_type": "step.start", "index": index, "step": start})
+        events += [{"event_type": "step.delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"event_type": "step.stop", "index": index})
+    end = {"event_type": "interaction.completed", "interaction": {**head, "status": "requires_action"}}
+    return [*events, end, "[DONE]"]
+
+
 def _gemini(dice: random.Random) -> list[Json | str]:
     calls = [{"functionCall": {"name": NAMES[one], "args": json.loads(dice.choice(WHOLE))}} for one in _calls(dice)]
     parts: list[Json] = ([{"text": "hi"}] if dice.random() < 0.3 else []) + calls
@@ -177,5 +195,6 @@ STREAMS: Final[dict[str, Callable[[random.Random], list[Json | str]]]] = {
     "bedrock": _bedrock,
     "cohere-v2": _cohere,
     "gemini": _gemini,
+    "gemini-interactions": _interactions,
     "ollama": _ollama,
 }

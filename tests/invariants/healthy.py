@@ -24,6 +24,7 @@ PATHS = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
+    "gemini-interactions": "/v1beta/interactions",
     "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
@@ -111,7 +112,7 @@ def request(dialect: str) -> Payload:
     }
     if dialect == "anthropic":
         tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
-    elif dialect in {"openai-realtime", "openai-responses"}:
+    elif dialect in {"openai-realtime", "openai-responses", "gemini-interactions"}:
         tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
         inner = {"type": "function", "name": SEARCH.name, "parameters": {"type": "object", "required": ["query"]}}
         tools += [{"type": "namespace", "name": "mcp__docs", "tools": [inner]}] if dialect == "openai-responses" else []
@@ -126,13 +127,15 @@ def request(dialect: str) -> Payload:
             {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in schemas.items()
         ]
     messages = [{"role": "user", "content": "Go on."}]
-    body: Payload = {"model": "m", "stream": True, "tools": tools}
-    return body | {
+    asked: dict[str, Payload] = {
         "gemini": {"contents": messages},
         "gemini-live": {"contents": messages},
+        "gemini-interactions": {"input": "Go on."},
         "openai-realtime": {"input": messages},
         "openai-responses": {"input": messages},
-    }.get(dialect, {"messages": messages})
+    }
+    body: Payload = {"model": "m", "stream": True, "tools": tools}
+    return body | asked.get(dialect, {"messages": messages})
 
 
 def _sse(payloads: list[Payload], *, named: bool, done: bool) -> bytes:
@@ -462,6 +465,49 @@ def _cohere_streams(calls: Calls) -> dict[str, bytes]:
     }
 
 
+def _step_events(at: int, call: Wanted) -> list[Payload]:
+    step = {"id": call.id, "type": "function_call", "name": call.name, "arguments": {}}
+    deltas = [{"arguments": piece, "type": "arguments_delta"} for piece in call.pieces]
+    return _step(at, step, deltas)
+
+
+def _step(at: int, step: Payload, deltas: list[Payload]) -> list[Payload]:
+    return [
+        {"index": at, "step": step, "event_type": "step.start"},
+        *({"index": at, "delta": delta, "event_type": "step.delta"} for delta in deltas),
+        {"index": at, "event_type": "step.stop"},
+    ]
+
+
+def _interaction(*events: Payload) -> bytes:
+    head: Payload = {"id": "v1_1", "object": "interaction", "model": "m"}
+    thought: Payload = {"signature": "c2ln", "type": "thought_signature"}
+    said: list[Payload] = [
+        {"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created"},
+        {"interaction_id": "v1_1", "status": "in_progress", "event_type": "interaction.status_update"},
+        *_step(0, {"type": "thought"}, [thought]),
+        *events,
+        {
+            "interaction": {**head, "status": "requires_action", "usage": {"total_tokens": 9}},
+            "event_type": "interaction.completed",
+        },
+    ]
+    blocks = [f"event: {one['event_type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n" for one in said]
+    return "".join([*blocks, "event: done\ndata: [DONE]\n\n"]).encode()
+
+
+def _interactions_streams(calls: Calls) -> dict[str, bytes]:
+    text = [{"text": "Let me ", "type": "text"}, {"text": "look.", "type": "text"}]
+    return {
+        "fragments": _interaction(*_step_events(1, calls.weather)),
+        "fragments of two": _interaction(
+            *_step(1, {"type": "model_output"}, text), *_step_events(2, calls.weather), *_step_events(3, calls.time)
+        ),
+        "one delta": _interaction(*_step_events(1, whole(calls.weather))),
+        "without arguments": _interaction(*_step_events(1, calls.ping._replace(pieces=()))),
+    }
+
+
 def _gemini_streams(calls: Calls) -> dict[str, bytes]:
     return {
         "one": _gemini([calls.weather]),
@@ -488,6 +534,7 @@ _STREAMS: dict[str, Callable[[Calls], dict[str, bytes]]] = {
     "openai-realtime": _realtime_streams,
     "anthropic": _anthropic_streams,
     "gemini": _gemini_streams,
+    "gemini-interactions": _interactions_streams,
     "gemini-live": _live_streams,
     "cohere-v2": _cohere_streams,
     "ollama": _ollama_streams,

@@ -38,6 +38,8 @@ def calls(dialect: str, body: bytes, exchange: StreamFacts) -> Calls:
         return _live(body)
     if dialect == "anthropic":
         return _anthropic(_payloads(body))
+    if dialect == "gemini-interactions":
+        return _interactions(_payloads(body))
     if dialect == "cohere-v2":
         return _cohere(_payloads(body))
     if dialect == "bedrock":
@@ -63,7 +65,10 @@ def _payloads(body: bytes) -> list[Any]:
             payloads.append(None)
             continue
         payload = json.loads(frame.data)
-        _need(not frame.name or frame.name == payload.get("type", frame.name), "the event's name is not its type")
+        _need(
+            not frame.name or frame.name == payload.get("event_type", payload.get("type", frame.name)),
+            "the event's name is not its type",
+        )
         payloads.append(payload)
     return payloads
 
@@ -196,6 +201,39 @@ def _anthropic(payloads: list[Any]) -> Calls:
     _need(reason == ("tool_use" if tools else "end_turn"), f"stop reason {reason}")
     _need(len({block["id"] for block in tools}) == len(tools), "two calls of one id")
     return [(block["name"], _parsed(block["json"] or "{}")) for block in tools]
+
+
+def _interactions(payloads: list[Any]) -> Calls:
+    """Steps one after the other, at their place in the list, and a status that fits."""
+    steps: list[dict[str, Any]] = []
+    status = None
+    is_open = False
+    _need(payloads and payloads[-1] is None, "no [DONE] at the end")
+    _need(payloads[0]["event_type"] == "interaction.created", "no interaction.created")
+    for payload in payloads[:-1]:
+        _need(status is None, "an event after the end")
+        kind = payload["event_type"]
+        if kind == "step.start":
+            _need(not is_open and payload["index"] == len(steps), "a step started out of place")
+            step = payload["step"]
+            _need(step["type"] != "function_call" or step["arguments"] == {}, "arguments in the start")
+            steps.append({**step, "json": ""})
+            is_open = True
+        elif kind in {"step.delta", "step.stop"}:
+            _need(is_open and payload["index"] == len(steps) - 1, "a step that is not open")
+            _need(type(payload["index"]) is int, "the index is no number")
+            is_open = kind == "step.delta"
+            if is_open and steps[-1]["type"] == "function_call":
+                _need(payload["delta"]["type"] == "arguments_delta", "a delta of another kind")
+                steps[-1]["json"] += payload["delta"]["arguments"]
+        elif kind == "interaction.completed":
+            status = payload["interaction"]["status"]
+            _need(payload["interaction"]["id"] == payloads[0]["interaction"]["id"], "another id at the end")
+    calls = [step for step in steps if step["type"] == "function_call"]
+    _need(not is_open and status == ("requires_action" if calls else "completed"), f"status {status}")
+    _need(all(call["id"] for call in calls), "a call without an id")
+    _need(len({call["id"] for call in calls}) == len(calls), "two calls of one id")
+    return [(call["name"], _parsed(call["json"] or "{}")) for call in calls]
 
 
 def _cohere(payloads: list[Any]) -> Calls:

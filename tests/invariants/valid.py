@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.invariants.valid_blocks import ANTHROPIC, BEDROCK, COHERE
+from tests.invariants.valid_blocks import ANTHROPIC, BEDROCK, COHERE, INTERACTIONS
 from tests.invariants.valid_openai import CHAT, RESPONSES
 from toolstream_core.wire.aws_event_stream import fresh
 
@@ -176,6 +176,7 @@ VALID: Final[dict[str, dict[str, Events]]] = {
     "openai-responses": RESPONSES,
     "anthropic": ANTHROPIC,
     "gemini": GEMINI,
+    "gemini-interactions": INTERACTIONS,
     "ollama": OLLAMA,
     "cohere-v2": COHERE,
     "bedrock": BEDROCK,
@@ -194,10 +195,10 @@ ASKED: Final[dict[str, Payload]] = {
 """What is in the request before a stream, by the stream's name."""
 AN_ARRAY: Final = "an array"
 """The framing of which the content type is JSON."""
-_NAMED: Final = {"openai-responses", "anthropic", "cohere-v2"}
+_NAMED: Final = {"openai-responses", "anthropic", "cohere-v2", "gemini-interactions"}
 """The protocols whose events have an event line of their type."""
-_DONE: Final = {"openai-chat", "cohere-v2"}
-"""The protocols whose last event is `[DONE]`."""
+_DONE: Final = {"openai-chat": "", "cohere-v2": "", "gemini-interactions": "event: done\n"}
+"""The protocols whose last event is `[DONE]`, with its event line."""
 
 
 def framings(dialect: str, events: Events) -> Iterator[tuple[str, bytes]]:
@@ -212,8 +213,9 @@ def framings(dialect: str, events: Events) -> Iterator[tuple[str, bytes]]:
         return
     if dialect == "gemini":
         yield AN_ARRAY, f"[{',\r\n'.join(texts)}\n]".encode()
-    names = [f"event: {one['type']}\n" if dialect in _NAMED else "" for one in events]
-    blocks = [*zip(names, texts, strict=True), *([("", "[DONE]")] if dialect in _DONE else [])]
+    key = "event_type" if dialect == "gemini-interactions" else "type"
+    names = [f"event: {one[key]}\n" if dialect in _NAMED else "" for one in events]
+    blocks = [*zip(names, texts, strict=True), *([(_DONE[dialect], "[DONE]")] if dialect in _DONE else [])]
     usual = _blocks(blocks, str)
     yield "usual", usual
     yield "CR LF", usual.replace(b"\n", b"\r\n")

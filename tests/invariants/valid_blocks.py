@@ -1,8 +1,9 @@
-"""Valid streams of Anthropic Messages, Cohere and Amazon Bedrock.
+"""Valid streams of Anthropic Messages, Cohere, Amazon Bedrock and Gemini Interactions.
 
 https://docs.claude.com/en/docs/build-with-claude/streaming
 https://docs.cohere.com/v2/docs/streaming
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+https://ai.google.dev/gemini-api/docs/streaming
 """
 
 from __future__ import annotations
@@ -256,4 +257,101 @@ BEDROCK: Final[dict[str, Events]] = {
         *_block(0, None, {"text": "No."}), stop="guardrail_intervened", additionalModelResponseFields={"a": 1}
     ),
     "text that is cut off": _converse(*_block(0, None, {"text": "Once"}), stop="max_tokens"),
+}
+
+
+# Gemini Interactions
+
+
+def _steps(*steps: tuple[Payload, Events], status: str = "requires_action", **more: Any) -> Events:
+    """Each step as it starts, and its deltas."""
+    head: Payload = {"id": "v1_1", "object": "interaction", "model": "m"}
+    events: Events = [
+        {"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created", "event_id": "e1"},
+        {"interaction_id": "v1_1", "status": "in_progress", "event_type": "interaction.status_update"},
+    ]
+    for at, (step, deltas) in enumerate(steps):
+        events.append({"index": at, "step": step, "event_type": "step.start"})
+        events += [{"index": at, "delta": one, "event_type": "step.delta"} for one in deltas]
+        events.append({"index": at, "event_type": "step.stop"})
+    ending = {**head, "status": status, "usage": {"total_tokens": 9}, "created": "2026-05-12T17:24:26Z", **more}
+    return [*events, {"interaction": ending, "event_type": "interaction.completed"}]
+
+
+def _function(name: str, *parts: str, identity: str = "ktr5aysg", **more: Any) -> tuple[Payload, Events]:
+    step = {"id": identity, "type": "function_call", "name": name, "arguments": {}, **more}
+    return step, [{"arguments": part, "type": "arguments_delta"} for part in parts]
+
+
+def _output(*parts: str) -> tuple[Payload, Events]:
+    return {"type": "model_output"}, [{"text": part, "type": "text"} for part in parts]
+
+
+def _search(kind: str, **fields: Any) -> tuple[Payload, Events]:
+    step: Payload = {"signature": "", "type": kind}
+    step |= {key: fields.pop(key) for key in ("id", "call_id") if key in fields}
+    return step, [{"signature": "c2ln", "type": kind, **fields}]
+
+
+_THOUGHT: Final[tuple[Payload, Events]] = (
+    {"type": "thought"},
+    [
+        {"content": {"text": "Hm é😀", "type": "text"}, "type": "thought_summary"},
+        {"signature": "c2ln", "type": "thought_signature"},
+    ],
+)
+_TEXT: Final[Payload] = {"type": "text", "text": "Once"}
+_NOTED: Final[Payload] = {"annotations": [], "type": "text_annotation_delta"}
+INTERACTIONS: Final[dict[str, Events]] = {
+    "a thought, then parallel calls": _steps(
+        _THOUGHT,
+        _output("Let", " me look."),
+        _function("get_weather", '{"city":', ' "Oslo"}', signature="c2ln"),
+        _function("get_time", '{"zone": "UTC"}', identity="un6k8t18"),
+    ),
+    "a call without parameters": _steps(_function("ping")),
+    "a call without parameters, with an object": _steps(_function("ping", "{}")),
+    "a search by the provider, then a call": _steps(
+        _search("google_search_call", id="mk", arguments={"queries": ["q"]}),
+        _search("google_search_result", call_id="mk", is_error=False),
+        _function("get_weather", '{"city": "Oslo"}'),
+    ),
+    "code that the provider runs": _steps(
+        _search("code_execution_call", id="c", arguments={"language": "python", "code": "1"}),
+        _search("code_execution_result", call_id="c", result="1"),
+        _output("1"),
+        status="completed",
+    ),
+    "an MCP server": _steps(
+        (
+            {"type": "mcp_server_tool_call", "id": "c", "name": "echo", "server_name": "s", "arguments": {}},
+            [{"type": "mcp_server_tool_call", "name": "echo", "server_name": "s", "arguments": {"a": 1}}],
+        ),
+        ({"type": "mcp_server_tool_result", "call_id": "c"}, [{"type": "mcp_server_tool_result", "result": "1"}]),
+        _output("1"),
+        status="completed",
+    ),
+    "a function that an agent runs": _steps(
+        _function("get_time", '{"zone": "UTC"}'),
+        ({"type": "function_result", "call_id": "ktr5aysg"}, [{"type": "function_result", "result": "12:00"}]),
+        _output("Noon."),
+        status="completed",
+    ),
+    "text in the start of a step": _steps(
+        ({"type": "thought", "summary": [_TEXT], "signature": ""}, []),
+        ({"type": "model_output", "content": [_TEXT]}, [_TEXT, _NOTED]),
+        status="completed",
+    ),
+    "an image": _steps(
+        ({"type": "model_output"}, [{"type": "image", "mime_type": "image/png", "data": "aGk="}]), status="completed"
+    ),
+    "text that is cut off": _steps(_output("Once"), status="incomplete"),
+    "text that a further request continues": _steps(
+        _output("Once"), status="requires_continuation", continuation_token="dG9r"
+    ),
+    "a background run that is cancelled": _steps(status="cancelled"),
+    "the usage of each step": [
+        {**one, **({"usage": {"total_tokens": 4}, "step_usage": {}} if one["event_type"] == "step.stop" else {})}
+        for one in _steps(_function("get_time", '{"zone": "UTC"}'))
+    ],
 }

@@ -22,6 +22,7 @@ PROTOCOLS = {
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
+    "gemini-interactions": "/v1beta/interactions",
     "cohere-v2": "/v2/chat",
     "bedrock": "/model/m/converse-stream",
 }

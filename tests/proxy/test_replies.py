@@ -23,7 +23,11 @@ def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
     assert {"gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-6"} <= set(ids)
     assert ids == sorted(set(ids))
     assert (listed["first_id"], listed["last_id"]) == (ids[0], ids[-1])
-    assert [entry["name"] for entry in listed["models"]] == ["models/gemini-2.5-flash", "command-a-03-2025"]
+    assert [entry["name"] for entry in listed["models"]] == [
+        "models/gemini-2.5-flash",
+        "models/gemini-3.8-flash",
+        "command-a-03-2025",
+    ]
     assert models("/v1beta/models", FIXTURES) == models("/api/v1/models", FIXTURES) == models("/v1/models/", FIXTURES)
 
 

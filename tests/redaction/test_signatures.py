@@ -88,6 +88,14 @@ DOCUMENTS: Final[dict[str, Made]] = {
         ]
     },
     "litellm": lambda s: {"messages": [{"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": s}]}]},
+    "interactions": lambda s: {
+        "input": [
+            {"type": "thought", "signature": s},
+            {"type": "function_call", "id": "c", "name": "f", "arguments": {"a": "b"}, "signature": s},
+            {"type": "google_search_result", "call_id": "c", "signature": s},
+        ]
+    },
+    "interactions, whole": lambda s: {"object": "interaction", "steps": [{"type": "thought", "signature": s}]},
     "copilot": lambda s: {"messages": [{"role": "assistant", "content": None, "reasoning_opaque": s}]},
 }
 """Requests and whole responses."""
@@ -125,9 +133,24 @@ EVENTS: Final[dict[str, Made]] = {
     "openrouter": lambda s: {
         "choices": [{"delta": {"reasoning_details": [{"type": "reasoning.encrypted", "data": s, "index": 0}]}}]
     },
+    "interactions": lambda s: {
+        "index": 0,
+        "delta": {"signature": s, "type": "thought_signature"},
+        "event_type": "step.delta",
+    },
+    "interactions, search": lambda s: {
+        "index": 0,
+        "delta": {"type": "google_search_call", "signature": s, "arguments": {"queries": ["q"]}},
+        "event_type": "step.delta",
+    },
+    "interactions, start": lambda s: {
+        "index": 0,
+        "step": {"type": "function_call", "id": "c", "name": "f", "arguments": {}, "signature": s},
+        "event_type": "step.start",
+    },
     "copilot": lambda s: {"choices": [{"index": 0, "delta": {"reasoning_opaque": s}}]},
 }
-WHOLE: Final = {"anthropic block", "responses", "responses, completed"}
+WHOLE: Final = {"anthropic block", "responses", "responses, completed", "interactions, start"}
 """Events that never bring a signature in fragments."""
 
 

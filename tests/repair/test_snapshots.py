@@ -35,6 +35,7 @@ def test_every_protocol_that_streams_arguments_is_tried() -> None:
     """The defect was injected and reported there."""
     assert {one.dialect for one, _ in INJECTED} == {
         "openai-chat", "openai-responses", "openai-realtime", "anthropic", "cohere-v2", "bedrock",
+        "gemini-interactions",
     }  # fmt: skip
 
 

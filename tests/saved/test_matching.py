@@ -25,7 +25,10 @@ from toolstream_core.saved.redact import save
 from toolstream_core.wire.frame import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
-PROTOCOLS = ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock")
+PROTOCOLS = (
+    *("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"),
+    *("ollama", "cohere-v2", "bedrock"),
+)
 ASKED = RequestKey(
     dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words=""
 )

@@ -32,5 +32,5 @@ def test_a_protocol_that_there_is_not() -> None:
     """Those that there are, are named."""
     with pytest.raises(ValueError, match="openai-responses"):
         base_url(URL, "grpc")
-    others = {"anthropic", "gemini", "gemini-live", "ollama", "cohere-v2", "bedrock"}
+    others = {"anthropic", "gemini", "gemini-interactions", "gemini-live", "ollama", "cohere-v2", "bedrock"}
     assert set(PATHS) == {"openai-chat", "openai-responses", "openai-realtime", *others}

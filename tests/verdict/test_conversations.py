@@ -206,14 +206,20 @@ def test_a_request_after_all(run: Run) -> None:
     ]
 
 
-def test_the_name_of_the_answer(run: Run) -> None:
-    """`previous_response_id` tells which answer is meant where nothing else does."""
-    output = {"type": "function_call_output", "call_id": "c0", "output": "r"}
+@pytest.mark.parametrize(
+    ("key", "output"),
+    [
+        ("previous_response_id", {"type": "function_call_output", "call_id": "c0", "output": "r"}),
+        ("previous_interaction_id", {"type": "function_result", "call_id": "c0", "name": "f", "result": "r"}),
+    ],
+)
+def test_the_name_of_the_answer(run: Run, key: str, output: Any) -> None:
+    """It tells which answer is meant where nothing else does."""
     for name in ("one", "two"):
         run.seen.request(name, PLACE, conversation({"input": f"go {name}"}))
         run.response(name, call("c0"), response_id=f"resp_{name}")
     for name in ("one", "two"):
-        after = {"previous_response_id": f"resp_{name}", "input": [output]}
+        after = {key: f"resp_{name}", "input": [output]}
         run.seen.request(f"{name}2", PLACE, conversation(after))
     assert run.lines == [("one", "results-only", "one2", 0), ("two", "results-only", "two2", 0)]
 

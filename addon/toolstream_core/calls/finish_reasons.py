@@ -7,12 +7,12 @@ from typing import Final
 
 _CUT: Final = re.compile(
     r"length|max_|max tokens|token_?limit|exceeded|filter|safety|refus|recitation|blocklist|prohibited|spii"
-    r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt",
+    r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt|continuation",
     re.IGNORECASE,
 )
 """Parts of the words for a turn that was cut off: `length` (OpenAI), `max_tokens` and
 `model_context_window_exceeded` (Anthropic), `insufficient_system_resource` (DeepSeek), `incomplete: …` (Responses),
-`error` (OpenRouter), `abort` (vLLM)."""
+`error` (OpenRouter), `abort` (vLLM), `requires_continuation` (Interactions)."""
 
 
 def is_cut(reason: str) -> bool:

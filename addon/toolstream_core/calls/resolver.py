@@ -107,7 +107,7 @@ class Calls:
         return fragment
 
     def _cancel(self) -> None:
-        """Forget the calls so far: clients must not run them, and they may be incomplete."""
+        """Forget the calls so far: clients must not run them."""
         for call in self._opened:
             call.cancelled = True
         for calls in (self._opened, self._unsettled, self._not_over, self._counts):

@@ -185,6 +185,17 @@ class StartedCalls(Calls):
             self._still_open.pop(call.position, None)
 
 
+class SequentialCalls(StartedCalls):
+    """Calls that follow one another: an end at an index at which nothing started is that of the only open call."""
+
+    @override
+    def _ended(self, fragment: Fragment) -> OpenCall | None:
+        index = fragment.index
+        known = index in self._given or index in self._newest or index in self._others
+        own = None if isinstance(index, int) and known else self._only_open
+        return own or super()._ended(fragment)
+
+
 def _is_foreign(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a delta after the end of its call cannot be the call's.
 

@@ -131,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
 def _greeting(session: ProxySession) -> str:
     """Base URLs, and lines to copy into a shell."""
     environment = session.environment()
-    urls = [f"  {protocol:<18}{session.base_url(protocol)}" for protocol in PATHS]
+    width = max(map(len, PATHS)) + 2
+    urls = [f"  {protocol:<{width}}{session.base_url(protocol)}" for protocol in PATHS]
     lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _TOLD]
     return "\n".join(["base URLs:", *urls, "for a shell:", *lines, "Ctrl-C ends."])

@@ -6,10 +6,12 @@ from toolstream_core.defects.defect import (
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
+    BLOCK_DIALECTS,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
+    GEMINI_INTERACTIONS,
     JUDGED_DIALECTS,
     NOTE,
     REALTIME,
@@ -20,7 +22,7 @@ from toolstream_core.defects.defect import (
     Defect,
 )
 
-_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _NOT_RUN = "does not run the call, and reports the error to the model"
 _AS_MEANT = "runs the call once with the intended arguments, or reports invalid arguments"
 
@@ -116,7 +118,7 @@ SPLIT_SURROGATE: Final = Defect(
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Defect(
-    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
     "the event that opens the call already carries its arguments",
     "uses them once",
     keys=ARGUMENT_KEYS,

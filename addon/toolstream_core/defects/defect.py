@@ -13,10 +13,15 @@ REALTIME: Final = "openai-realtime"
 ANTHROPIC: Final = "anthropic"
 GEMINI: Final = "gemini"
 GEMINI_LIVE: Final = "gemini-live"
+GEMINI_INTERACTIONS: Final = "gemini-interactions"
 OLLAMA: Final = "ollama"
 COHERE: Final = "cohere-v2"
 BEDROCK: Final = "bedrock"
-ALL_DIALECTS: Final = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK)
+ALL_DIALECTS: Final = (
+    *(CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_INTERACTIONS, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK),
+)
+BLOCK_DIALECTS: Final = (ANTHROPIC, GEMINI_INTERACTIONS, COHERE, BEDROCK)
+"""Those that stream content blocks: events start and stop each call."""
 JUDGED_DIALECTS: Final = tuple(name for name in ALL_DIALECTS if name != GEMINI_LIVE)
 """Those whose streams are repaired; those of Gemini Live are only read."""
 

@@ -7,10 +7,12 @@ from toolstream_core.defects.defect import (
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
+    BLOCK_DIALECTS,
     CHAT,
     COHERE,
     ERROR,
     FINISH_KEYS,
+    GEMINI_INTERACTIONS,
     INDEX_KEYS,
     JUDGED_DIALECTS,
     NOTE,
@@ -23,7 +25,7 @@ from toolstream_core.defects.defect import (
     Defect,
 )
 
-_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _RUNS = "runs the received calls"
 
 TRUNCATED_STREAM: Final = Defect(
@@ -46,7 +48,7 @@ UNTERMINATED_BODY: Final = Defect(
     "accepts the response, which is complete",
 )  # fmt: skip
 MISSING_DONE: Final = Defect(
-    "TS304", "missing-done", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
+    "TS304", "missing-done", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, GEMINI_INTERACTIONS, COHERE),
     "the event that ends the stream is missing ([DONE], message_stop)",
     "treats the finish reason as the end",
 )  # fmt: skip
@@ -58,13 +60,13 @@ MISSING_FINISH: Final = Defect(
     keys=FINISH_KEYS,
 )  # fmt: skip
 WRONG_FINISH: Final = Defect(
-    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
+    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, *BLOCK_DIALECTS),
     "the finish reason marks the end of the turn although there are tool calls",
     _RUNS,
     keys=FINISH_KEYS,
 )  # fmt: skip
 MISSING_CALLS: Final = Defect(
-    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, *BLOCK_DIALECTS),
     "the finish reason announces tool calls, but there are none",
     "reports it or retries; never waits for a tool result",
     keys=FINISH_KEYS,
@@ -95,7 +97,7 @@ EMPTY_FINISH: Final = Defect(
     keys=FINISH_KEYS,
 )  # fmt: skip
 FOREIGN_FINISH: Final = Defect(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "the finish reason is another protocol's word",
     _RUNS,
     keys=FINISH_KEYS,
@@ -109,26 +111,26 @@ IN_BAND_ERROR: Final = Defect(
     keys=("error",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Defect(
-    "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
     "the event that closes a call is missing",
     "treats the end of the response as the end of the call",
     also=("overlapping-blocks",),
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_STOP: Final = Defect(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
     "the response, a content block or an output item is stopped twice",
     "runs the call once",
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_START: Final = Defect(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
     "the response, a content block or an output item is started twice",
     "continues the open call",
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Defect(
-    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
+    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, BLOCK_DIALECTS,
     "a content block starts before the previous one has stopped",
     "matches deltas on their index",
     keys=("type", *INDEX_KEYS),

@@ -7,10 +7,12 @@ from toolstream_core.defects.defect import (
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
+    BLOCK_DIALECTS,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
+    GEMINI_INTERACTIONS,
     NOTE,
     OLLAMA,
     REALTIME,
@@ -22,8 +24,8 @@ from toolstream_core.defects.defect import (
     Defect,
 )
 
-_BLOCKS = (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE)
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
+_BLOCKS = (CHAT, RESPONSES, ANTHROPIC, GEMINI, GEMINI_INTERACTIONS, COHERE)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _READ_THE_REST = "reads the same calls as without it"
 
 OVERSIZE_FRAME: Final = Defect(
@@ -66,7 +68,7 @@ EMPTY_DATA: Final = Defect(
     _READ_THE_REST,
 )  # fmt: skip
 MISSING_EVENT_NAME: Final = Defect(
-    "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC, COHERE),
+    "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC, GEMINI_INTERACTIONS, COHERE),
     "events have no event line, which many clients require",
     "uses the type in the data",
 )  # fmt: skip
@@ -112,19 +114,19 @@ NULL_USAGE: Final = Defect(
     keys=("usage",),
 )  # fmt: skip
 MISSING_INPUT: Final = Defect(
-    "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC,),
-    "a tool_use block starts without an input object",
+    "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC, GEMINI_INTERACTIONS),
+    "a tool_use block starts without input, or a function_call step without arguments",
     _READ_THE_REST,
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 FOREIGN_DELTA: Final = Defect(
-    "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC, BEDROCK),
+    "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC, GEMINI_INTERACTIONS, BEDROCK),
     "a delta has another type than its content block",
     "does not add it to the arguments of the call",
     keys=TYPE_KEYS,
 )  # fmt: skip
 RESTARTED_STREAM: Final = Defect(
-    "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
     "the response starts again inside one stream",
     "reports a broken stream; runs no call twice",
     lossy=True,

@@ -5,10 +5,12 @@ from typing import Final
 from toolstream_core.defects.defect import (
     ANTHROPIC,
     BEDROCK,
+    BLOCK_DIALECTS,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
+    GEMINI_INTERACTIONS,
     ID_KEYS,
     INDEX_KEYS,
     ITEM_KEYS,
@@ -24,7 +26,7 @@ from toolstream_core.defects.defect import (
     Defect,
 )
 
-_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _ONE_CALL = "joins the fragments into one call"
 _EACH_CALL = "keeps the calls apart and runs each once"
 
@@ -117,7 +119,8 @@ MISSING_TYPE: Final = Defect(
     keys=TYPE_KEYS,
 )  # fmt: skip
 MISSING_INDEX: Final = Defect(
-    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, COHERE, BEDROCK),
+    "TS115", "missing-index", "identity", WARNING, SAFE,
+    (CHAT, REALTIME, RESPONSES, GEMINI_INTERACTIONS, COHERE, BEDROCK),
     "fragments have no index",
     _EACH_CALL,
     keys=INDEX_KEYS,
@@ -129,7 +132,7 @@ REUSED_INDEX: Final = Defect(
     keys=INDEX_KEYS,
 )  # fmt: skip
 OFFSET_INDEX: Final = Defect(
-    "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
+    "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC, GEMINI_INTERACTIONS, COHERE),
     "indexes do not count up from 0 by one",
     "treats an index as a key, not as a position",
     keys=INDEX_KEYS,
@@ -161,7 +164,7 @@ DOUBLED_CALL: Final = Defect(
     keys=(*ID_KEYS, *INDEX_KEYS),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Defect(
-    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE, BEDROCK),
+    "TS122", "unknown-block", "identity", ERROR, SAFE, BLOCK_DIALECTS,
     "a delta or stop names a content block that was never started, or that has stopped",
     "reports a broken stream, or adds the delta to the only open call",
     may_refuse=True,

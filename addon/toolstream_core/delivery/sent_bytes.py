@@ -14,6 +14,8 @@ MAX_BYTES: Final = 1024 * 1024
 """Bytes of a response that are kept; a longer one is read while it is sent, and not kept."""
 _HEAD: Final = 16 * 1024
 """Bytes in which a response's id is searched."""
+_NAMED: Final = ("response", "interaction")
+"""The responses that later requests may name: the value of `object`, and the key under which events have them."""
 
 
 class SentBytes:
@@ -58,7 +60,7 @@ class SentBytes:
 
     @property
     def response_id(self) -> str:
-        """The id by which later requests may name the response (`previous_response_id`), if it has one."""
+        """The id by which later requests may name the response (`previous_response_id`, `previous_interaction_id`)."""
         return self._id or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Generator[None, None, Record | None]:
@@ -90,13 +92,15 @@ def response_id(chunks: Sequence[bytes], exchange: StreamFacts) -> str:
             break
     else:
         head += decoder.decode(b"")
-    if b'"response"' not in head:
+    if not any(b'"%b"' % kind.encode() in head for kind in _NAMED):
         return ""
     frames = BodyFraming(exchange.content_type).cut(bytes(head))
     return next(filter(None, (_id_in(frame.json) for frame in frames)), "")
 
 
 def _id_in(payload: Json) -> str:
-    response = payload if json_access.get(payload, "object") == "response" else json_access.get(payload, "response")
-    found = json_access.get(response, "id")
-    return found if isinstance(found, str) else ""
+    for kind in _NAMED:
+        response = payload if json_access.get(payload, "object") == kind else json_access.get(payload, kind)
+        if isinstance(found := json_access.get(response, "id"), str):
+            return found
+    return ""

@@ -87,7 +87,8 @@ class EventContent(NamedTuple):
     begins: tuple[Seen[int], ...] = ()
     """Places at which something else than a call begins, so that they are no call's any more."""
     cancels: bool = False
-    """Whether all calls so far are cancelled, because another model continues the response (Anthropic `fallback`)."""
+    """Whether all calls so far are cancelled, so that the client must not run them: another model continues the
+    response (Anthropic `fallback`), or the provider has run them (Interactions `function_result`)."""
 
 
 NOTHING: Final = EventContent()

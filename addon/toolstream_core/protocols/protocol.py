@@ -33,7 +33,7 @@ class CallForm(enum.StrEnum):
     DELTAS = "deltas"
     """Deltas that each name their call (Chat Completions)."""
     ANNOUNCED = "announced"
-    """An event announces a call, deltas follow, an event closes it (Responses, Anthropic, Cohere, Bedrock)."""
+    """An event announces a call, deltas follow, an event closes it (Responses, and all that stream content blocks)."""
     WHOLE = "whole"
     """Each entry is a complete call (Gemini, Ollama)."""
 

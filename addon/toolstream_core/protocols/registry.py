@@ -9,6 +9,7 @@ from toolstream_core.protocols.bedrock import BEDROCK
 from toolstream_core.protocols.chat import CHAT
 from toolstream_core.protocols.cohere import COHERE
 from toolstream_core.protocols.gemini import GEMINI
+from toolstream_core.protocols.gemini_interactions import GEMINI_INTERACTIONS
 from toolstream_core.protocols.gemini_live import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET
 from toolstream_core.protocols.ollama import OLLAMA
@@ -27,6 +28,7 @@ PROTOCOLS: Final[tuple[WireProtocol, ...]] = (
     RESPONSES,
     ANTHROPIC,
     GEMINI,
+    GEMINI_INTERACTIONS,
     GEMINI_LIVE,
     OLLAMA,
     COHERE,

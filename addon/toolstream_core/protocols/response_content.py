@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Finish, Fragment, Json, Kind, Phase, Seen
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.wire import json_access
@@ -45,6 +46,18 @@ def call_fragment(
         kind,
         well_formed,
     )
+
+
+def started_call(entry: dict[str, Json], key: str, index: Seen[int], phase: Phase, kind: Kind) -> Fragment:
+    """The fragment of a block's start, or of a complete block, with the arguments as an object under `key`.
+
+    In a start, an empty object or text stands in place of the arguments.
+    """
+    value = entry.get(key, ABSENT)
+    arguments = ABSENT if value == {} and phase is Phase.OPEN else json_access.argument_text(value)[0]
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
+        arguments = ABSENT
+    return call_fragment(entry, entry, arguments, index, phase, kind=kind)
 
 
 def finishes(reason: Json) -> tuple[Finish, ...]:

@@ -95,9 +95,9 @@ def data_event(payload: Json) -> bytes:
     return b"data: " + encoded(payload) + b"\n\n"
 
 
-def named_event(payload: Payload) -> bytes:
-    """An SSE event named by its `type`."""
-    return b"event: " + str(payload["type"]).encode() + b"\n" + data_event(payload)
+def named_event(payload: Payload, key: str = "type") -> bytes:
+    """An SSE event named by its type, which is under `key`."""
+    return b"event: " + str(payload[key]).encode() + b"\n" + data_event(payload)
 
 
 def add_texts(message: dict[str, Json], delta: Json) -> None:

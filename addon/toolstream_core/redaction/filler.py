@@ -341,6 +341,7 @@ _KEPT: Final = frozenset(
     b" system_fingerprint service_tier provider encrypted_content signature code phase thoughtSignature"
     b" thought_signature created_at createTime created done_reason finishReason stopReason responseId"
     b" response_id modelVersion media_type mimeType mime_type obfuscation previous_response_id effort truncation"
+    b" event_type event_id interaction_id previous_interaction_id continuation_token"
     b" reasoning_effort verbosity detail encoding include modalities output_modalities responseModalities format"
     b" param jsonPath finish_reasons stop_sequence tool_name toolName server_label role_name language"
     b" tool_choice blockReason reason cache_control ttl prompt_cache_key safety_identifier user"

@@ -20,11 +20,16 @@ def _places(*places: str) -> frozenset[tuple[bytes, bytes]]:
     return frozenset((parent.encode(), kind.encode()) for parent, _, kind in (place.partition(":") for place in places))
 
 
+_TOOLS: Final = ("code_execution", "file_search", "google_maps", "google_search", "mcp_server_tool", "url_context")
+"""The provider's own tools in Interactions whose calls and results have signatures."""
 # The objects that have each field: the key of the object (or of the array that it is in), and the object's `type`.
 PLACES: Final = {
     b"signature": _places(
         *("content:thinking", "content_block:thinking", "thinking_blocks:thinking", "delta:signature_delta"),
         *("reasoningContent", "reasoningText", "reasoning_details:reasoning.text"),
+        # Interactions: steps, and what brings them
+        *("step", "steps", "input:thought", "input:function_call", "delta:thought_signature"),
+        *(f"{parent}:{tool}_{part}" for parent in ("delta", "input") for tool in _TOOLS for part in ("call", "result")),
     ),
     b"data": _places(
         *("content:redacted_thinking", "content_block:redacted_thinking", "thinking_blocks:redacted_thinking"),
@@ -44,7 +49,7 @@ _SHORTEST: Final = 64
 """Bytes of a complete signature; in `_STREAMED`, fragments of any length are exempt."""
 _STREAMED: Final = frozenset({b"delta", b"candidates", b"modelTurn"})
 _TOOL_TREES: Final = frozenset(b"args arguments functionResponse function_response toolResult tool_input".split())
-_TOOL_RESULTS: Final = frozenset({b"tool_result", b"function_call_output", b"custom_tool_call_output"})
+_TOOL_RESULTS: Final = frozenset(b"tool_result function_result function_call_output custom_tool_call_output".split())
 _DEEPEST: Final = 200
 _LONGEST_TYPE: Final = 64
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]++|\\/|\\u00(?:2[bBfF]|3[dD]))++")

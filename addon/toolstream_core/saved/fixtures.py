@@ -14,6 +14,7 @@ from pathlib import Path
 from mitmproxy import http
 
 from toolstream_core.model import Json
+from toolstream_core.protocols.requests.conversation import previous
 from toolstream_core.saved import bare
 from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
@@ -63,8 +64,7 @@ def conversations(found: Iterable[LlmFlow]) -> list[list[LlmFlow]]:
     by_response: dict[str, _Group] = {}
     for at, one in enumerate(found):
         digests = list(_digests(one))
-        before = json_access.get(one.request, "previous_response_id")
-        group = by_response.get(before) if isinstance(before, str) else None
+        group = by_response.get(previous(one.request))
         if group is None:
             # Where two runs say the same, the one that is going on.
             begun = (by_prefix[digest] for digest in digests if digest in by_prefix)
@@ -128,6 +128,10 @@ def _response_ids(saved: LlmFlow) -> Iterator[str]:
     for payload in saved.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
         if isinstance(name, str) and name.startswith("resp"):
+            yield name
+        is_complete = json_access.get(payload, "object") == "interaction"
+        name = json_access.get(payload, "id") if is_complete else json_access.get(payload, "interaction", "id")
+        if name and isinstance(name, str):
             yield name
 
 

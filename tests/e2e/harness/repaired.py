@@ -227,6 +227,26 @@ def gemini_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
     return Reading(calls, finish)
 
 
+def interactions_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`interactions.create`, put together step by step as its documentation says."""
+    asked = request("gemini-interactions")
+    events: Any = sdks.genai.interactions.create(
+        model=model, input=asked["input"], tools=asked["tools"], stream=True, extra_headers=dict(headers)
+    )
+    steps: dict[int, tuple[Any, list[str]]] = {}
+    finish: str | None = None
+    for event in events:
+        match event.event_type:
+            case "step.start" if event.step.type == "function_call":
+                steps[event.index] = event.step, []
+            case "step.delta" if event.delta.type == "arguments_delta":
+                steps[event.index][1].append(event.delta.arguments)
+            case "interaction.completed":
+                finish = event.interaction.status
+    found = [(step.name, json.loads("".join(parts) or "{}"), step.id) for step, parts in steps.values()]
+    return Reading([Made(*one) for one in found], finish)
+
+
 def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
     """`chat`."""
     calls: list[Made] = []
@@ -314,6 +334,7 @@ READERS = (
     RecordBuilder("openai responses.stream", "openai-responses", responses_stream, "completed"),
     RecordBuilder("anthropic", "anthropic", anthropic_stream, "tool_use"),
     RecordBuilder("google-genai", "gemini", gemini_stream, "STOP"),
+    RecordBuilder("google-genai interactions", "gemini-interactions", interactions_stream, "requires_action"),
     RecordBuilder("cohere", "cohere-v2", cohere_stream, "TOOL_CALL"),
     RecordBuilder("boto3", "bedrock", converse_stream, "tool_use"),
     RecordBuilder("ollama", "ollama", ollama_stream, "stop"),

@@ -270,6 +270,41 @@ def cohere(call_id: str, city: str) -> Sample:
     )
 
 
+def interactions(call_id: str, city: str) -> Sample:
+    """Gemini's Interactions API."""
+    step = {"id": call_id, "type": "function_call", "name": NAME}
+    head = {"id": "v1_1", "object": "interaction", "model": "gemini-test"}
+    usage = {"total_input_tokens": 9, "total_output_tokens": 7, "total_tokens": 16}
+    over = {**head, "status": "requires_action", "usage": usage}
+    deltas = [{"arguments": part, "type": "arguments_delta"} for part in _parts(json.dumps({"city": city}))]
+    events: list[dict[str, Any]] = [
+        {"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created"},
+        {"index": 0, "step": {**step, "arguments": {}}, "event_type": "step.start"},
+        *({"index": 0, "delta": delta, "event_type": "step.delta"} for delta in deltas),
+        {"index": 0, "event_type": "step.stop"},
+        {"interaction": over, "event_type": "interaction.completed"},
+    ]
+    return Sample(
+        dialect="gemini-interactions",
+        path="/v1beta/interactions",
+        request={
+            "model": "gemini-test",
+            "input": "weather?",
+            "tools": [{"type": "function", "name": NAME, "description": ABOUT, "parameters": PARAMETERS}],
+            "stream": True,
+        },
+        content_type=SSE,
+        pieces=(
+            *(f"event: {event['event_type']}\n".encode() + _data(event) for event in events),
+            b"event: done\ndata: [DONE]\n\n",
+        ),
+        whole_path="/v1beta/interactions",
+        whole={**over, "steps": [{**step, "arguments": {"city": city}}]},
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
 def bedrock(call_id: str, city: str) -> Sample:
     """Amazon Bedrock's Converse: binary messages. Path and operation say model and streaming."""
     tool = {"toolUseId": call_id, "name": NAME}
@@ -310,6 +345,7 @@ MAKERS: dict[str, Callable[[str, str], Sample]] = {
     "gemini": gemini,
     "ollama": ollama,
     "cohere-v2": cohere,
+    "gemini-interactions": interactions,
     "bedrock": bedrock,
 }
 

@@ -29,6 +29,12 @@ GEMINI = [
     {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"p": 1}}}]},
     {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "done"}}}]},
 ]
+INTERACTIONS = [
+    {"type": "user_input", "content": [{"type": "text", "text": "go"}]},
+    {"type": "thought", "signature": "c2ln"},
+    {"type": "function_call", "id": "c1", "name": "ls", "arguments": {"p": 1}},
+    {"type": "function_result", "call_id": "c1", "name": "ls", "result": "done"},
+]
 OLLAMA = [
     {"role": "user", "content": "go"},
     {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]},
@@ -43,6 +49,7 @@ OLLAMA = [
         ({"input": RESPONSES}, CALL, RESULT),
         ({"messages": ANTHROPIC}, CALL, RESULT),
         ({"contents": GEMINI}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
+        ({"input": INTERACTIONS}, CALL, ToolResult("c1", "ls", "done")),
         ({"messages": OLLAMA}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),
     ],
 )
@@ -60,6 +67,8 @@ def test_other_forms() -> None:
     assert conversation({"messages": [legacy, response]}).calls == (EchoedCall(None, "ls", "{}"),)
     assert conversation({"messages": [legacy, response]}).results == (ToolResult("", "ls", "x"),)
     assert conversation({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
+    stored = conversation({"previous_interaction_id": "v1_1", "input": INTERACTIONS[3:]})
+    assert (stored.continues, stored.previous, stored.results) == (True, "v1_1", (ToolResult("c1", "ls", "done"),))
     assert conversation({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
     odd: Any
     for odd in (

@@ -12,12 +12,13 @@ from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import Settings
 
-DIALECTS = ("anthropic", "bedrock", "cohere-v2")
+DIALECTS = ("anthropic", "bedrock", "cohere-v2", "gemini-interactions")
 TWO = {one.dialect: one for one in streams() if one.name == "fragments of two"}
 ONE = {one.dialect: one for one in streams() if one.name == "fragments"}
 EARLIER: dict[str, Any] = {
     "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "old_1", "name": "f", "input": {}}]},
     "bedrock": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "old_1", "name": "f", "input": {}}}]},
+    "gemini-interactions": {"type": "function_call", "id": "old_1", "name": "f", "arguments": {}},
     "cohere-v2": {
         "role": "assistant",
         "tool_calls": [{"id": "old_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],

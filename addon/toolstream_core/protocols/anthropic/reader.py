@@ -5,14 +5,13 @@ https://docs.claude.com/en/docs/build-with-claude/streaming
 
 from __future__ import annotations
 
-from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Kind, Phase
+from toolstream_core.model import NOTHING, EventContent, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, exception_text, unread_error
 from toolstream_core.protocols.response_content import (
-    call_fragment,
     finishes,
     kind_of,
     place_of,
+    started_call,
     text_content,
     unstreamed_content,
 )
@@ -81,7 +80,7 @@ def _start(payload: dict[str, Json]) -> EventContent:
         text = block.get("text")
         text = text if isinstance(text, str) else ""
         return EventContent(text=text, begins=(place,), cancels=block.get("type") == FALLBACK)
-    return EventContent((_call(block, kind, place, Phase.OPEN),))
+    return EventContent((started_call(block, "input", place, Phase.OPEN, kind),))
 
 
 def _kind(block: dict[str, Json]) -> Kind | None:
@@ -91,14 +90,6 @@ def _kind(block: dict[str, Json]) -> Kind | None:
         return Kind.FUNCTION
     of_server = isinstance(block_type, str) and block_type.endswith("_tool_use")
     return Kind.SERVER if of_server or "input" in block else None
-
-
-def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
-    value = block.get("input", ABSENT)
-    arguments = ABSENT if value == {} and phase is Phase.OPEN else json_access.argument_text(value)[0]
-    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
-        arguments = ABSENT
-    return call_fragment(block, block, arguments, index, phase, kind=kind)
 
 
 def _delta(payload: dict[str, Json]) -> EventContent:
@@ -125,7 +116,7 @@ def read_response(payload: Json) -> EventContent:
         if block.get("type") == FALLBACK:
             fragments.clear()
         elif kind is not None:
-            fragments.append(_call(block, kind, place, Phase.WHOLE))
+            fragments.append(started_call(block, "input", place, Phase.WHOLE, kind))
         elif isinstance(text := block.get("text"), str):
             texts.append(text)
     return unstreamed_content(payload, fragments, texts, json_access.get(payload, "stop_reason"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, override
 
 from toolstream_core.calls.open_call import OpenCall
-from toolstream_core.calls.started_calls import StartedCalls
+from toolstream_core.calls.started_calls import SequentialCalls
 from toolstream_core.model import Fragment, Phase
 from toolstream_core.protocols.cohere.reader import FOREIGN_INDEX
 
 
-class CohereCalls(StartedCalls):
+class CohereCalls(SequentialCalls):
     """A `tool-call-start` opens, `tool-call-end` ends; one of an index that no call has ends the one open call."""
 
     foreign_index: ClassVar[int] = FOREIGN_INDEX
@@ -39,11 +39,6 @@ class CohereCalls(StartedCalls):
             newest is not call and call.arguments.is_complete and not (newest.closed or newest.arguments.is_complete)
         )
         return call.closed or complete
-
-    @override
-    def _ended(self, fragment: Fragment) -> OpenCall | None:
-        known = fragment.index in self._given or fragment.index in self._newest
-        return super()._ended(fragment) if known else self._only_open
 
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:

@@ -1,7 +1,7 @@
 """The calls, results and texts of earlier turns that a request repeats, in any protocol.
 
-The messages of OpenAI Chat Completions and Responses, Anthropic, Bedrock, Gemini and Ollama are distinguished by
-their keys.
+The messages of OpenAI Chat Completions and Responses, Anthropic, Bedrock, Gemini (contents and steps) and Ollama are
+distinguished by their keys.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Conversation:
     texts: tuple[str, ...]
     """The text of all other messages, in order."""
     continues: bool
-    """Whether the server stores the conversation: the request has `previous_response_id`, `conversation` or an
+    """Whether the server stores the conversation: the request has the id of a response, `conversation` or an
     `item_reference`, or has results of calls that it does not contain."""
     previous: str = ""
-    """The value of `previous_response_id`; `""` if there is none."""
+    """The id of the response that the request continues; `""` if there is none."""
     lone: frozenset[str] = frozenset()
     """The ids of results whose call the request does not contain, although the server stores nothing."""
 
@@ -81,9 +81,13 @@ class Mention(NamedTuple):
 
 
 _HISTORY: Final = ("messages", "input", "contents")
+_PREVIOUS: Final = ("previous_response_id", "previous_interaction_id")
+"""Keys with the id of the response that a request continues: Responses, Interactions."""
 _FUNCTION_ITEMS: Final = ("function_call", "custom_tool_call")
 _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
 """Other Responses items for calls that the client runs; their arguments are under `action` or `operation`."""
+_OF_MODEL: Final = ("reasoning", "thought", "model_output")
+"""Items of Responses and steps of Interactions that are parts of a response, besides calls."""
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 
@@ -98,9 +102,14 @@ def conversation(request: Json) -> Conversation:
         results,
         tuple(text for entry in entries if (text := _text(entry))),
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
-        _str(json_access.get(request, "previous_response_id")),
+        previous(request),
         frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
     )
+
+
+def previous(request: Json) -> str:
+    """The id of the response that a request continues; `""` if there is none."""
+    return next(filter(None, (_str(json_access.get(request, key)) for key in _PREVIOUS)), "")
 
 
 def mentions(request: Json) -> Iterator[Mention]:
@@ -120,7 +129,7 @@ def earlier_ids(request: Json) -> frozenset[str]:
 
 
 def refers_to_kept_calls(request: Json) -> bool:
-    """Whether a Responses request may bring results of calls that the server has kept; each item of Realtime may.
+    """Whether a request may bring results of calls that the server has kept; each item of Realtime may.
 
     https://platform.openai.com/docs/guides/conversation-state
     """
@@ -178,21 +187,27 @@ def _history(request: Json) -> list[Json]:
 
 def _is_stored(request: Json) -> bool:
     """Whether the server stores the conversation."""
-    kept = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
+    kept = any(json_access.get(request, key) for key in (*_PREVIOUS, "conversation"))
     return kept or any(json_access.get(entry, "type") == "item_reference" for entry in _history(request))
 
 
 def _is_response(entry: Json) -> bool:
     kind = json_access.get(entry, "type")
-    is_item = isinstance(kind, str) and (kind.endswith("_call") or kind == "reasoning")
+    is_item = isinstance(kind, str) and (kind.endswith("_call") or kind in _OF_MODEL)
     return is_item or json_access.get(entry, "role") in ("assistant", "model")
 
 
 def _prompts(entries: Iterable[Json]) -> Iterator[str]:
     """The user's texts."""
     for entry in entries:
-        if (isinstance(entry, str) or json_access.get(entry, "role") == "user") and (text := _text(entry)):
+        if _is_prompt(entry) and (text := _text(entry)):
             yield text
+
+
+def _is_prompt(entry: Json) -> bool:
+    """Whether an entry is the user's: a text, a message, or a step or content of Interactions."""
+    by_user = json_access.get(entry, "role") == "user" or json_access.get(entry, "type") in ("user_input", "text")
+    return isinstance(entry, str) or by_user
 
 
 def _parts(entry: Json) -> Iterator[Json]:
@@ -208,7 +223,8 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
         if isinstance(legacy := json_access.get(entry, "function_call"), dict) and "parts" not in entry:
             yield _call(legacy, legacy, "id")
     if isinstance(entry, dict) and runs_on_client(entry):
-        yield _call(entry, entry, "call_id")
+        is_step = "call_id" not in entry and isinstance(entry.get("arguments"), dict)
+        yield _call(entry, entry, "id" if is_step else "call_id")
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_use":
             yield _call(part, part, "id")
@@ -248,6 +264,9 @@ def _results(entry: Json) -> Iterator[ToolResult]:
         yield _result(entry, json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
         yield _result(entry, json_access.get(entry, "call_id"), json_access.get(entry, "output"))
+    elif kind == "function_result":
+        result, name = json_access.get(entry, "result"), json_access.get(entry, "name")
+        yield _result(entry, json_access.get(entry, "call_id"), result, name)
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_result":
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
@@ -284,6 +303,8 @@ def _text(entry: Json) -> str:
         return ""
     if isinstance(content, str):
         return content
+    if json_access.get(entry, "type") == "text":
+        return _str(json_access.get(entry, "text"))
     return "".join(text for part in _parts(entry) if isinstance(text := json_access.get(part, "text"), str))
 
 

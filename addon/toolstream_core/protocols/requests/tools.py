@@ -15,7 +15,10 @@ _RUN_BY_CLIENT: Final = (ABSENT, None, "function", "custom")
 _BRINGS_TOOLS: Final = ("additional_tools", "tool_search_output")
 """Types of the items of a Responses request that bring tools."""
 
-_FURTHER: Final = ("previous_response_id", "conversation", "prompt", "cachedContent", "cached_content", "mcp_servers")
+_FURTHER: Final = (
+    *("previous_response_id", "previous_interaction_id", "conversation", "prompt"),
+    *("cachedContent", "cached_content", "mcp_servers"),
+)
 """Keys of a request that refer to more than it says, perhaps to further tools."""
 
 

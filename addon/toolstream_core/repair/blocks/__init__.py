@@ -1,1 +1,1 @@
-"""Repair of protocols that stream content blocks: Anthropic Messages, Cohere v2 and Bedrock ConverseStream."""
+"""Repair of protocols that stream content blocks: Anthropic, Bedrock Converse, Cohere v2, Gemini Interactions."""

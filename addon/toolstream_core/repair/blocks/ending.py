@@ -18,8 +18,10 @@ from toolstream_core.defects.finish import (
 )
 from toolstream_core.defects.framing import NULL_USAGE
 from toolstream_core.repair.blocks.message import Block, Sent
-from toolstream_core.repair.blocks.protocol import REASON, USAGE
+from toolstream_core.repair.blocks.protocol import ID, REASON, USAGE
+from toolstream_core.repair.fields import TOP
 from toolstream_core.stages.inject.codec import What
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
@@ -114,7 +116,10 @@ class MessageEnd:
             return False
         self._end_calls(over=True)
         message.finish = protocol.words.called
-        self._stream.make(What.FINISH, protocol.filled(What.FINISH, **{REASON: protocol.words.called}))
+        fields: dict[str, Json] = {REASON: protocol.words.called}
+        if isinstance(message.head, dict) and (path := protocol.paths.get(What.HEAD, TOP).get(ID)):
+            fields[ID] = json_access.get(message.head, *path)
+        self._stream.make(What.FINISH, protocol.filled(What.FINISH, **fields))
         return True
 
     def put_end(self) -> None:

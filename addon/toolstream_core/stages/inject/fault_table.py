@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects import arguments, finish, framing, identity, leak
-from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, RESPONSES
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, GEMINI_INTERACTIONS, RESPONSES
 from toolstream_core.model import ABSENT
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.inject.markup import MARKUP, leaked
@@ -114,7 +114,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
         of=ITEMS,
     ),
     per_stream(framing.MISSING_EVENT_NAME, on(EVERY, it(line="")), of=ANTHROPIC),
-    per_stream(framing.MISSING_EVENT_NAME, on(FRAGMENTS, it(line="")), of=COHERE),
+    per_stream(framing.MISSING_EVENT_NAME, on(FRAGMENTS, it(line="")), of=(COHERE, GEMINI_INTERACTIONS)),
     per_stream(framing.MISSING_EVENT_TYPE, on(On(EVERY.kinds - ITEM.kinds) & has_event_line, it(type=ABSENT))),
     per_call(identity.MISSING_NAMESPACE, on((START | STOP | ITEM) & has("namespace"), it(namespace=ABSENT))),
     per_stream(
@@ -129,6 +129,11 @@ CAUSES: Final[tuple[Cause, ...]] = (
         framing.FOREIGN_DELTA, on(DELTA, it, it(delta={"type": "text_delta", "text": "\n"}), once=True), of=ANTHROPIC
     ),
     per_call(framing.FOREIGN_DELTA, on(DELTA, it, it(delta={"text": "\n"}), once=True), of=BEDROCK),
+    per_call(
+        framing.FOREIGN_DELTA,
+        on(DELTA, it, it(delta={"text": "\n", "type": "text"}), once=True),
+        of=GEMINI_INTERACTIONS,
+    ),
     per_stream(framing.RESTARTED_STREAM, on(STOP, it, head, once=True), of=BLOCKS),
     per_stream(
         framing.RESTARTED_STREAM, on(EVERY & equals("type", "response.output_item.done"), it, head, once=True), of=ITEMS
@@ -143,7 +148,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
     ),
     per_stream(framing.MISSING_HEAD, on(HEAD), of=ANTHROPIC),
     # Ids.
-    per_call(identity.MISSING_ID, on(START, it(id="")), of=(ANTHROPIC, BEDROCK)),
+    per_call(identity.MISSING_ID, on(START, it(id="")), of=(ANTHROPIC, BEDROCK, GEMINI_INTERACTIONS)),
     per_call(identity.MISSING_ID, on(START, it(id=ABSENT)), of=COHERE),
     per_call(identity.MISSING_ID, on(FRAGMENTS, it(id=ABSENT)), of=CHAT),
     per_call(identity.MISSING_ID, on(OF_ITEM, it(id=ABSENT)), of=ITEMS),
@@ -209,7 +214,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
     per_call(identity.MISSING_INDEX, on(STREAMED_ITEM, it(index=ABSENT)), of=ITEMS),
     per_call(identity.REUSED_INDEX, on(FRAGMENTS & later_call, it(index=of_first("index"))), of=DELTAS),
     per_call(identity.REUSED_INDEX, on(STREAMED_ITEM & later_call, it(index=of_first("index"))), of=ITEMS),
-    per_call(identity.OFFSET_INDEX, on(FRAGMENTS, it(index=plus(1))), of=(ANTHROPIC, CHAT)),
+    per_call(identity.OFFSET_INDEX, on(FRAGMENTS, it(index=plus(1))), of=(ANTHROPIC, CHAT, GEMINI_INTERACTIONS)),
     per_call(identity.OFFSET_INDEX, on(FRAGMENTS, it(index=lambda at: at.call.position + 1)), of=COHERE),
     per_call(identity.ODD_INDEX, on(FRAGMENTS, it(index=changed("index", str)))),
     per_call(identity.CHANGING_INDEX, on(DELTA & later_call, it(index=of_first("index"))), of=COHERE),
@@ -394,7 +399,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
         on(START),
         on(DELTA),
         on(STOP, start(arguments=as_object), it),
-        of=(ANTHROPIC, BEDROCK),
+        of=(ANTHROPIC, BEDROCK, GEMINI_INTERACTIONS),
     ),
     per_call(
         arguments.PREFILLED_ARGUMENTS, on(START), on(DELTA), on(STOP, start(arguments=all_arguments), it), of=COHERE
@@ -445,7 +450,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
         of=CHAT,
     ),
     per_call(finish.IN_BAND_ERROR, on(START, new(What.ERROR), over=True), of=COMPLETE),
-    per_stream(finish.MISSING_DONE, on(END), of=(ANTHROPIC, CHAT)),
+    per_stream(finish.MISSING_DONE, on(END), of=(ANTHROPIC, CHAT, GEMINI_INTERACTIONS)),
     per_stream(finish.MISSING_DONE, on(END & has_calls, over=True), of=COHERE),
     per_stream(finish.MISSING_FINISH, on(FINISH & has_calls), of=(*BLOCKS, *ITEMS)),
     per_stream(finish.MISSING_FINISH, on(FINISH & has_calls, it(reason=None)), of=CHAT),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
+from toolstream_core.defects.defect import BLOCK_DIALECTS, CHAT, GEMINI, OLLAMA, REALTIME, RESPONSES
 from toolstream_core.model import Kind
 from toolstream_core.stages.inject.codec import What
 
@@ -186,7 +186,7 @@ FRAGMENTS: Final = START | DELTA | STOP
 EVERY: Final = On(frozenset(What))
 
 
-BLOCKS: Final = (ANTHROPIC, BEDROCK, COHERE)
+BLOCKS: Final = BLOCK_DIALECTS
 """Events start and stop a call."""
 DELTAS: Final = (*BLOCKS, CHAT)
 """All that stream a call as a start and deltas, and send no arguments a second time."""

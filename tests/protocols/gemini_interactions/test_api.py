@@ -1,0 +1,49 @@
+"""Where interactions are requested, and what a request allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolstream_core.probing.ask import target
+from toolstream_core.protocols.registry import named
+
+API = named("gemini-interactions").api
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("https://generativelanguage.googleapis.com/v1beta/interactions", "/v1beta/interactions"),
+        ("https://generativelanguage.googleapis.com", "/v1beta/interactions"),
+        ("https://generativelanguage.googleapis.com/v1beta", "/v1beta/interactions"),
+    ],
+)
+def test_a_url_means_the_endpoint(url: str, endpoint: str) -> None:
+    """A base URL with or without its version, or the endpoint itself."""
+    found = target(url, "gemini-interactions", "gemini-3.8-flash").url(streamed=True)
+    assert found == f"https://generativelanguage.googleapis.com{endpoint}"
+
+
+def test_the_public_address_is_one_that_the_protocol_claims() -> None:
+    """And the shortest request fits it."""
+    protocol = named("gemini-interactions")
+    assert protocol.claims(API.public_url("m", streamed=True, array=False))
+    assert API.fits(API.shortest_request("m", streamed=True))
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        (None, None),
+        ("auto", None),
+        ("none", frozenset()),
+        ({"allowed_tools": {"mode": "any", "tools": ["f"]}}, frozenset({"f"})),
+        ({"allowed_tools": {"mode": "none", "tools": ["f"]}}, frozenset()),
+        ({"allowed_tools": {"tools": []}}, None),
+    ],
+)
+def test_the_tools_that_a_response_may_call(choice: Any, names: frozenset[str] | None) -> None:
+    """Stand in the `generation_config`."""
+    assert API.tool_choice({"generation_config": {"tool_choice": choice}}).names == names
