@@ -6,7 +6,7 @@ on the intended text grows beside the text that came.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
@@ -15,6 +15,7 @@ from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
     LOST_BEGINNING,
     PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
     SNAPSHOT_ARGUMENTS,
     SPLIT_SURROGATE,
 )
@@ -35,6 +36,10 @@ from toolstream_core.repair.reading import (
 
 if TYPE_CHECKING:
     from toolstream_core.defects.defect import Defect
+
+
+_SURELY_AGAIN: Final = 128
+"""From so many characters on, what begins like the complete object before it is the same object."""
 
 
 class Meaning:
@@ -74,7 +79,8 @@ class Meaning:
         self.suspect: str | None = None
         """A fragment that begins with all before it: all arguments so far, or the next part.
 
-        `""` if the next fragment may show that the text has more or less than the object.
+        After a complete object, the beginning of the same object, or of another one. `""` if the next fragment may show
+        that the text has more or less than the object.
         """
         self.as_it_came = True
         """Whether the last fragment is used unchanged."""
@@ -86,8 +92,10 @@ class Meaning:
     @property
     def decided(self) -> bool:
         """Whether no fragment has to wait any more."""
-        if self.cumulative is not None or self._whole is not None or self.is_uncertain:
+        if self.cumulative is not None or self.is_uncertain:
             return True
+        if self._whole is not None:
+            return self.suspect is None and self._tail != ""
         received = self.without_placeholder  # text that is no JSON
         return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
 
@@ -112,8 +120,9 @@ class Meaning:
         if self.is_uncertain:
             return Reading(self._own.text(), self.defect, stands=True)
         reading = read(self._own, over=over)
-        rest = self._tail if over and self._tail.lstrip(WHITE).startswith(AGAIN) else ""
-        return Reading(reading.text + rest, reading.defect or self.defect, reading.stands)
+        if over and self._tail.lstrip(WHITE).startswith(AGAIN):  # it does not come again to its end
+            return Reading(reading.text + self._tail, reading.defect, reading.stands)
+        return Reading(reading.text, reading.defect or self.defect, reading.stands)
 
     @property
     def is_too_long(self) -> bool:
@@ -185,10 +194,13 @@ class Meaning:
         self.begin, self._whole, self._known = begin, None, None
         self._own.add(self.received.text()[begin:])
 
-    def settle(self) -> None:
-        """No later fragment decides what the last one means."""
+    def settle(self, *, over: bool) -> None:
+        """No later fragment decides what the last one means; `over`: because none comes, or it comes too late."""
         suspect, self.suspect, self.newest = self.suspect, None, None
-        if suspect is not None and not self.without_placeholder.ended and is_object(suspect):
+        if self._own is not None and self._whole is not None:
+            if over and suspect is not None and len(suspect) < _SURELY_AGAIN:
+                self._stands(self._own, None)
+        elif suspect is not None and not self.without_placeholder.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
     def _beside(self) -> ArgumentText:
@@ -247,14 +259,21 @@ class Meaning:
         self._tail += fragment
         if "}" in fragment or self._tail.endswith('}"'):
             self._tail = without(complete.strip(WHITE), self._tail.strip(WHITE))
-        rest = self._tail.strip(WHITE)
+        rest, self.suspect = self._tail.strip(WHITE), None
         if not rest and not fragment.strip(WHITE):
             return
         defect = repetition(complete, rest)
+        if defect is REPLAYED_ARGUMENTS and rest:
+            self.suspect = rest
         self.defect = defect or addition(rest)
         if defect is None:
-            own.add(self._tail)
-            self._whole, self._tail, self.is_uncertain = None, "", True
+            self._stands(own, self.defect)
+
+    def _stands(self, own: ArgumentText, defect: Defect | None) -> None:
+        """What follows the complete object is forwarded as it came."""
+        own.add(self._tail)
+        self.defect, self._known = defect, None
+        self._whole, self._tail, self.is_uncertain = None, "", True
 
     def _add_snapshot(self, fragment: str) -> None:
         """A fragment where each is all arguments so far."""

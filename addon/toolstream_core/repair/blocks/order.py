@@ -67,7 +67,7 @@ class BlockOrder:
             return
         if one.parsed.what is What.STOP and not block.stopped:
             block.stopped = block.decided = True
-            block.meaning.settle()
+            block.meaning.settle(over=True)
         if block.sent is Sent.LEFT_OUT:
             self._again_left_out(block, one)
             return
@@ -273,7 +273,7 @@ class BlockOrder:
         for block in self.message.blocks:
             if block.waiting or block.order >= self.message.turn:
                 block.settled = block.decided = True
-                block.meaning.settle()
+                block.meaning.settle(over=self.message.over)
         self._advance(all_go=True)
         for block in self.message.blocks:
             if block.waiting:

@@ -254,10 +254,13 @@ class Turn:
                 del self._open[order]
         return list(self._open.values())
 
-    def settle(self, *, ended: bool = False) -> None:
-        """Nothing follows that could change what has come; `ended`: because the body is over."""
+    def settle(self, *, ended: bool = False, over: bool = True) -> None:
+        """Nothing follows that could change what has come; `ended`: because the body is over.
+
+        `over`: as for `IntendedCall.settle`.
+        """
         for one in self._unsettled.values():
-            one.intended.settle(cut_off=ended and not self.finished)
+            one.intended.settle(cut_off=ended and not self.finished, over=over)
         self._changed |= self._unsettled
         self._unsettled.clear()
 
@@ -384,10 +387,10 @@ class Client:
         is_followed = turn.finished or state.order < len(turn.calls) - 1 or not state.intended.call.runs.more_than(1)
         return is_followed and all(earlier.is_open for earlier in turn.calls[: state.order])
 
-    def settle(self, *, ended: bool = False) -> None:
-        """Nothing follows that could change what has come; `ended`: because the body is over."""
+    def settle(self, *, ended: bool = False, over: bool = True) -> None:
+        """As `Turn.settle`, for all choices."""
         for turn in self.turns.values():
-            turn.settle(ended=ended)
+            turn.settle(ended=ended, over=over)
 
 
 def _has_come(state: ClientCall) -> bool:

@@ -45,10 +45,13 @@ class IntendedCall:
 
     # -- what comes
 
-    def settle(self, *, cut_off: bool = False) -> None:
-        """Nothing follows that could change what has come; `cut_off`: because the stream broke off."""
+    def settle(self, *, cut_off: bool = False, over: bool = True) -> None:
+        """Nothing follows that could change what has come; `cut_off`: because the stream broke off.
+
+        `over`: nothing more of it is awaited; if not, too many events wait.
+        """
         self.settled, self.cut_off = True, cut_off
-        self.meaning.settle()
+        self.meaning.settle(over=over)
         if self.is_placeholder is None:
             self.is_placeholder = False
 

@@ -69,7 +69,7 @@ class ChatRepair(Repairer):
             return frames
         self._queue.add(waiting)
         if self._queue.too_long:
-            self.client.settle()
+            self.client.settle(over=False)
         return self._gone()
 
     @override

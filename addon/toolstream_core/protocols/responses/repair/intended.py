@@ -103,7 +103,7 @@ class IntendedCall:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.arguments:
             self.meaning.add(fragment.arguments, self.call.arguments)
         elif fragment.phase is not Phase.OPEN and fragment.phase is not Phase.MORE:
-            self._current.settle()
+            self._current.settle(over=True)
         if fragment.phase is Phase.OPEN:
             self.added = True
             if self.items and item not in self.items:

@@ -223,7 +223,7 @@ class ResponsesRepair(Repairer):
         if received.kind != DELTA or over or not (snapshots or stream.calls.text_waits(intended)):
             return False
         if followed and not self._arguments_follow(intended, math.inf if snapshots else _FEW):
-            intended.meaning.settle()
+            intended.meaning.settle(over=False)
             return False
         return True
 
@@ -257,7 +257,7 @@ class ResponsesRepair(Repairer):
         sent: list[Frame] = []
         for one in self._waiting if self._flush else ():
             if one.received is not None:
-                one.received.intended.meaning.settle()
+                one.received.intended.meaning.settle(over=True)
         for one in self._waiting.ready(self._waits):
             if one.received is not None:
                 one.received.intended.queued -= 1
