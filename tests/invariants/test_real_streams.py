@@ -31,7 +31,9 @@ EACH_BYTE = 4000
 """Bytes at both ends of a stream that come one at a time."""
 LONG_ENOUGH = 12_000
 """Bytes of a stream after which its events are much alike."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock"}
+READ = {
+    "openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama", "cohere-v2", "bedrock",
+}  # fmt: skip
 
 
 class Recording(NamedTuple):
@@ -62,7 +64,7 @@ def _recording(folder: Path, row: dict[str, object]) -> Recording:
 
 def _protocol(row: dict[str, object]) -> str:
     """The protocol as it is named here: Bedrock passes on what Anthropic's models say, and has events of its own."""
-    dialect = str(row["dialect"])
+    dialect = str(row["dialect"]).replace("google-interactions", "gemini-interactions")
     if not dialect.startswith("bedrock-"):
         return dialect
     return "anthropic" if "anthropic" in str(row["file"]) else "bedrock"

@@ -70,6 +70,8 @@ class Meaning:
         """The object that is complete, where something follows it."""
         self._tail = ""
         """What follows it, as far as it adds nothing yet."""
+        self._came_again = False
+        """Whether it has come a second time, to its end."""
         self._high_surrogate = ""
         """The first unit of a surrogate pair, which waits for the second."""
         self.is_uncertain = False
@@ -95,7 +97,7 @@ class Meaning:
         if self.cumulative is not None or self.is_uncertain:
             return True
         if self._whole is not None:
-            return self.suspect is None and self._tail != ""
+            return self.suspect is None
         received = self.without_placeholder  # text that is no JSON
         return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
 
@@ -263,7 +265,8 @@ class Meaning:
         if not rest and not fragment.strip(WHITE):
             return
         defect = repetition(complete, rest)
-        if defect is REPLAYED_ARGUMENTS and rest:
+        self._came_again = self._came_again or not rest
+        if defect is REPLAYED_ARGUMENTS and not self._came_again:
             self.suspect = rest
         self.defect = defect or addition(rest)
         if defect is None:
