@@ -11,6 +11,7 @@ from tests.conftest import needs_shared
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Call, Kind, StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
+from toolstream_core.report.verdict import headline
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
@@ -135,6 +136,17 @@ def test_an_empty_id_is_another_id(id_: str) -> None:
     """It shows how the client read the ids."""
     judged = verdict([A], [said(id_, "ls", '{"p":1}')], [gave("c9")])
     assert (judged.outcome, judged.may_be_explained) == (Outcome.WRONG_ID, True)
+
+
+def test_an_id_that_the_provider_sent_twice_is_not_the_clients() -> None:
+    """The client returned both calls as they were sent: the stream explains it, and the headline says who did what."""
+    twice = [A, Call(0, 1, Kind.FUNCTION, "c1", "cat", '{"q": "x"}', complete=True)]
+    judged = verdict(twice, [A_, said("c1", "cat", '{"q":"x"}')], [gave("c1"), gave("c1")])
+    assert (judged.outcome, judged.may_be_explained) == (Outcome.WRONG_ID, True)
+    assert judged.problems[0].text == "id 'c1' was sent and returned for 2 calls"
+    assert headline(judged, twice).startswith("The provider sent call 0 ls and call 1 cat under one id")
+    own = verdict([A, B], [A_, said("c1", "cat", '{"q":"x"}')], [gave("c1"), gave("c1")])
+    assert headline(own, [A, B]) == "The client mixed up the ids of call 0 ls and call 1 cat"
 
 
 def test_the_arguments_of_one_call_alone() -> None:

@@ -12,6 +12,7 @@ from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import printable, word
 from toolstream_core.report.columns import Marked
 from toolstream_core.verdict import Outcome, Problem, Verdict
+from toolstream_core.verdict.judge import share_ids
 
 if TYPE_CHECKING:
     from toolstream_core.clients.explanation import Explanation
@@ -183,7 +184,11 @@ def headline(verdict: Verdict, calls: Sequence[Call]) -> str:
     """The headline of a verdict on a response with these calls."""
     places = [one.call for one in verdict.problems if one.call is not None and one.outcome is verdict.outcome]
     named = list(dict.fromkeys(places)) or (_read(verdict, calls) if verdict.outcome is Outcome.OK else [])
-    return HEADLINES[verdict.outcome].format(calls=_calls([calls[place] for place in named], list(named)))
+    some = [calls[place] for place in named]
+    text = HEADLINES[verdict.outcome]
+    if verdict.outcome is Outcome.WRONG_ID and share_ids(some):
+        text = "The provider sent {calls} under one id, and the client returned them so"
+    return text.format(calls=_calls(some, named))
 
 
 def without_verdict(record: Record) -> str:

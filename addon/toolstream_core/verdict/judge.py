@@ -208,18 +208,18 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
     """Whether each call that came back has its own result."""
     complete = [pair for pair in pairs if intended[pair.place].complete]
     ids = Counter(pair.echoed.id for pair in complete if pair.echoed.id is not None)
+    sent = Counter(call.id for call in intended)
     for pair in complete:
         if pair.echoed.id is not None and ids[pair.echoed.id] > 1:
-            yield Problem(
-                Outcome.WRONG_ID, pair.place, f"id {pair.echoed.id!r} was returned for {ids[pair.echoed.id]} calls"
-            )
+            was = "sent and returned" if sent[pair.echoed.id] > 1 else "returned"
+            text = f"id {pair.echoed.id!r} was {was} for {ids[pair.echoed.id]} calls"
+            yield Problem(Outcome.WRONG_ID, pair.place, text)
     alone = [(pair.place, pair.echoed) for pair in complete if pair.echoed.id is None or ids[pair.echoed.id] <= 1]
     problems = list(judge_results(intended, alone, new.results))
     yield from problems
     if not problems and all(pair.echoed.id for pair in pairs):
-        sent = {call.id for call in intended}
         for one in new.results:
-            if one.id in new.lone - sent:
+            if one.id in new.lone - sent.keys():
                 yield Problem(Outcome.WRONG_ID, None, f"a result has the id {one.id!r}, which no call has")
 
 
@@ -330,8 +330,15 @@ def judge(
     verdicts = [_judge_choice(choice, calls, new, ids_kept=ids_kept, dropped=dropped) for choice in sorted(choices)]
     # A client goes on with one of several alternatives.
     best = min(verdicts, key=lambda one: len(one.problems))
-    returned = any(are_as_sent([call for call in wanted if call.choice == one], new.calls) for one in choices)
+    by_choice = [[call for call in wanted if call.choice == one] for one in choices]
+    returned = any(are_as_sent(some, new.calls) and not share_ids(some) for some in by_choice)
     return replace(best, sent=new.calls, results=new.results, returned=returned)
+
+
+def share_ids(calls: Iterable[IntendedCall]) -> bool:
+    """Whether two calls have one id."""
+    ids = [call.id for call in calls if call.id]
+    return len(set(ids)) < len(ids)
 
 
 def without_request(outcome: Outcome, calls: Sequence[IntendedCall], dropped: Collection[int] = ()) -> Verdict:

@@ -94,7 +94,7 @@ class Verdict:
     count: int = 0
     """How often the request was repeated."""
     returned: bool = False
-    """Whether the client returned the calls as they were sent: then only their results deviate."""
+    """Whether the client returned the calls as sent, each with its own id: then only their results deviate."""
 
     @property
     def understood(self) -> bool:
