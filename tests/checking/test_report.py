@@ -248,6 +248,15 @@ def test_what_a_changed_client_fixes() -> None:
     assert worse == "worse now: openai-chat/fault/a-healthy"
 
 
+def test_reports_of_other_clients_have_nothing_to_compare() -> None:
+    """Which is said, with the names that are there."""
+    other = report()
+    other["clients"][0]["name"] = "other.py"
+    name = report()["clients"][0]["name"]
+    [said] = comparison(other, report())
+    assert said == f"nothing to compare: the earlier report has no case of {name}, only of other.py"
+
+
 def test_annotations() -> None:
     """One line each, in which no text begins another command; errors are required cases, the worst first."""
     lines = workflow_commands(report())

@@ -6,7 +6,7 @@ import pytest
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from toolstream_core.proxy.options import CHANGES, OURS, declare, malformed
+from toolstream_core.proxy.options import CHANGES, OURS, declare, malformed, take_plain
 
 
 def test_all_are_declared() -> None:
@@ -35,3 +35,28 @@ def test_values_of_the_wrong_type(given: list[str], told: list[str]) -> None:
         found = list(malformed(context.options))
     assert len(found) == len(told)
     assert all(one.startswith(start) for one, start in zip(found, told, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "told"),
+    [
+        ({"toolstream_repair": "safe"}, {"toolstream_repair": ["safe"]}, []),
+        ({"toolstream_fault": ["glm-5", "drip"]}, {"toolstream_fault": ["glm-5", "drip"]}, []),
+        ({"toolstream_speed": 0, "toolstream_seed": 5}, {"toolstream_speed": "0", "toolstream_seed": 5}, []),
+        ({"toolstream_seed": "a"}, {"toolstream_seed": 0}, ["toolstream_seed: 'a' is not a number"]),
+        (
+            {"toolstream_repair": {"a": 1}},
+            {"toolstream_repair": []},
+            ["toolstream_repair: {'a': 1} is not a text, or a list of texts"],
+        ),
+    ],
+)
+def test_values_of_the_configuration_file(given: dict[str, object], taken: dict[str, object], told: list[str]) -> None:
+    """They have YAML's types; mitmproxy shows a traceback where these are not the option's."""
+    with taddons.context(loadcore=False) as context:
+        context.options.deferred.update(given)
+        found = list(take_plain(context.options))
+        declare(Loader(context.master))
+        context.options.process_deferred()
+        assert {name: getattr(context.options, name) for name in taken} == taken
+    assert found == told

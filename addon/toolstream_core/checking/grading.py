@@ -428,7 +428,7 @@ def _is_renamed(exchange: ProxiedExchange, problem: FoundProblem) -> bool:
 
 
 def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
-    which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name}: "
+    which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name or '(no name)'}: "
     if exchange.verdict is None:
         return f"{which}{problem.message}"
     # Which options help is tried with the client itself, after it failed.

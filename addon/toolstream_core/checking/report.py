@@ -203,6 +203,12 @@ def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | Non
         for case in client["cases"]
         if (client["name"], case["id"]) in before
     ]
+    if not pairs:
+        names = [", ".join(client["name"] for client in one["clients"]) for one in (report, earlier)]
+        yield from _fitted(
+            f"nothing to compare: the earlier report has no case of {names[0]}, only of {names[1]}", width
+        )
+        return
     due = _due_to(earlier, report)
     failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
     saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]

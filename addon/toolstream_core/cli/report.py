@@ -53,18 +53,19 @@ def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, ReportedVerdict]:
-    """The verdicts on the responses in flow files of one run, by their sources, the last one on each.
+    """The verdicts on the responses in flow files of one run, or folders of them, by their sources.
 
     Raises `UnreadableError`.
     """
     from toolstream_core.report.judging import Judging
-    from toolstream_core.saved.files import responses
+    from toolstream_core.saved.files import files, responses
 
     judging = Judging()
     return {
         verdict.source: verdict
         for flow in flows
-        for saved in responses(str(flow))
+        for file in files(str(flow))
+        for saved in responses(file)
         for verdict in judging.take(saved, read_body(saved.chunks, saved.facts, broken=saved.broken))
     }
 

@@ -30,6 +30,7 @@ from toolstream_core.proxy.options import (
     provider_of,
     refuse_misspelt,
     speed_of,
+    take_plain,
 )
 from toolstream_core.proxy.own_ids import is_signed, restore
 from toolstream_core.proxy.provider import OPTIONS
@@ -128,8 +129,9 @@ class ToolstreamAddon:
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
+        wrong = [*take_plain(ctx.options)]
         declare(loader)
-        for message in malformed(ctx.options):
+        for message in (*wrong, *malformed(ctx.options)):
             logger.error("Addon error: %s", message)
 
     def configure(self, updated: set[str]) -> None:

@@ -37,6 +37,28 @@ def declare(loader: Loader) -> None:
             loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
 
 
+_KINDS: dict[type, str] = {tuple: "a text, or a list of texts", str: "a text", int: "a number", bool: "true or false"}
+
+
+def take_plain(options: Options) -> Iterator[str]:
+    """Take values of `config.yaml` as `--set` takes them: one text for a list of them, a number for a text.
+
+    Values of another kind are left out; the errors. mitmproxy shows a traceback for them.
+    """
+    for option in OPTIONS:
+        given, kind = options.deferred.get(option.name), type(option.default)
+        if option.name not in options.deferred or hasattr(given, "val"):  # of `--set`
+            continue
+        texts = given if isinstance(given, list) else [given]
+        if kind is tuple and all(isinstance(one, str) for one in texts):
+            options.deferred[option.name] = texts
+        elif kind is str and isinstance(given, int | float) and not isinstance(given, bool):
+            options.deferred[option.name] = str(given)
+        elif type(given) is not kind:
+            del options.deferred[option.name]
+            yield f"{option.name}: {given!r} is not {_KINDS[kind]}"
+
+
 def check_choices(options: Options, updated: Container[str]) -> None:
     """Refuse values that are none of an option's choices; mitmproxy only shows these. Raises `OptionsError`."""
     for option in OPTIONS:

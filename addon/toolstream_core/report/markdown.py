@@ -300,7 +300,7 @@ _TITLES: Final = {
     None: "A stream without findings",
 }
 _SEVERITIES: Final = {
-    "error": "no client can reconstruct the calls",
+    "error": "a client that follows the protocol cannot reconstruct the calls",
     "warning": "outside the protocol; clients have to guess",
     "note": "valid or tolerated, but known to break clients",
 }

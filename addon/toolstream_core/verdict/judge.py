@@ -426,7 +426,10 @@ def _judge_call(
     place: int, call: IntendedCall, echoed: EchoedCall, others: Sequence[IntendedCall]
 ) -> Iterator[Problem]:
     if not is_name_of(call.name, echoed.name):
-        yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {echoed.name!r}")
+        text = f"returned under the name {echoed.name!r}"
+        if not (call.name or echoed.name):
+            text = "it has no name, and was returned without one"
+        yield Problem(Outcome.WRONG_NAME, place, text)
     if same(call.arguments, echoed.arguments) or is_completed(call, echoed, others):
         return
     if value_of(echoed.arguments) == {}:

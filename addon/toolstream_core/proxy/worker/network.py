@@ -12,6 +12,8 @@ from mitmproxy import http
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from toolstream_core.protocols.registry import claiming
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.json_value import ABSENT
 
 FORBIDDEN = 403
 """Clients try again after a 5xx, and nothing would be different then."""
@@ -41,6 +43,8 @@ class Guard:
         if flow.response is None and not self._allows(flow.request.host, flow.request.port):
             what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
             message = f"toolstream: no saved flow matches {what}, and this proxy has no network access"
+            if claiming(flow.request.path) and parse(flow.request.content or b"") is ABSENT:
+                message = f"toolstream: the body of {what} is not JSON, so no saved flow matches it"
             body = {"error": {"message": message, "type": "no_network", "param": None, "code": "no_network"}}
             flow.response = http.Response.make(FORBIDDEN, json.dumps(body), {"content-type": "application/json"})
             flow.comment = "rejected: no network access"

@@ -1,6 +1,6 @@
 // Shows a document, and connects the controls.
 
-const LEGEND = [["error", "error: no client can get the calls right"], ["warning", "warning: violates the protocol"], ["note", "note: valid, but breaks some clients"], ["bad", "the client misread this response"], ["ok", "read as sent"], ["none", "nothing to judge"]];
+const LEGEND = [["error", "error: a client that follows the protocol cannot get the calls right"], ["warning", "warning: violates the protocol"], ["note", "note: valid, but breaks some clients"], ["bad", "the client misread this response"], ["ok", "read as sent"], ["none", "nothing to judge"]];
 
 function drawAbout() {
   const { generated: { files }, conversations, responses } = app.doc, misread = responses.filter((one) => one.verdict.understood === false).length;
