@@ -128,6 +128,12 @@ MARKS: Final = (
     ),
     _mark("/user:", rb"\bnet\s+use\s[^\r\n]{0,160}?/user:\S{1,99}\s{1,4}\\*[\"']?(?!/)" + _WORD),
     _mark("/user:", rb"\bnet\s+use\s[^\r\n]{0,80}?\\\\\S{1,160}\s{1,4}\\*[\"']?(?!/)" + _WORD + _CLOSE + rb"\s/user:"),
+    # `aws configure set aws_secret_access_key …`, `npm config set //host/:_authToken …`.
+    _mark(
+        "config",
+        rb"\bconfig(?:ure)?(?:\s+--?[a-z-]{1,32}(?:[= ][\w-]{1,32})?){0,3}\s+set\s+\\*[\"']?[^\s=\"']{0,128}?"
+        rb"(?:secret_access_key|session_token|authtoken|password|api_?key)\\*[\"']?\s{1,4}\\*[\"']?" + _WORD,
+    ),
     _mark("rclone", rb"\brclone\s+obscure\s{1,4}\\*[\"']?(?!-)" + _WORD),
     _mark(
         "mc",

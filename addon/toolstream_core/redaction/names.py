@@ -36,7 +36,7 @@ _STRONG: Final = re.compile(
     r"|otp|cvv|cvc|card_(?:number|pin)|pin_code|security_code|ssn|social_security_number|key_material)"
     r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
 )
-_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|hmac|mnemonic)\d*")
+_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|pw|cred|creds|pat|sig|assertion|nonce|hmac|mnemonic)\d*")
 _IDENTITY: Final = re.compile(
     r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid|sid|session(?:_id)?"
     r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"

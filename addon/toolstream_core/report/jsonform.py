@@ -148,11 +148,11 @@ class JsonLines(Sink):
     def _fragment(self, resolved: ResolvedFragment) -> str:
         fragment, call = resolved
         choice, index, id_, item, name, arguments, type_, phase, _, well_formed, *_ = fragment
-        shown = self._hide(arguments) if isinstance(arguments, str) else arguments
+        values = zip(_SEEN, (index, id_, item, name, type_, arguments), strict=True)
         parts = "".join(
             [
-                f',"{key}":{_value(value)}'
-                for key, value in zip(_SEEN, (index, id_, item, name, type_, shown), strict=True)
+                f',"{key}":{_value(self._hide(value) if isinstance(value, str) else value)}'
+                for key, value in values
                 if value is not ABSENT
             ]
         )

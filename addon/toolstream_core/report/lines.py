@@ -91,7 +91,7 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, width: int = W
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
     state = "" if call.complete else "  incomplete"
     guess = "  guessed" if call.guessed else ""
-    name = foreign(call.name) if call.name else '""'
+    name = foreign(hide(call.name)) if call.name else '""'
     begin = f" id={shortened(hide(call.id), ID)} "
     width -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
     arguments = _arguments(hide(call.arguments), width)
@@ -351,12 +351,12 @@ class Lines(Sink):
         item, room = "", ID
         if fragment.item_id is not ABSENT:
             room = ID_BESIDE_ITEM
-            item = f"{self._aligned(_ITEM, f'item={self._id(fragment.item_id, room)}')}  "
-        identity = self._aligned(_CALL_ID, f"id={self._id(fragment.id, room)}")
-        name = self._aligned(_NAME, f"name={seen(fragment.name, room)}")
+            item = f"{self._aligned(_ITEM, f'item={self._hidden(fragment.item_id, room)}')}  "
+        identity = self._aligned(_CALL_ID, f"id={self._hidden(fragment.id, room)}")
+        name = self._aligned(_NAME, f"name={self._hidden(fragment.name, room)}")
         return f"{where}  {identity}  {item}{name}  {index}  args="
 
-    def _id(self, value: Seen[str], width: int) -> str:
+    def _hidden(self, value: Seen[str], width: int) -> str:
         return seen(self._hide(value) if isinstance(value, str) else value, width)
 
     def _aligned(self, column: int, text: str) -> str:

@@ -120,7 +120,7 @@ def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: 
     return {
         "verdict": verdict["verdict"],
         "understood": verdict["understood"],
-        "headline": headline(judged.verdict, judged.calls),
+        "headline": judged.hide(headline(judged.verdict, judged.calls)),
         "reason": "" if explanation is None else reason(explanation, event),
         "cause": _capitalized(explained.fix) if explanation is None else cause(explanation),
         "fix": "" if explanation is None else explanation.fix,
