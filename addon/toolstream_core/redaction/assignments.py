@@ -35,8 +35,8 @@ _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
     b"orgid", b"tenant", b"bearer", b"otp", b"hmac", b"psk", b"assertion", b"saml", b"verifier", b"device_code",
-    b"client-key", b"recovery", b"backup_code", b"mfa_code", b"seed_phrase", b"cvv", b"cvc", b"card_", b"pw:", b"pw=", b'pw"',
-    b"pin_code", b"security_", b"ssn", b"mnemonic", b'sid"', b'uid"',
+    b"client-key", b"recovery", b"backup_code", b"mfa_code", b"seed_phrase", b"cvv", b"cvc", b"card_",
+    b"pw:", b"pw=", b'pw"', b"pin_code", b"security_", b"ssn", b"mnemonic", b'sid"', b'uid"',
     b"customer_id", b"workspace_id", b"team_id", b"subscription_id",
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
