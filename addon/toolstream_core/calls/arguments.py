@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.calls.json_text import (
     closes_object,
@@ -22,10 +22,7 @@ from toolstream_core.calls.json_text import (
 )
 from toolstream_core.calls.parameters import LONGEST_HEAD, UNKNOWN, Parameters
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, STRING, WHITE, WS, JsonScanner
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Seen, SkippedRun
-
+from toolstream_core.model import Seen, SkippedRun
 
 _BLOCK: Final = 256
 

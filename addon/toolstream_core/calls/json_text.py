@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.calls.scanner import INSIDE, SPACE, WHITE, JsonScanner
+from toolstream_core.model import Json, Seen
 from toolstream_core.wire.json_value import scan_of
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json, Seen
 
 
 def _refused(name: str) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.calls.arguments import ENDLESS, ArgumentText, Room
 from toolstream_core.calls.json_text import is_json, is_object
-from toolstream_core.model import Kind, Runs
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Fragment, Seen
+from toolstream_core.model import Fragment, Kind, Runs, Seen
 
 _NOTHING = frozenset({"", "null", "None", "undefined"})
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.scanner import WHITE, WS
+from toolstream_core.model import Json
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
 
 LONGEST_HEAD: Final = 256
 """Characters of a text within which its first key, or the beginning of a call, is searched."""

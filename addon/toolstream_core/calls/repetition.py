@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Hashable, Iterable
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import Runs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
-    from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.model import Call
+from toolstream_core.model import Call, Runs
 
 MAX_SAME_ID: Final = 16
 """Calls of one id with which a further one is compared."""

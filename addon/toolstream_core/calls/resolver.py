@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from collections.abc import Mapping
+from typing import Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.parameters import UNKNOWN
+from toolstream_core.calls.parameters import UNKNOWN, Parameters
 from toolstream_core.calls.repetition import without_repeated
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.calls.parameters import Parameters
-    from toolstream_core.model import EventContent, Fragment
+from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
 
 
 def numbered(calls: list[Call]) -> list[Call]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, override
+from collections.abc import Mapping
+from typing import ClassVar, override
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.parameters import UNKNOWN
-from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import Fragment, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.calls.parameters import Parameters
-    from toolstream_core.calls.resolver import ResolvedFragment
-    from toolstream_core.model import EventContent, Seen
+from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.resolver import Calls, ResolvedFragment
+from toolstream_core.model import EventContent, Fragment, Phase, Seen
 
 
 class StartedCalls(Calls):

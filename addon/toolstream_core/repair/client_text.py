@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import SkippedRun
+from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import HIGH
-
-if TYPE_CHECKING:
-    from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import SkippedRun
-    from toolstream_core.repair.meaning import Meaning
 
 
 class ClientText:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, override
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.calls.json_text import has_nothing
-from toolstream_core.model import ABSENT
-from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.model import ABSENT, Event, Fragment, Json
+from toolstream_core.repair.fields import Fields
+from toolstream_core.stages.inject.codec import EventCodec, Part, Replaced, What
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path, changed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, Json
-    from toolstream_core.repair.fields import Fields
-    from toolstream_core.stages.inject.codec import Replaced
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.wire.write import Writer
 
 PARTIAL: Final = frozenset({"patches", "goes_on"})
 """Fields of calls that are streamed in several events."""

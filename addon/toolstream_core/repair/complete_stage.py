@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from typing import Final, NamedTuple, override
 
-from toolstream_core.calls import nonblank
+from toolstream_core.calls import ResolvedFragment, nonblank
 from toolstream_core.calls.json_text import has_nothing, is_object, meaning
 from toolstream_core.calls.repetition import Compared, SameId
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLICATE_ID, MISSING_NAME
-from toolstream_core.repair.complete_form import PARTIAL
-from toolstream_core.repair.fields import laid_over
+from toolstream_core.model import Event, Json
+from toolstream_core.repair.complete_form import PARTIAL, CompleteCallForm, Entry
+from toolstream_core.repair.fields import Deviation, Fields, laid_over
 from toolstream_core.repair.identity import judge_id, plain_name
-from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
+from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS, Policy
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer
+from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer, Reporter
 from toolstream_core.wire import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Json
-    from toolstream_core.repair.complete_form import CompleteCallForm, Entry
-    from toolstream_core.repair.fields import Deviation, Fields
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.repairer import Reporter
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.json_paths import Path
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_paths import Path
+from toolstream_core.wire.write import Writer
 
 _DIFFERENCES: Final[Mapping[str, tuple[Defect, str]]] = {
     "name": (DECORATED_NAME, "the name is {0!r}, the tool is {1}"),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from toolstream_core.model import Json
 
 type Payload = dict[str, Json]
 type Path = tuple[str, ...]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Container, Mapping
+from typing import Final, Protocol
 
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
+from toolstream_core.model import Json
 
 USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 """Ids as providers make them."""

@@ -6,7 +6,7 @@ on the intended text grows beside the text that came.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from typing import Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
@@ -19,6 +19,7 @@ from toolstream_core.defects.arguments import (
     SNAPSHOT_ARGUMENTS,
     SPLIT_SURROGATE,
 )
+from toolstream_core.defects.defect import Defect
 from toolstream_core.repair.reading import (
     AGAIN,
     BEFORE,
@@ -33,10 +34,6 @@ from toolstream_core.repair.reading import (
     read_in_call,
     repetition,
 )
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
-
 
 _SURELY_AGAIN: Final = 128
 """From so many characters on, what begins like the complete object before it is the same object."""

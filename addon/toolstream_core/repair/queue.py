@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from toolstream_core.stages.repair.repairer import MAX_BYTES, MAX_COMMENTS, MAX_EVENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 class Waits[T](Protocol):

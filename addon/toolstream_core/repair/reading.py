@@ -7,7 +7,7 @@ repair is off, callers forward the text unchanged. Knows JSON and no protocol.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.arguments import BEGUN_MARK, EMPTY, MARKS, PLACEHOLDER, ArgumentText, is_markup
 from toolstream_core.calls.json_text import begun_inside, is_object, paired, without
@@ -23,9 +23,7 @@ from toolstream_core.defects.arguments import (
     SPLIT_SURROGATE,
     TRAILING_GARBAGE,
 )
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
+from toolstream_core.defects.defect import Defect
 
 AGAIN: Final = ("{", '"')
 """How arguments begin that come again."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.defects.defect import Defect
 from toolstream_core.model import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.repair.reading import Reading
-    from toolstream_core.stages.context import Context
+from toolstream_core.repair.reading import Reading
+from toolstream_core.stages.context import Context
 
 _TINY: Final = 3
 """Characters of a tiny fragment."""

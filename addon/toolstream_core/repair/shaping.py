@@ -6,11 +6,14 @@ for its complete call; deltas are joined or cut.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.model import Kind, Phase
-from toolstream_core.repair.fields import TOP, Paths
+from toolstream_core.model import EventContent, Json, Kind, Phase
+from toolstream_core.repair.fields import TOP, Paths, Payload
 from toolstream_core.repair.shapes import (
     SELF_CONTAINED_DELTAS,
     SEQUENTIAL,
@@ -19,19 +22,10 @@ from toolstream_core.repair.shapes import (
     Policy,
     Position,
 )
-from toolstream_core.stages.repair.repairer import MAX_BYTES
+from toolstream_core.stages.repair.repairer import MAX_BYTES, Reporter
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import known_only, merged, put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from collections.abc import Set as AbstractSet
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import EventContent, Json
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.repair.repairer import Reporter
-    from toolstream_core.wire.frame import Frame
 
 ARGUMENTS: Final = "arguments"
 INDEX: Final = "index"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from toolstream_core.calls import OpenCall
+from toolstream_core.model import Change, Event, Finding, Json, StreamFacts
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire import json_access
-from toolstream_core.wire.write import SseWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Change, Event, Finding, Json, StreamFacts
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import SseWriter, Writer
 
 
 def nobody(report: object) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, override
+from collections.abc import Callable, Iterable, Sequence
+from typing import override
 
-from toolstream_core.model import NOTHING, Change
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, SkippedRun
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
+from toolstream_core.model import NOTHING, Change, Event, SkippedRun
+from toolstream_core.stages.context import Context
+from toolstream_core.wire.frame import Frame
 
 type StageMaker = Callable[[Context], Stage]
 

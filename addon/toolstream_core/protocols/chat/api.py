@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Mapping
+from typing import override
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.api import Api, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
 
 
 class ChatApi(Api):

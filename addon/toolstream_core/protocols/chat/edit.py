@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.repair.fields import Fields
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.repair.fields import Fields
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 CHUNK: Final = "chat.completion.chunk"
 """The `object` of a chunk."""

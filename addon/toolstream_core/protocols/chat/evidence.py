@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.calls.json_text import same_arguments
-from toolstream_core.calls.open_call import nonblank
+from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Phase
-
-if TYPE_CHECKING:
-    from toolstream_core.calls.open_call import OpenCall
-    from toolstream_core.model import Fragment
+from toolstream_core.model import ABSENT, Fragment, Phase
 
 
 class ChoiceCalls:

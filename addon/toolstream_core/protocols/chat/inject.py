@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, override
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, override
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.defects import finish, framing, identity
-from toolstream_core.model import ABSENT, Phase
+from toolstream_core.model import ABSENT, Event, Json, Phase
 from toolstream_core.protocols.chat.edit import (
     OF_ENTRY,
     OF_FUNCTION,
@@ -16,13 +18,15 @@ from toolstream_core.protocols.chat.edit import (
     has_nothing,
     with_entries,
 )
-from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.stages.inject.codec import EventCodec, Part, Replaced, What
 from toolstream_core.stages.inject.rule import (
     END,
     EVENT,
     FINISH,
     FRAGMENTS,
     START,
+    At,
+    Cause,
     Emit,
     it,
     new,
@@ -32,18 +36,9 @@ from toolstream_core.stages.inject.rule import (
 )
 from toolstream_core.stages.inject.words import changed, cut_data, has, has_calls, text
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.codec import Replaced
-    from toolstream_core.stages.inject.rule import At, Cause
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.wire.write import Writer
 
 _TOKEN: Final = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
 """About one token."""

@@ -6,19 +6,14 @@ https://platform.openai.com/docs/api-reference/chat-streaming/streaming
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, status_text, unread_error
 from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
 
 _DONE = b"[DONE]"
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Iterable, Mapping
+from typing import Final, override
 
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.parameters import UNKNOWN, Parameters
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announced_before,
@@ -22,11 +23,6 @@ from toolstream_core.protocols.chat.evidence import (
 )
 from toolstream_core.repair.identity import plain_name
 from toolstream_core.repair.reading import BEFORE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from toolstream_core.model import EventContent
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from toolstream_core.model import Kind
+from toolstream_core.model import Call, Json, Kind
 from toolstream_core.protocols import openai_errors
 from toolstream_core.protocols.chat.edit import CHUNK
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     CREATED,
+    Cut,
     HealthyResponse,
+    Payload,
+    Payloads,
     add_texts,
     data_event,
     deltas,
@@ -18,14 +23,6 @@ from toolstream_core.protocols.writing import (
     uncut,
 )
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.errors import ErrorKind
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

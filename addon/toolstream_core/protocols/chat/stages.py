@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import CHAT
 from toolstream_core.protocols.chat.edit import entry_chunk
 from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.stage import ChatRepair
+from toolstream_core.protocols.writing import Payload
 from toolstream_core.repair.shapes import POLICIES
 from toolstream_core.stages import framing
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.context import Promotion
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.writing import Payload
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import Repairer
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

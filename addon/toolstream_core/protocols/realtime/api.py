@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Mapping
+from typing import override
 from urllib.parse import parse_qs, urlsplit
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.api import Specification
 from toolstream_core.protocols.responses.api import ResponsesApi
 from toolstream_core.wire.frame import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
 
 
 class RealtimeApi(ResponsesApi):

@@ -7,18 +7,15 @@ and `response.audio` in place of today's `response.output_text` and `response.ou
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.model import NOTHING, EventContent
+from toolstream_core.model import NOTHING, EventContent, Json
 from toolstream_core.protocols.errors import error_text
 from toolstream_core.protocols.response_content import finishes
 from toolstream_core.protocols.responses import reader as responses
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
 
 DONE: Final = "response.done"
 RESPONSE: Final = "realtime.response"

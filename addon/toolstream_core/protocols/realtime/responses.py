@@ -5,23 +5,18 @@ https://platform.openai.com/docs/api-reference/realtime-server-events
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
+from toolstream_core.model import Call, Json
 from toolstream_core.protocols import openai_errors
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.realtime.reader import DONE, RESPONSE
 from toolstream_core.protocols.responses import responses
 from toolstream_core.protocols.socket_wire import SocketError
-from toolstream_core.protocols.writing import HealthyResponse, deltas, dictionary, uncut
+from toolstream_core.protocols.writing import Cut, HealthyResponse, Payload, Payloads, deltas, dictionary, uncut
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.errors import ErrorKind
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
-
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
 _ARGUMENTS: Final = "response.function_call_arguments."

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, override
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, override
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.errors import ErrorKind, stray_error
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime import REALTIME
@@ -29,12 +31,6 @@ from toolstream_core.protocols.socket_wire import (
 from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from toolstream_core.model import Json
-
 
 MAX_ITEMS: Final = 256
 """The most conversation items kept until the next response, and the most responses that wait to be created."""

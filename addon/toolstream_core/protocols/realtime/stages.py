@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import REALTIME
 from toolstream_core.protocols.responses import stages
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.repair.shapes import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.context import Promotion
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

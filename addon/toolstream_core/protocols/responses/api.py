@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, override
+from collections.abc import Mapping
+from typing import Any, override
 
-from toolstream_core.protocols.api import Api, Specification, functions
+from toolstream_core.model import Json
+from toolstream_core.protocols.api import Api, Question, Specification, functions
 from toolstream_core.protocols.requests.tools import in_namespaces, namespaces
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.api import Question
 
 
 class ResponsesApi(Api):

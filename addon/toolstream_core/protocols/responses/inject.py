@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Iterable, Sequence
+from typing import Final, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.defects import framing, identity
-from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import ABSENT, Event, Json, Kind, Phase
 from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.stages.inject.codec import EventCodec, Part, Path, Payload, Replaced, What
 from toolstream_core.stages.inject.markup import MARKUP, as_markup, leaked
 from toolstream_core.stages.inject.rule import (
     DELTA,
@@ -18,6 +21,9 @@ from toolstream_core.stages.inject.rule import (
     STOP,
     STREAMED_ITEM,
     WHOLE,
+    At,
+    Cause,
+    Value,
     it,
     new,
     on,
@@ -27,19 +33,9 @@ from toolstream_core.stages.inject.rule import (
 )
 from toolstream_core.stages.inject.words import as_json, changed, continues, equals, has, has_calls
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.codec import Path, Payload, Replaced
-    from toolstream_core.stages.inject.rule import At, Cause, Value
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
-
+from toolstream_core.wire.write import Writer
 
 KINDS: Final = {
     "response.created": What.HEAD,

@@ -5,17 +5,12 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Finish, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, unread_error
 from toolstream_core.protocols.response_content import place_of, unstreamed_content
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json
-    from toolstream_core.wire.frame import Frame
 
 _CLIENT_RUN = frozenset(
     {"custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call"},

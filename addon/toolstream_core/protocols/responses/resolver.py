@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Final, override
+from typing import Final, override
 
+from toolstream_core.calls import Parameters
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import is_object, meaning, same_arguments, unwrapped
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Fragment, Kind, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from toolstream_core.calls import Parameters
-    from toolstream_core.model import EventContent, Seen
+from toolstream_core.model import ABSENT, EventContent, Fragment, Kind, Phase, Seen
 
 
 def is_other_call(call: OpenCall, fragment: Fragment) -> bool:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.model import ABSENT, Call, Json, Kind
 from toolstream_core.protocols import openai_errors
+from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     CREATED,
+    Cut,
     HealthyCall,
     HealthyResponse,
+    Payload,
+    Payloads,
     deltas,
     dictionary,
     named_event,
     uncut,
 )
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.errors import ErrorKind
-    from toolstream_core.protocols.writing import Cut, Payload, Payloads
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

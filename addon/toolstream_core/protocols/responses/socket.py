@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Collection, Sequence
+from typing import Final, override
 
+from toolstream_core.model import Json
 from toolstream_core.protocols.errors import ErrorKind, stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses import RESPONSES
@@ -26,12 +28,6 @@ from toolstream_core.protocols.socket_wire import (
 from toolstream_core.protocols.writing import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from toolstream_core.model import Json
-
 
 _CREATE: Final = "response.create"
 _OF_TRANSPORT: Final = frozenset({"type", "stream_id"})

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import RESPONSES
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.protocols.responses.responses import item_events
+from toolstream_core.protocols.writing import Payload
 from toolstream_core.repair.shapes import OF_RESPONSES
 from toolstream_core.stages import framing
-from toolstream_core.stages.inject.injector import injectors
+from toolstream_core.stages.context import Promotion, Wanted
+from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.writing import Payload
-    from toolstream_core.stages.context import Promotion, Wanted
-    from toolstream_core.stages.inject.injector import InjectorMaker
-    from toolstream_core.stages.repair.repairer import Repairer
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.finish import (
@@ -17,18 +15,15 @@ from toolstream_core.defects.finish import (
     WRONG_FINISH,
 )
 from toolstream_core.defects.framing import NULL_USAGE
+from toolstream_core.model import Event, Json
+from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.message import Block, Sent
-from toolstream_core.repair.blocks.protocol import ID, REASON, USAGE
+from toolstream_core.repair.blocks.order import BlockOrder
+from toolstream_core.repair.blocks.protocol import ID, REASON, USAGE, BlockEvent
+from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.fields import TOP
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Event, Json
-    from toolstream_core.repair.blocks.events import BlockEvents
-    from toolstream_core.repair.blocks.order import BlockOrder
-    from toolstream_core.repair.blocks.protocol import BlockEvent
-    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class MessageEnd:

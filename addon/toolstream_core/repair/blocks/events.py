@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from toolstream_core.calls import nonblank
+from toolstream_core.calls import OpenCall, nonblank
 from toolstream_core.calls.json_text import has_nothing, lost_beginning, meaning
 from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.arguments import (
@@ -18,6 +17,7 @@ from toolstream_core.defects.arguments import (
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
 )
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA, MISSING_INPUT
 from toolstream_core.defects.identity import (
@@ -33,19 +33,14 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     UNKNOWN_BLOCK,
 )
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none, text_of
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
+from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire.json_paths import unknown_only
-
-if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
-    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class BlockEvents:

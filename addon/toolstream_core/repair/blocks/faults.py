@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, override
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, override
 
-from toolstream_core.model import ABSENT, Kind
-from toolstream_core.repair.blocks.protocol import BlockEvent
-from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.calls import ResolvedFragment
+from toolstream_core.model import ABSENT, Event, Json, Kind
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
+from toolstream_core.stages.inject.codec import EventCodec, Part, Path, Replaced, What
 from toolstream_core.stages.inject.words import deltas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, Json
-    from toolstream_core.repair.blocks.protocol import BlockProtocol
-    from toolstream_core.stages.inject.codec import Path, Replaced
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import Writer
 
 _OF_CALLS: Final = frozenset({What.START, What.DELTA, What.STOP})
 

@@ -7,8 +7,9 @@ import re
 from collections import deque
 from dataclasses import InitVar, dataclass, field
 from enum import StrEnum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.arguments import (
@@ -20,19 +21,14 @@ from toolstream_core.defects.arguments import (
     SNAPSHOT_ARGUMENTS,
     TRAILING_GARBAGE,
 )
-from toolstream_core.model import Kind
-from toolstream_core.repair.blocks.protocol import number_of
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import Event, Json, Kind
+from toolstream_core.repair.blocks.protocol import BlockEvent, number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Json
-    from toolstream_core.repair.blocks.protocol import BlockEvent
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 class Sent(StrEnum):

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Event
+from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, BlockEvent, number_of
+from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.stages.inject.codec import What
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event
-    from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-    from toolstream_core.repair.blocks.protocol import BlockEvent
-    from toolstream_core.repair.blocks.stream import BlockStream
 
 PATIENCE: Final = 8
 """The number of events of no block that wait after a first `{}`."""

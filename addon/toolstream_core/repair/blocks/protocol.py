@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from toolstream_core.model import ABSENT
-from toolstream_core.repair.fields import TOP, always, laid_over
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import ABSENT, Json, Severity
+from toolstream_core.repair.fields import TOP, Fields, Path, Payload, always, laid_over
+from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import USUAL_ID
+from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import unknown_only
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, Severity
-    from toolstream_core.repair.fields import Fields, Path, Payload
-    from toolstream_core.repair.finish import FinishWords
-    from toolstream_core.stages.context import Promotion
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.write import Writer
 
 
 class BlockEvent(NamedTuple):

@@ -6,35 +6,28 @@ rewritten. Events of a block wait for the end of the block before, and while it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Iterable, Sequence
+from typing import override
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, MISSING_HEAD, RESTARTED_STREAM
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Event, Fragment, SkippedRun
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-from toolstream_core.repair.blocks.message import Sent
+from toolstream_core.repair.blocks.message import Block, Sent
 from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, BlockEvent, BlockProtocol
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
-from toolstream_core.repair.shapes import NO_SHAPE
+from toolstream_core.repair.shapes import NO_SHAPE, Policy
 from toolstream_core.repair.shaping import turn_over
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.repair.repairer import MAX_EVENTS, Repairer, is_unread
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, SkippedRun
-    from toolstream_core.repair.blocks.message import Block
-    from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 class BlockDifference(Repairer):

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
-from toolstream_core.model import Phase
+from toolstream_core.model import Json, Phase, Severity
 from toolstream_core.repair.blocks.message import Message, has_none
-from toolstream_core.repair.blocks.protocol import ARGUMENTS
-from toolstream_core.repair.fields import TOP
-from toolstream_core.repair.shapes import is_complete, is_sendable
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, BlockEvent, BlockProtocol
+from toolstream_core.repair.fields import TOP, Payload
+from toolstream_core.repair.shapes import Policy, is_complete, is_sendable
 from toolstream_core.repair.shaping import Outgoing, ShapedCalls, Shaping
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.inject.codec import What
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, Severity
-    from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.repairer import Reporter
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.stages.repair.repairer import Reporter
+from toolstream_core.wire.frame import Frame
 
 _PHASES: Final = {What.START: Phase.OPEN, What.DELTA: Phase.MORE, What.STOP: Phase.CLOSE}
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.model import Event, Json
 from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Json
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.write import Writer
 
 
 class What(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, GEMINI_INTERACTIONS, RESPONSES
@@ -30,6 +30,7 @@ from toolstream_core.stages.inject.rule import (
     STREAMED_ITEM,
     TAIL,
     WHOLE,
+    Cause,
     On,
     head,
     it,
@@ -96,9 +97,6 @@ from toolstream_core.stages.inject.words import (
     without_beginning,
     without_end,
 )
-
-if TYPE_CHECKING:
-    from toolstream_core.stages.inject.rule import Cause
 
 _ELSEWHERE: Final = {"index": unused_index, "item_id": lambda at: f"{at.get('item_id')}_again"}
 _UNDER_ID: Final = it(id=lambda at: at.call.id or f"call_{at.call.position}")

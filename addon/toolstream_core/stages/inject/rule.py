@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from toolstream_core.defects.defect import BLOCK_DIALECTS, CHAT, GEMINI, OLLAMA, REALTIME, RESPONSES
-from toolstream_core.model import Kind
-from toolstream_core.stages.inject.codec import What
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.codec import EventCodec, Part
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.calls import OpenCall
+from toolstream_core.defects.defect import BLOCK_DIALECTS, CHAT, GEMINI, OLLAMA, REALTIME, RESPONSES, Defect
+from toolstream_core.model import Json, Kind
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.inject.codec import EventCodec, Part, What
+from toolstream_core.wire.frame import Frame
 
 
 @dataclass(slots=True)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.parameters import Parameters
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.stages.inject.codec import What
-from toolstream_core.stages.inject.rule import FRAGMENTS, new
+from toolstream_core.stages.inject.rule import FRAGMENTS, At, Test, Value, new
 from toolstream_core.wire import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Json
-    from toolstream_core.stages.inject.rule import At, Test, Value
 
 _EMPTY: Final = (None, ABSENT, "")
 

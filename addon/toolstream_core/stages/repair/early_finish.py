@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Iterable, Sequence
+from typing import override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.defects.finish import EARLY_FINISH
+from toolstream_core.model import Event
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import MAX_COMMENTS, Repairer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 class EarlyFinishRepairer(Repairer):

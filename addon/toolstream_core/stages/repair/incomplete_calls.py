@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from collections.abc import Callable, Iterable, Sequence
+from typing import override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
-from toolstream_core.model import Phase
+from toolstream_core.model import Event, EventContent, Phase
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, EventContent
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
-    from toolstream_core.wire.write import Writer
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import Writer
 
 # Many clients run an incomplete call if the response ends normally. No client does so if the connection breaks before
 # the end. So the end is withheld, and the body ends with a disconnect (`Session.cut_off`).

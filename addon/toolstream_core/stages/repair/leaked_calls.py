@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Iterable, Sequence
+from typing import Final, override
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.defects.leak import LEAKED_TWICE
-from toolstream_core.stages.context import Promotion
+from toolstream_core.model import Event, Json
+from toolstream_core.stages.context import Context, Promotion
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, Json
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 # Text becomes a call only at the answer's finish reason: until then the same call may still come as a proper tool call,
 # and would run twice. Only tools that the request offers are called, and the text itself is not removed.

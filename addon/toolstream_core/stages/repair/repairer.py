@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, override
+from collections.abc import Callable, Sequence
+from typing import Final, override
 
-from toolstream_core.model import ABSENT, Change
+from toolstream_core.calls import OpenCall
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import ABSENT, Change, Event, Severity
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.stage import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Severity
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
-
+from toolstream_core.wire.frame import Frame
 
 MAX_EVENTS: Final = 4096
 """Events that wait before all of them are sent."""

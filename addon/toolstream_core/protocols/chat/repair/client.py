@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.repetition import Compared, SameId, beginning
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.identity import CHANGING_INDEX, DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.client_text import ClientText, is_in_step
-from toolstream_core.repair.shapes import NO_SHAPE, is_complete
+from toolstream_core.repair.shapes import NO_SHAPE, Policy, is_complete
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.repair.repairer import Reporter
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.repairer import Reporter
 
 
 class Lack(NamedTuple):

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.identity import LATE_NAME
-from toolstream_core.model import Phase
+from toolstream_core.model import Json, Phase
 from toolstream_core.protocols.chat.edit import read_entry, written
-from toolstream_core.protocols.chat.repair.finishing import WORDS
+from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
+from toolstream_core.protocols.chat.repair.finishing import WORDS, Finish, Finishes
+from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
+from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
-    from toolstream_core.protocols.chat.repair.finishing import Finish, Finishes
-    from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
-    from toolstream_core.protocols.chat.repair.writer import EntryWriter
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 
 class Closing:

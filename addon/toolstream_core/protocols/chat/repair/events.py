@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_CHOICES, MISSING_DELTA
-from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.model import ABSENT, Event, EventContent, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.chat.edit import (
     CHUNK,
     ReceivedEntry,
@@ -24,21 +25,14 @@ from toolstream_core.protocols.chat.edit import (
     without_ending,
     written,
 )
+from toolstream_core.protocols.chat.repair.client import Client, Turn
 from toolstream_core.protocols.chat.repair.closing import Closing
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
-from toolstream_core.protocols.chat.repair.stream import Stream
+from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, Position, at_once
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolstream_core.model import Event, EventContent, Fragment, Json
-    from toolstream_core.protocols.chat.repair.client import Client, Turn
-    from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
-    from toolstream_core.wire.frame import Frame
-
+from toolstream_core.wire.frame import Frame
 
 _STREAMED: Final = frozenset(
     {"role", "content", "reasoning", "reasoning_content", "reasoning_details", "refusal", "annotations", "audio"}

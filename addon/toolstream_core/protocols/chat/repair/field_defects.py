@@ -5,12 +5,12 @@ A difference whose repair is off stays. One without a defect follows from anothe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.arguments import is_markup
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
-from toolstream_core.defects.defect import NOTE
+from toolstream_core.defects.defect import NOTE, Defect
 from toolstream_core.defects.identity import (
     CHANGING_ID,
     CHANGING_INDEX,
@@ -32,13 +32,9 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     SPLIT_NAME,
 )
-from toolstream_core.model import ABSENT
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, Severity
-    from toolstream_core.protocols.chat.repair.client import ClientCall, Lack, Turn
-    from toolstream_core.repair.fields import Fields
+from toolstream_core.model import ABSENT, Json, Severity
+from toolstream_core.protocols.chat.repair.client import ClientCall, Lack, Turn
+from toolstream_core.repair.fields import Fields
 
 
 class Named(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.defects.defect import NOTE, WARNING
 from toolstream_core.defects.finish import (
@@ -16,15 +16,12 @@ from toolstream_core.defects.finish import (
     WRONG_FINISH,
 )
 from toolstream_core.defects.framing import SPLIT_CHOICES
-from toolstream_core.model import Phase
+from toolstream_core.model import Event, Phase
 from toolstream_core.protocols.chat.edit import has_text
+from toolstream_core.protocols.chat.repair.client import Client, Turn
+from toolstream_core.protocols.chat.repair.stream import Stream, Waiting
 from toolstream_core.protocols.requests.tools import forced_tool
 from toolstream_core.repair.finish import FinishWords
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Event
-    from toolstream_core.protocols.chat.repair.client import Client, Turn
-    from toolstream_core.protocols.chat.repair.stream import Stream, Waiting
 
 WORDS: Final = FinishWords(called="tool_calls", complete="stop", cut="length", filtered="content_filter")
 FINAL: Final = frozenset({WORDS.called, "length", "content_filter"})

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, override
+from typing import Final, override
 
-from toolstream_core.model import Kind, Phase
+from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.model import Event, Fragment, Kind, Phase, SkippedRun
 from toolstream_core.protocols.chat.repair.client import Client
 from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.queue import Queue
-from toolstream_core.repair.shapes import NO_SHAPE
+from toolstream_core.repair.shapes import NO_SHAPE, Policy
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, SkippedRun
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 64
 """The most events that wait."""

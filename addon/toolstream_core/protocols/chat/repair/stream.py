@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.defects.framing import CHANGING_STREAM_ID
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
+from toolstream_core.model import Event, Fragment, Json
 from toolstream_core.protocols.chat.edit import choice_number, chunk
+from toolstream_core.protocols.chat.repair.client import Client, ClientCall
 from toolstream_core.stages.repair.repairer import hides_arguments, is_unread
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.model import Event, Fragment, Json
-    from toolstream_core.protocols.chat.repair.client import Client, ClientCall
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 _SIGNATURE: Final = b'"thought_signature"'
 ENOUGH: Final = 2

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Event, Json
 from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import field_defects
-from toolstream_core.protocols.chat.repair.client import Held, Lack
-from toolstream_core.repair.fields import Deviation, laid_over
+from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Held, Lack, Turn
+from toolstream_core.protocols.chat.repair.finishing import Finishes
+from toolstream_core.protocols.chat.repair.stream import Stream, Touched
+from toolstream_core.repair.fields import Deviation, Fields, laid_over
 from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Event, Json
-    from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
-    from toolstream_core.protocols.chat.repair.finishing import Finishes
-    from toolstream_core.protocols.chat.repair.stream import Stream, Touched
-    from toolstream_core.repair.fields import Fields
-
 
 LONGEST_EVEN: Final = 80
 """Bytes of an id to which others are lengthened; longer ones remain the only ones of their length."""

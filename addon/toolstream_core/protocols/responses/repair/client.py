@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.calls import OpenCall
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import ABSENT, Json, Kind, Seen
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.repair.client_text import ClientText
+from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, Seen
-    from toolstream_core.repair.fields import Payload
 
 _NUMBER_KEY: Final = b'"sequence_number"'
 _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")

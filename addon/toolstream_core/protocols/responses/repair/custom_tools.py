@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.model import ABSENT, Json, Kind
+from toolstream_core.protocols.responses.repair.difference import Difference
+from toolstream_core.protocols.responses.repair.intended import IntendedCall
+from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.stages.response_ids import Custom
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.difference import Difference
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
-    from toolstream_core.protocols.responses.repair.stream import Stream
 
 # A custom tool takes free text and has no parameters. A model or gateway that calls it as a function invents one key
 # for the text, most often `input` or `patch`. With several keys, none, or another value than text, nothing tells which

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json, is_object, same_arguments
@@ -15,6 +15,7 @@ from toolstream_core.defects.arguments import (
     REPLAYED_ARGUMENTS,
     SHORT_DELTAS,
 )
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.identity import (
     CUSTOM_AS_FUNCTION,
@@ -27,7 +28,7 @@ from toolstream_core.defects.identity import (
     MISSING_START,
     REUSED_INDEX,
 )
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.model import ABSENT, Json, Kind
 from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.events import (
     ADDED,
@@ -38,18 +39,12 @@ from toolstream_core.protocols.responses.repair.events import (
     as_custom,
     as_function,
 )
+from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
+from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.protocols.responses.repair.writer import ItemWriter
-from toolstream_core.repair.fields import laid_over
-from toolstream_core.repair.identity import judge_id, judge_name
+from toolstream_core.repair.fields import Payload, laid_over
+from toolstream_core.repair.identity import Judge, judge_id, judge_name
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
-    from toolstream_core.protocols.responses.repair.stream import Stream
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.identity import Judge
 
 _USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Json
+from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from toolstream_core.model import Json
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 CREATED: Final = "response.created"
 ADDED: Final = "response.output_item.added"

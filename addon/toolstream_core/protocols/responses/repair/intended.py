@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from toolstream_core.calls import nonblank
+from toolstream_core.calls import OpenCall, nonblank
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.calls.repetition import Compared, SameId
-from toolstream_core.model import Kind, Phase
+from toolstream_core.defects.defect import Defect
+from toolstream_core.model import Fragment, Kind, Phase
 from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
+from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.client_text import is_in_step
+from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.meaning import FreeText, Meaning
 from toolstream_core.repair.reading import Reading
-from toolstream_core.wire.frame import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Fragment
-    from toolstream_core.protocols.responses.repair.client import ClientItem
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.stages.context import Context
+from toolstream_core.wire.frame import Frame, parse
 
 
 class IntendedCall:

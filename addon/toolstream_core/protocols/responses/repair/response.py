@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.calls.json_text import is_object, same_arguments
 from toolstream_core.defects.finish import (
     EMPTY_OUTPUT,
@@ -16,7 +17,9 @@ from toolstream_core.defects.finish import (
 )
 from toolstream_core.defects.framing import BARE_RESPONSE, MISSING_HEAD, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT
-from toolstream_core.model import Kind
+from toolstream_core.model import Json, Kind
+from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
+from toolstream_core.protocols.responses.repair.difference import Difference
 from toolstream_core.protocols.responses.repair.events import (
     COMPLETED,
     CREATED,
@@ -28,20 +31,11 @@ from toolstream_core.protocols.responses.repair.events import (
     missing_head,
     usage_of,
 )
-from toolstream_core.protocols.responses.repair.stream import status_of
+from toolstream_core.protocols.responses.repair.intended import IntendedCall
+from toolstream_core.protocols.responses.repair.stream import Stream, status_of
 from toolstream_core.protocols.responses.resolver import contradicts
+from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
-    from toolstream_core.protocols.responses.repair.difference import Difference
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
-    from toolstream_core.protocols.responses.repair.stream import Stream
-    from toolstream_core.repair.fields import Payload
 
 
 class ResponseDifference:

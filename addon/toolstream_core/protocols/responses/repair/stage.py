@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple, override
+from typing import Final, NamedTuple, override
 
-from toolstream_core.calls import nonblank
+from toolstream_core.calls import OpenCall, ResolvedFragment, nonblank
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.framing import MISSING_EVENT_TYPE
@@ -19,7 +20,7 @@ from toolstream_core.defects.identity import (
     MISSING_START,
     REUSED_INDEX,
 )
-from toolstream_core.model import Event, Kind
+from toolstream_core.model import Event, Kind, SkippedRun
 from toolstream_core.protocols.responses.reader import read
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.difference import Difference
@@ -39,27 +40,19 @@ from toolstream_core.protocols.responses.repair.events import (
     is_comment,
     is_resumed,
 )
-from toolstream_core.protocols.responses.repair.intended import CallEvent
+from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
 from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.repair.client_text import is_withheld, skip
+from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.queue import Queue
-from toolstream_core.repair.shapes import NO_SHAPE
+from toolstream_core.repair.shapes import NO_SHAPE, Policy
 from toolstream_core.repair.shaping import turn_over
+from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import SkippedRun
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
-    from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 _FEW: Final = 64
 """The most events that wait for the meaning of a call's arguments."""

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.defects.defect import WARNING
+from toolstream_core.calls import OpenCall
+from toolstream_core.defects.defect import WARNING, Defect
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
-from toolstream_core.model import Kind, Phase
+from toolstream_core.model import Json, Kind, Phase, Severity
 from toolstream_core.protocols.responses.repair.client import Client
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, as_custom
-from toolstream_core.protocols.responses.repair.intended import IntendedCalls
-from toolstream_core.repair.shapes import BARE_DELTAS, is_complete, is_sendable
+from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall, IntendedCalls
+from toolstream_core.repair.fields import Paths, Payload
+from toolstream_core.repair.shapes import BARE_DELTAS, Policy, is_complete, is_sendable
 from toolstream_core.repair.shaping import ARGUMENTS, INDEX, PADDING, Outgoing, ShapedCalls, Shaping
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.model import Json, Severity
-    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
-    from toolstream_core.repair.fields import Paths, Payload
-    from toolstream_core.repair.shapes import Policy
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.repairer import Repairer
-    from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import Frame
 
 _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 """How the types of events begin that may be forwarded without being shown to the repair."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object, same_arguments
@@ -12,6 +12,7 @@ from toolstream_core.defects.arguments import (
     PREFILLED_ARGUMENTS,
     SHORT_CLOSING,
 )
+from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
     DECORATED_NAME,
@@ -27,17 +28,11 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
-from toolstream_core.repair.fields import TOP, laid_over
+from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
+from toolstream_core.protocols.responses.repair.stream import Stream
+from toolstream_core.repair.fields import TOP, Deviation, Paths, Payload, laid_over
 from toolstream_core.repair.reading import read
 from toolstream_core.wire import json_access
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.defects.defect import Defect
-    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
-    from toolstream_core.protocols.responses.repair.stream import Stream
-    from toolstream_core.repair.fields import Deviation, Paths, Payload
 
 
 class ItemWriter:
