@@ -176,7 +176,7 @@ def check_turns(report: dict[str, Any]) -> None:
     assert first["request"]["calls"][0]["arguments"] == ""
     assert first["request"]["results"][0]["text"] == "mild"
     assert first["verdict"]["explained"] == ["by-present-id"]
-    assert "--set toolstream_shape=whole-calls" in first["verdict"]["advice"]
+    assert first["verdict"]["advice"] == ["--set toolstream_repair=empty-id"]
     assert (second["request"], second["verdict"]) == (None, None)
     assert shlex.split(case["rerun"])[-2:] == ["--case", case["id"]]
 

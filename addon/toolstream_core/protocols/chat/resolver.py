@@ -44,8 +44,8 @@ from toolstream_core.repair.reading import BEFORE
 #   known   nothing                                                               -> the newest of that index; if it
 #                                                                                    is whole, the unfinished call as
 #                                                                                    at a new index
-#   known   nothing                  a name comes after whole arguments, with     -> a new one
-#                                    fresh arguments or as another name
+#   known   nothing                  a name comes after whole arguments, with     -> a new one, unless those are `{}`
+#                                    fresh arguments or as another name              and the same tool needs some
 #   known   of a call of that index                                               -> that call
 #   known   of a call of that index  another name comes after whole arguments     -> a new one
 #   known   other                    a name comes, or fresh arguments after       -> a new one; dropped at a finish
@@ -263,7 +263,7 @@ class ChatCalls(Calls):
         if name and name != newest.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(name)):
             return newest
         if not key:
-            if announces_next(newest, fragment):
+            if announces_next(newest, fragment) and not self._replaces_nothing(newest, fragment):
                 return None
             if newest.arguments.is_complete and (moved := self._only_lacking(state, fragment, index)) is not None:
                 return moved
@@ -309,11 +309,17 @@ class ChatCalls(Calls):
         """Whether a call has no arguments, and its tool needs some, or no tool is known."""
         return call.arguments.empty and self._tools.get(call.name, UNKNOWN if self._tools else _DEMANDING).required
 
+    def _replaces_nothing(self, call: OpenCall, fragment: Fragment) -> bool:
+        """Whether a fragment with the call's name begins the arguments of a call that has only `{}`, and needs some."""
+        if nonblank(fragment.name) != call.name or not (_begins_object(fragment) and _has_nothing(call)):
+            return False
+        return self._tools.get(call.name, UNKNOWN if self._tools else _DEMANDING).required
+
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
         if nonblank(fragment.name) or not self._tools.get(call.name, UNKNOWN).required:
             return False
-        return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
+        return _has_nothing(call)
 
     def _begins(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment with the call's name under another id begins its arguments, of which there are none.
@@ -344,6 +350,11 @@ class ChatCalls(Calls):
         if self._is_name_part(last, name):
             return True
         return not last.arguments.is_complete and (name == last.name or not last.name)
+
+
+def _has_nothing(call: OpenCall) -> bool:
+    """Whether a call's arguments stand for none."""
+    return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
 
 def _begins_object(fragment: Fragment) -> bool:
