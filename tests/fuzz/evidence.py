@@ -41,6 +41,7 @@ CLOSING = re.compile(
     rb'finish_reason"\s*:\s*"[^"]|\[DONE\]|stop_reason"\s*:\s*"[^"]|message_stop|content_block_stop|arguments\.done'
     rb'|tool-call-end|message-end|contentBlockStop|messageStop|stopReason"\s*:\s*"[^"]|(?m:^metadata )'
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
+    rb"|step\.stop|interaction\.completed"
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
 _CALL = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:\s*')
