@@ -254,7 +254,7 @@ def test_reports_of_other_clients_have_nothing_to_compare() -> None:
     other["clients"][0]["name"] = "other.py"
     name = report()["clients"][0]["name"]
     [said] = comparison(other, report())
-    assert said == f"nothing to compare: the earlier report has no case of {name}, only of other.py"
+    assert said == f"nothing to compare: this report is of {name}, the earlier one has other cases, of other.py"
 
 
 def test_annotations() -> None:

@@ -206,7 +206,7 @@ def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | Non
     if not pairs:
         names = [", ".join(client["name"] for client in one["clients"]) for one in (report, earlier)]
         yield from _fitted(
-            f"nothing to compare: the earlier report has no case of {names[0]}, only of {names[1]}", width
+            f"nothing to compare: this report is of {names[0]}, the earlier one has other cases, of {names[1]}", width
         )
         return
     due = _due_to(earlier, report)

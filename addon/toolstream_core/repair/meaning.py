@@ -270,7 +270,7 @@ class Meaning:
             self._stands(own, self.defect)
 
     def _stands(self, own: ArgumentText, defect: Defect | None) -> None:
-        """What follows the complete object is forwarded as it came."""
+        """What follows the complete object is forwarded unchanged."""
         own.add(self._tail)
         self.defect, self._known = defect, None
         self._whole, self._tail, self.is_uncertain = None, "", True

@@ -1,4 +1,4 @@
-"""What a request is told that no saved response answers."""
+"""The error that a request without a saved response gets."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Gemini's Interactions API: its reader, resolver, requests, repairs and faults."""
+"""Gemini's Interactions API: its reader, requests, repairs and faults."""
 
 import re
 from typing import Final
 
+from toolstream_core.calls.started_calls import SequentialCalls
 from toolstream_core.protocols.gemini_interactions.api import InteractionsApi
 from toolstream_core.protocols.gemini_interactions.reader import quiet, read, read_response, recognise
-from toolstream_core.protocols.gemini_interactions.resolver import InteractionsCalls
 from toolstream_core.protocols.protocol import WireProtocol
 
 GEMINI_INTERACTIONS: Final = WireProtocol(
@@ -13,7 +13,8 @@ GEMINI_INTERACTIONS: Final = WireProtocol(
     package=__name__,
     # On Vertex, the location precedes it. Discord has `/interactions` too, without a version.
     paths=re.compile(r"/(?:v1\w*|locations/[^/]+)/interactions/?$"),
-    calls=InteractionsCalls,
+    # A `step.start` opens a call, a `step.stop` ends it; a stop has only an index.
+    calls=SequentialCalls,
     recognise=recognise,
     read=read,
     read_response=read_response,
