@@ -6,7 +6,7 @@ import pytest
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from toolstream_core.proxy.options import CHANGES, OURS, declare, malformed, take_plain
+from toolstream_core.proxy.options import CHANGES, OURS, declare, malformed, normalize_config
 
 
 def test_all_are_declared() -> None:
@@ -47,7 +47,7 @@ def test_values_of_the_wrong_type(given: list[str], told: list[str]) -> None:
         (
             {"toolstream_repair": {"a": 1}},
             {"toolstream_repair": []},
-            ["toolstream_repair: {'a': 1} is not a text, or a list of texts"],
+            ["toolstream_repair: {'a': 1} is not a string, or a list of strings"],
         ),
     ],
 )
@@ -55,7 +55,7 @@ def test_values_of_the_configuration_file(given: dict[str, object], taken: dict[
     """They have YAML's types; mitmproxy shows a traceback where these are not the option's."""
     with taddons.context(loadcore=False) as context:
         context.options.deferred.update(given)
-        found = list(take_plain(context.options))
+        found = list(normalize_config(context.options))
         declare(Loader(context.master))
         context.options.process_deferred()
         assert {name: getattr(context.options, name) for name in taken} == taken

@@ -30,7 +30,7 @@ from toolstream_core.proxy.options import (
     provider_of,
     refuse_misspelt,
     speed_of,
-    take_plain,
+    normalize_config,
 )
 from toolstream_core.proxy.own_ids import is_signed, restore
 from toolstream_core.proxy.provider import OPTIONS
@@ -129,7 +129,7 @@ class ToolstreamAddon:
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
-        wrong = [*take_plain(ctx.options)]
+        wrong = [*normalize_config(ctx.options)]
         declare(loader)
         for message in (*wrong, *malformed(ctx.options)):
             logger.error("Addon error: %s", message)

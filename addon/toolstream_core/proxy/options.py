@@ -37,13 +37,13 @@ def declare(loader: Loader) -> None:
             loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
 
 
-_KINDS: dict[type, str] = {tuple: "a text, or a list of texts", str: "a text", int: "a number", bool: "true or false"}
+_KINDS: dict[type, str] = {tuple: "a string, or a list of strings", str: "a string", int: "a number", bool: "true or false"}
 
 
-def take_plain(options: Options) -> Iterator[str]:
-    """Take values of `config.yaml` as `--set` takes them: one text for a list of them, a number for a text.
+def normalize_config(options: Options) -> Iterator[str]:
+    """Convert values of `config.yaml` as `--set` does: a string to a list, a number to a string. Yields errors.
 
-    Values of another kind are left out; the errors. mitmproxy shows a traceback for them.
+    Values of another type are removed, because mitmproxy ends with a traceback for them.
     """
     for option in OPTIONS:
         given, kind = options.deferred.get(option.name), type(option.default)

@@ -118,7 +118,7 @@ class Closing:
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
-        if json_access.get(frame.json, "choices") != [] or not isinstance(json_access.get(frame.json, "usage"), dict):
+        if json_access.get(frame.json, "choices") or not isinstance(json_access.get(frame.json, "usage"), dict):
             return False
         turns = self._client.turns.items()
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)

@@ -237,10 +237,10 @@ class ChatEvents:
         if frame.data is None:
             return [frame]
         payload = frame.json
+        before = [] if waiting.touched else self._closing.before(waiting, following)
         if not isinstance(payload, dict) or payload.get("choices") is None:
             self.stream.last = frame.number
-            return self.stream.pinned(frame, self._with_choices(frame, content))
-        before = [] if waiting.touched else self._closing.before(waiting, following)
+            return [*before, *self.stream.pinned(frame, self._with_choices(frame, content))]
         result = self._rewritten(payload, waiting, following, before)
         released = self._closing.released(frame.number) if self._holds else []
         if result is payload:
