@@ -1,4 +1,4 @@
-"""Single streams driven through the stages as a proxy does it."""
+"""Runs single streams through the stages as a proxy does."""
 
 from __future__ import annotations
 
@@ -18,62 +18,62 @@ if TYPE_CHECKING:
 type Payload = dict[str, Any]
 
 
-class Went(NamedTuple):
-    """What became of a stream."""
+class Outcome(NamedTuple):
+    """The rewritten stream, and the record of the received one."""
 
     out: bytes
     record: Record
 
     @property
-    def told(self) -> list[str]:
-        """The names of what is wrong, in the order in which it was found."""
+    def finding_names(self) -> list[str]:
+        """The names of the findings, in their order."""
         return [finding.name for finding in self.record.findings]
 
     @property
     def calls(self) -> list[tuple[str, Any]]:
-        """What was meant."""
+        """Name and arguments of each intended call."""
         return [(call.name, json.loads(call.arguments)) for call in self.record.calls]
 
 
-def run(body: bytes, exchange: StreamFacts, wanted: Settings, broken: str | None = None) -> Went:
-    """A whole body, in one piece."""
+def run(body: bytes, exchange: StreamFacts, wanted: Settings, broken: str | None = None) -> Outcome:
+    """A complete body, in one chunk."""
     line = Session(exchange, wanted)
     out = b"".join([*line.feed(body), *line.end(broken=broken)])
     assert line.error is None
     record = line.record(broken=broken)
     assert record is not None
-    return Went(out, record)
+    return Outcome(out, record)
 
 
-def seen(body: bytes, exchange: StreamFacts) -> Went:
-    """Judged only."""
+def seen(body: bytes, exchange: StreamFacts) -> Outcome:
+    """Read only."""
     return run(body, exchange, NOTHING)
 
 
-def changed(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Went:
-    """With all safe repairs, or with those named."""
+def changed(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Outcome:
+    """With all safe repairs, or with the named ones."""
     return run(body, exchange, Settings(named(names) if names else SAFE), broken)
 
 
 def shaped(body: bytes, exchange: StreamFacts, *names: str) -> bytes:
-    """In other shapes."""
+    """Re-encoded in these shapes."""
     return run(body, exchange, Settings(shapes=names)).out
 
 
-def injected(body: bytes, exchange: StreamFacts, *names: str) -> Went:
-    """With faults; the record is that of the broken stream."""
+def injected(body: bytes, exchange: StreamFacts, *names: str) -> Outcome:
+    """With faults; the record is that of the changed stream."""
     return run(body, exchange, Settings(faults=tuple((Fault(name=name), Budget(None)) for name in names)))
 
 
 def exchange(dialect: str) -> StreamFacts:
-    """What is known beside a stream of `dialect`: the tools on offer among it."""
+    """The facts of a response of `dialect`, with the tools on offer."""
     return Healthy(dialect, "", b"").exchange
 
 
 def sse(*payloads: Payload | str) -> bytes:
-    """Blocks with one data line each; text is taken as it is."""
-    said = (one.encode() if isinstance(one, str) else encoded(one) for one in payloads)
-    return b"".join(b"data: " + one + b"\n\n" for one in said)
+    """Blocks with one data line each; text is written unchanged."""
+    data = (one.encode() if isinstance(one, str) else encoded(one) for one in payloads)
+    return b"".join(b"data: " + one + b"\n\n" for one in data)
 
 
 def lines(*payloads: Payload) -> bytes:

@@ -88,6 +88,6 @@ def test_repairs_keep_unknown_keys_of_samples(at: int) -> None:
             if not plants:
                 continue
             went = run(body, pattern.exchange, REPAIRED)
-            found, names = miscounted(plants, went.out, pattern.content_type), set(went.told)
+            found, names = miscounted(plants, went.out, pattern.content_type), set(went.finding_names)
             assert found.lost == [] or not names.isdisjoint(WITHDRAWN), pattern.name
             assert found.repeated == [] or not names.isdisjoint(REBUILT), pattern.name

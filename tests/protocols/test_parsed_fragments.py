@@ -55,9 +55,9 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     exchange = StreamFacts(path=PROTOCOLS[name], content_type=content_type, request={"stream": True})
     went = seen(parsed, exchange)
     assert went.calls == [("read", arguments)]
-    assert set(went.told) == {"object-arguments"}
+    assert set(went.finding_names) == {"object-arguments"}
     repaired = changed(parsed, exchange)
-    assert seen(repaired.out, exchange).told == []
+    assert seen(repaired.out, exchange).finding_names == []
     assert seen(repaired.out, exchange).calls == [("read", arguments)]
 
 

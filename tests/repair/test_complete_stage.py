@@ -53,7 +53,7 @@ def test_only_the_fields_that_differ_are_written(dialect: str, repairs: str) -> 
     name = "functions.get_weather" if repairs == "double-encoded-arguments" else "get_weather"
     arguments = text if repairs == "decorated-name" else ARGUMENTS
     assert went.out == frames(event(call(name, arguments)))
-    assert went.told[:2] == ["decorated-name", "double-encoded-arguments"]
+    assert went.finding_names[:2] == ["decorated-name", "double-encoded-arguments"]
 
 
 def test_calls_of_one_line_are_repaired_apart() -> None:
@@ -71,8 +71,8 @@ def test_the_last_line_is_judged_also_if_the_connection_breaks() -> None:
     body = lines(ollama(ollama_call("functions.get_weather", ARGUMENTS))).rstrip()
     went = run(body, exchange("ollama"), Settings(SAFE), broken="reset")
     assert went.out == body
-    assert "decorated-name" in went.told
-    assert "decorated-name" in seen(body, exchange("ollama")).told
+    assert "decorated-name" in went.finding_names
+    assert "decorated-name" in seen(body, exchange("ollama")).finding_names
 
 
 def test_a_finish_of_one_candidate_leaves_the_streamed_call_of_another() -> None:

@@ -23,7 +23,7 @@ def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, more: dict[
     pieces = tuple(text[at : at + size] for at in range(0, len(text), size))
     body = with_calls(healthy, Calls(WEATHER._replace(pieces=pieces))).body
     repaired = changed(body, healthy.exchange)
-    assert repaired.told == ["enveloped-arguments"]
+    assert repaired.finding_names == ["enveloped-arguments"]
     again = seen(repaired.out, healthy.exchange)
-    assert again.told == []
+    assert again.finding_names == []
     assert (WEATHER.name, ARGUMENTS) in again.calls

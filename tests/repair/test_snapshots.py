@@ -17,7 +17,7 @@ NAME = "snapshot-arguments"
 CHAT = exchange("openai-chat")
 ALL = Settings(SAFE | named([NAME]))
 TAKEN = [(one, injected(one.body, one.exchange, NAME).out) for one in streams()]
-INJECTED = [(one, body) for one, body in TAKEN if body != one.body and NAME in seen(body, one.exchange).told]
+INJECTED = [(one, body) for one, body in TAKEN if body != one.body and NAME in seen(body, one.exchange).finding_names]
 
 
 def chat(*pieces: str, finish: bool = True) -> bytes:
@@ -44,7 +44,7 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
     """A strict client reads the intended calls; without the repair, not a byte is changed for it."""
     assert run(body, healthy.exchange, NOTHING).out == body
     out = run(body, healthy.exchange, ALL).out
-    assert NAME not in seen(out, healthy.exchange).told
+    assert NAME not in seen(out, healthy.exchange).finding_names
     intended = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
     assert strict.calls(healthy.dialect, out, healthy.exchange) == intended
 
@@ -72,7 +72,7 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
 def test_only_objects_that_grow_are_replaced(pieces: tuple[str, ...], said: str, names: set[str]) -> None:
     """Two calls in one, and arguments that came twice, keep their names."""
     body = chat(*pieces)
-    assert set(seen(body, CHAT).told) - {"placeholder-arguments"} == names
+    assert set(seen(body, CHAT).finding_names) - {"placeholder-arguments"} == names
     out = run(body, CHAT, ALL).out
     deltas = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
     entries = [entry for one in deltas for entry in one["choices"][0]["delta"].get("tool_calls", ())]

@@ -37,7 +37,7 @@ def sample_of(name: str) -> Sample:
     for healthy, exchange in _streams():
         if name in INJECTORS[healthy.dialect]:
             went = injected(healthy.body, exchange, name)
-            if name in went.told:
+            if name in went.finding_names:
                 original = (turn(0, exchange, [Chunk(0, went.out)]),)
                 reader = RecordCache()
                 return Sample(name, original, Condition(reader, original), shows(reader, named([name])))

@@ -90,7 +90,7 @@ def test_only_the_calls_after_the_last_fallback_count(switch: str, after: list[t
     went = changed(given, EXCHANGE)
     assert seen(given, EXCHANGE).calls == [(name, json.loads(text)) for name, text in after]
     assert [call.position for call in went.record.calls] == list(range(len(after)))
-    assert set(went.told) == ({"lost-arguments"} if switch == "a call without arguments" else set())
+    assert set(went.finding_names) == ({"lost-arguments"} if switch == "a call without arguments" else set())
     assert went.out == given
     line = Session(EXCHANGE, Settings(SAFE))
     list(line.feed(given))
@@ -106,14 +106,14 @@ def test_a_call_that_was_not_stopped_counts_for_nothing() -> None:
     went = changed(stream(before, [("get_weather", WHOLE)], stop=False), EXCHANGE)
     assert went.calls == [("get_weather", {"a": 1})]
     assert b"message_stop" in went.out
-    assert "cut-off-call" not in went.told
+    assert "cut-off-call" not in went.finding_names
 
 
 def test_an_incomplete_call_after_the_fallback_is_cut_off() -> None:
     """The second model's calls are judged as any others."""
     went = changed(stream([("run", WHOLE)], [("get_weather", HALF)]), EXCHANGE)
     assert [(one.name, one.complete) for one in went.record.calls] == [("get_weather", False)]
-    assert "cut-off-call" in went.told
+    assert "cut-off-call" in went.finding_names
 
 
 def test_a_response_that_was_not_streamed() -> None:

@@ -105,7 +105,7 @@ def test_the_input_is_the_call_s_text_and_nothing_is_repaired(text: str, size: i
         ("custom", "call_c", "shell", text, True),
     ]
     went = changed(body, EXCHANGE)
-    assert (went.told, went.out) == ([], body)
+    assert (went.finding_names, went.out) == ([], body)
 
 
 def test_entries_of_one_event_and_of_two_choices() -> None:
@@ -124,7 +124,7 @@ def test_entries_of_one_event_and_of_two_choices() -> None:
         ("call_c", "df", True),
     ]
     went = changed(body, EXCHANGE)
-    assert (went.told, went.out) == ([], body)
+    assert (went.finding_names, went.out) == ([], body)
 
 
 @pytest.mark.parametrize("end", [[], [chunk(finish="length"), "[DONE]"]], ids=["the stream ends", "a limit"])

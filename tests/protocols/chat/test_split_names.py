@@ -51,8 +51,8 @@ def test_the_parts_make_an_offered_name(at: int, first: str) -> None:
     asked = exchange(NAME, "other")
     assert seen(body, asked).calls == [(NAME, {"a": 1})]
     went = changed(body, asked)
-    assert "split-name" in went.told
-    assert seen(went.out, asked).told == []
+    assert "split-name" in went.finding_names
+    assert seen(went.out, asked).finding_names == []
     assert seen(went.out, asked).calls == [(NAME, {"a": 1})]
 
 

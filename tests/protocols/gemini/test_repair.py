@@ -31,7 +31,7 @@ def test_arguments_in_the_next_part_may_be_text() -> None:
     out = changed(body, HERE).out
     assert b'"args":{"x":1e400}' in out
     assert changed(out, HERE).out == out
-    assert seen(out, HERE).told == []
+    assert seen(out, HERE).finding_names == []
 
 
 def test_a_call_under_the_id_of_two_is_the_one_that_it_says_again() -> None:
@@ -50,4 +50,4 @@ def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
     ]
     out = changed(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
     assert out.count(b'"id":"a"') == 1
-    assert seen(out, HERE).told == []
+    assert seen(out, HERE).finding_names == []

@@ -64,7 +64,7 @@ def test_a_call_that_the_provider_ran_is_not_the_clients() -> None:
     result = {"index": 1, "step": {"type": "function_result", "call_id": "a"}, "event_type": "step.start"}
     stop = {"index": 1, "event_type": "step.stop"}
     stream = body(CREATED, *CALL, result, stop, completed("completed")) + DONE
-    assert (seen(stream, EXCHANGE).told, seen(stream, EXCHANGE).calls) == ([], [])
+    assert (seen(stream, EXCHANGE).finding_names, seen(stream, EXCHANGE).calls) == ([], [])
     assert changed(stream, EXCHANGE).out == stream
 
 
@@ -72,5 +72,5 @@ def test_a_call_that_a_limit_cuts_is_not_completed() -> None:
     """The status says that a further request is needed for the rest."""
     half = [CALL[0], {**CALL[1], "delta": {"arguments": '{"a":', "type": "arguments_delta"}}, CALL[2]]
     stream = body(CREATED, *half, completed("requires_continuation")) + DONE
-    assert seen(stream, EXCHANGE).told == ["cut-off-call"]
+    assert seen(stream, EXCHANGE).finding_names == ["cut-off-call"]
     assert changed(stream, EXCHANGE).out == stream

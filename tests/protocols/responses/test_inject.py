@@ -72,4 +72,4 @@ def test_text_beside_calls_leaves_the_completed_response_to_be_broken() -> None:
     body = sse(CREATED, *call('{"a":1}', 1), completed(message, item('{"a":1}', 1)))
     broken = injected(body, EXCHANGE, "object-arguments")
     assert b'{"a":1}}]}' in broken.out
-    assert "object-arguments" in seen(broken.out, EXCHANGE).told
+    assert "object-arguments" in seen(broken.out, EXCHANGE).finding_names

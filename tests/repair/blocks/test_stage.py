@@ -83,7 +83,7 @@ def test_nothing_is_made_of_a_start_alone() -> None:
     went = changed(body, HERE)
     assert went.out == body
     assert [call.complete for call in went.record.calls] == [False]
-    assert "cut-off-call" in went.told
+    assert "cut-off-call" in went.finding_names
 
 
 def test_a_second_message_amid_a_call_is_as_it_came() -> None:
@@ -104,7 +104,7 @@ def test_cohere_entries_in_a_list_are_entries() -> None:
         one["delta"]["message"]["tool_calls"] for one in said if one["type"] in {"tool-call-start", "tool-call-delta"}
     ]
     assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
-    assert seen(out, StreamFacts(content_type="text/event-stream")).told == []
+    assert seen(out, StreamFacts(content_type="text/event-stream")).finding_names == []
 
 
 def test_a_surrogate_pair_is_joined_where_its_second_half_begins_a_longer_fragment() -> None:
@@ -128,7 +128,7 @@ def test_a_doubled_call_is_left_out_whatever_its_arguments_lack(arguments: list[
     body = HEAD + call + call.replace(b'"index":0', b'"index":1') + DELTA + STOP
     out = changed(body, HERE)
     assert said(out.out) == '{"a":1}'
-    assert "doubled-call" in out.told
+    assert "doubled-call" in out.finding_names
 
 
 def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first() -> None:

@@ -31,5 +31,5 @@ def test_an_error_is_the_last_that_comes(healthy: Healthy) -> None:
     """In the protocol's own words."""
     went = injected(healthy.body, healthy.exchange, "in-band-error")
     assert went.out.startswith(injected(healthy.body, healthy.exchange, "truncated-stream").out)
-    assert "in-band-error" in went.told
+    assert "in-band-error" in went.finding_names
     assert went.record.finish in ([], ["ERROR"])

@@ -17,7 +17,7 @@ def test_what_is_planted_is_told_and_nothing_else(healthy: Healthy, name: str) -
     """Readers that go by the standard find the same calls."""
     went = injected(healthy.body, healthy.exchange, name)
     assert went.record.faults[0].changes > 0
-    assert went.told == [name]
+    assert went.finding_names == [name]
     assert went.calls == seen(healthy.body, healthy.exchange).calls
 
 

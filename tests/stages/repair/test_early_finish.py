@@ -31,12 +31,12 @@ def test_the_finish_goes_behind_the_calls(healthy: Healthy) -> None:
     """The strictest reader gets the calls, nothing is left to be said, and the change has its name."""
     body = early(healthy)
     fixed = changed(body, healthy.exchange, NAME)
-    assert fixed.told == [NAME]
+    assert fixed.finding_names == [NAME]
     assert set(fixed.record.changes) == {NAME}
     assert strict.calls(healthy.dialect, fixed.out, healthy.exchange) == strict.calls(
         healthy.dialect, healthy.body, healthy.exchange
     )
-    assert seen(fixed.out, healthy.exchange).told == []
+    assert seen(fixed.out, healthy.exchange).finding_names == []
     assert sorted(events(healthy, fixed.out)) == sorted(events(healthy, body))
 
 
@@ -46,7 +46,7 @@ def test_it_has_to_be_named(healthy: Healthy) -> None:
     body = early(healthy)
     told = changed(body, healthy.exchange)
     assert told.out == body
-    assert told.told == [NAME]
+    assert told.finding_names == [NAME]
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)

@@ -228,7 +228,7 @@ ENDINGS: Final = [
 each_protocol = pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
 
 
-class Went(NamedTuple):
+class Outcome(NamedTuple):
     """What the client gets, and how it ends."""
 
     out: bytes
@@ -236,7 +236,7 @@ class Went(NamedTuple):
     changes: list[str]
 
 
-def went(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: int = 0) -> Went:
+def went(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: int = 0) -> Outcome:
     """A body through a session, in pieces of `size` bytes; in one piece where that is 0."""
     session = Session(ending.exchange, Settings(repairs))
     size = size or len(body)
@@ -245,7 +245,7 @@ def went(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: i
     assert session.error is None
     record = session.record()
     assert record is not None
-    return Went(b"".join(out), session.cut_off(record) is CUT_OFF_CALL, record.changes)
+    return Outcome(b"".join(out), session.cut_off(record) is CUT_OFF_CALL, record.changes)
 
 
 def compact(body: bytes) -> bytes:
@@ -262,7 +262,7 @@ def test_what_says_that_half_a_call_was_all_is_kept_back(ending: Ending) -> None
     assert compact(gone.out) == compact(half)
     assert gone.breaks
     assert gone.changes == ["cut-off-call"]
-    assert "cut-off-call" in seen(body, ending.exchange).told
+    assert "cut-off-call" in seen(body, ending.exchange).finding_names
     assert went(ending, body, size=1) == gone
     assert went(ending, gone.out).out == gone.out
     assert went(ending, gone.out.rstrip(b"\n")).out.rstrip(b"\n") == gone.out.rstrip(b"\n")
@@ -281,7 +281,7 @@ def test_an_error_ends_an_answer_as_it_came(ending: Ending) -> None:
     body = ending.body(ending.half, ending.error)
     assert went(ending, ending.body(ending.half)).breaks
     assert went(ending, body) == (body, False, [])
-    assert "in-band-error" in seen(body, ending.exchange).told
+    assert "in-band-error" in seen(body, ending.exchange).finding_names
 
 
 @each_protocol

@@ -35,8 +35,8 @@ def test_what_keeps_alive_becomes_a_comment(block: bytes, defect: str, comment: 
     """No reader dispatches it any more; id and retry lines, by which readers reconnect, stay."""
     went = changed(FIRST + block + REST, CHAT)
     assert went.out == FIRST + comment + REST
-    assert went.told == [defect]
-    assert seen(went.out, CHAT).told == []
+    assert went.finding_names == [defect]
+    assert seen(went.out, CHAT).finding_names == []
 
 
 @pytest.mark.parametrize("block", [b"data: : keepalive\n\n", b"event: keepalive\ndata:\n\n"])
@@ -47,14 +47,14 @@ def test_what_keeps_alive_is_withheld_in_gemini(block: bytes) -> None:
     first, second = body[: (at := body.index(b"\n\n") + 2)], body[at:]
     went = changed(first + block + second, gemini)
     assert went.out == first + second
-    assert seen(went.out, gemini).told == []
+    assert seen(went.out, gemini).finding_names == []
 
 
 @pytest.mark.parametrize("block", [b": ping\n\n", b"event: ping\n\n", b"id: 1\n\n", b"\n\n"])
 def test_a_block_without_data_is_valid(block: bytes) -> None:
     """The standard does not dispatch it."""
     went = changed(FIRST + block + REST, CHAT)
-    assert (went.out, went.told) == (FIRST + block + REST, [])
+    assert (went.out, went.finding_names) == (FIRST + block + REST, [])
 
 
 def test_an_error_that_is_only_its_name_stays() -> None:
@@ -62,14 +62,14 @@ def test_an_error_that_is_only_its_name_stays() -> None:
     block = b"event: error\ndata:\n\n"
     went = changed(FIRST + block, CHAT)
     assert block in went.out
-    assert "in-band-error" in went.told
-    assert "empty-data" not in went.told
+    assert "in-band-error" in went.finding_names
+    assert "empty-data" not in went.finding_names
 
 
 def test_each_kind_is_told_once() -> None:
     """However many there are, all of them are mended."""
     went = changed(FIRST + 3 * b"data:\n\n" + REST, CHAT)
-    assert went.told == ["empty-data"]
+    assert went.finding_names == ["empty-data"]
     assert went.out == FIRST + 3 * b": keep-alive\n\n" + REST
     assert went.record.changed == 3
 
@@ -78,7 +78,7 @@ def test_without_the_repair_nothing_changes() -> None:
     """It is told all the same."""
     body = FIRST + b"data:\n\n" + REST
     went = changed(body, CHAT, "comment-as-data")
-    assert (went.out, went.told) == (body, ["empty-data"])
+    assert (went.out, went.finding_names) == (body, ["empty-data"])
 
 
 @pytest.mark.parametrize("cut", [1, 2])
@@ -88,7 +88,7 @@ def test_the_last_event_is_terminated(newline: bytes, cut: int) -> None:
     body = BODY.replace(b"\n", newline)
     went = changed(body[: -cut * len(newline)], CHAT)
     assert went.out == body
-    assert went.told == ["unterminated-event"]
+    assert went.finding_names == ["unterminated-event"]
 
 
 @pytest.mark.parametrize("last", [b'data: {"id": "chatcmpl-1", "cho', b"data:", b"event: message"])
@@ -128,4 +128,4 @@ def test_what_went_on_before_the_protocol_was_known_is_no_change() -> None:
     body = early + next(one.body for one in streams() if str(one) == "anthropic, fragments")
     went = changed(body, exchange("anthropic"))
     assert (went.out, went.record.changed) == (body, 0)
-    assert went.told == ["empty-data"]
+    assert went.finding_names == ["empty-data"]

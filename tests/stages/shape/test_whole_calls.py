@@ -95,7 +95,7 @@ def test_no_call_is_said_by_half(healthy: Healthy) -> None:
         assert [call for call in after.calls if call[0] != "ping"] == [call for call in whole if call[0] != "ping"]
         assert all(call in intended for call in after.calls)
         assert places(healthy.dialect, out) == list(range(len(places(healthy.dialect, out))))
-        assert "cut-off-call" not in after.told
+        assert "cut-off-call" not in after.finding_names
         assert after.record.finish == before.finish
         assert after.record.ended == ended or not ended
         assert texts(out) == texts(body)
@@ -161,7 +161,7 @@ def test_what_follows_moves_up() -> None:
     went = run(body, CUT["anthropic"][0].exchange, Settings(shapes=("whole-calls",)))
     moved = [{**one, "index": 0} for one in (text, said, stops[1])]
     assert payloads(went.out) == [*moved, *end]
-    assert "cut-off-call" in went.told
+    assert "cut-off-call" in went.finding_names
 
 
 def test_indexes_of_chat_calls_move_up() -> None:
@@ -262,7 +262,7 @@ def test_the_audit_has_what_was_left_out(dialect: str) -> None:
     body = b"".join(healthy.frames[: len(healthy.frames) // 2])
     went = run(body, healthy.exchange, Settings(SAFE, ("whole-calls",)))
     assert went.record.changed
-    assert "cut-off-call" in went.told
+    assert "cut-off-call" in went.finding_names
     assert b"get_weather" in body
     assert b"get_weather" not in went.out
 

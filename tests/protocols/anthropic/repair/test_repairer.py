@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.counted import functions_called
-from tests.invariants.driven import Payload, Went, changed, exchange, run, seen
+from tests.invariants.driven import Outcome, Payload, changed, exchange, run, seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
@@ -64,7 +64,7 @@ def said(body: bytes, key: str = "partial_json") -> str:
     return "".join(str(delta.get(key, "")) for delta in deltas if isinstance(delta, dict))
 
 
-def both(body: bytes) -> list[Went]:
+def both(body: bytes) -> list[Outcome]:
     """At a clean end, and where the connection broke."""
     return [changed(body, HERE), changed(body, HERE, broken="reset")]
 
@@ -73,8 +73,8 @@ def test_a_header_alone_is_no_call() -> None:
     """Nothing is added that would make one with `{}` of it."""
     for went in both(HEAD + start(0)):
         assert went.out == HEAD + start(0)
-        assert "missing-finish" not in went.told
-    assert "truncated-stream" in changed(HEAD + start(0), HERE).told
+        assert "missing-finish" not in went.finding_names
+    assert "truncated-stream" in changed(HEAD + start(0), HERE).finding_names
 
 
 def test_an_empty_object_that_nothing_stops_is_no_call() -> None:
@@ -182,7 +182,7 @@ def test_a_doubled_call_with_text_in_it_leaves_the_text() -> None:
     """The call goes, the text does not, and is told."""
     again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + more(1, '{"a":1}') + stop(1)
     out, _ = went = changed(HEAD + CALL + again + DELTA + STOP, HERE)
-    assert set(went.told) == {"foreign-delta", "doubled-call"}
+    assert set(went.finding_names) == {"foreign-delta", "doubled-call"}
     assert out.count(b"tool_use") == 2
     assert said(out, "text") == "Hm."
 
@@ -191,7 +191,7 @@ def test_behind_a_doubled_call_indexes_are_right() -> None:
     """The next block is where it belongs on the wire, and moves for the client; nothing is told of that."""
     again = start(1, id="toolu_0") + more(1, '{"a":1}') + stop(1)
     went = changed(HEAD + CALL + again + start(2) + more(2, '{"b":1}') + stop(2) + DELTA + STOP, HERE)
-    assert went.told == ["doubled-call"]
+    assert went.finding_names == ["doubled-call"]
     assert went.out == HEAD + CALL + (start(1, id="toolu_2") + more(1, '{"b":1}') + stop(1)) + DELTA + STOP
 
 
@@ -242,7 +242,7 @@ def test_what_a_client_does_not_run_goes_unharmed() -> None:
     """Also where something else is mended: every block keeps its events, under the index at which it started."""
     body = HEAD + start(2, input=None) + more(2, '{"a":1}') + stop(2) + b"".join(FOREIGN) + DELTA + STOP
     went = changed(body, HERE)
-    assert set(went.told) == {"missing-input", "offset-index"}
+    assert set(went.finding_names) == {"missing-input", "offset-index"}
     moved = [(name, {**p, "index": p["index"] - 2}) for name, p in frames(b"".join(FOREIGN))]
     assert [one for one in frames(went.out) if one[1].get("index", 0) > 0] == moved
     assert [call.name for call in went.record.calls if call.kind == "function"] == ["f"]
@@ -303,7 +303,7 @@ def test_what_is_told_is_the_same_without_repairs() -> None:
     """For streams that were cut, too."""
     body = HEAD + start(0) + more(0, "Let me look.", "text_delta") + more(0, '"{\\"a') + start(1) + more(1, '{"a":1}')
     for at in range(len(HEAD), len(body)):
-        assert changed(body[:at], HERE).told == seen(body[:at], HERE).told
+        assert changed(body[:at], HERE).finding_names == seen(body[:at], HERE).finding_names
 
 
 def test_stray_text_that_its_event_line_names_alone_goes_as_it_came() -> None:
@@ -394,7 +394,7 @@ def test_a_block_that_waited_in_vain_is_no_change() -> None:
     body = HEAD + start(0, "server_tool_use") + block
     went = changed(body, HERE)
     assert (went.out, went.record.changed) == (body, 0)
-    assert "overlapping-blocks" in went.told
+    assert "overlapping-blocks" in went.finding_names
 
 
 @pytest.mark.parametrize("quiet", [event("ping"), b": keep-alive\n\n", event("vendor", index=0), b"data: 3\n\n"])
@@ -471,7 +471,7 @@ def test_a_start_that_comes_again_behind_arguments_goes_on_as_it_came(first: str
     body = HEAD + start(0) + more(0, first) + start(0) + more(0, '{"b":2}')
     for went in both(body):
         assert went.out.startswith(body)
-        assert "repeated-start" in went.told
+        assert "repeated-start" in went.finding_names
     assert changed(body, HERE).out.count(stop(0)) == stops
 
 
@@ -507,7 +507,7 @@ def test_a_piece_that_is_neither_text_nor_an_object_is_none_of_any_arguments(sai
     body = HEAD + start(0) + more(0, said) + more(0, '{"a":1}') + stop(0) + DELTA + STOP
     went = changed(body, HERE)
     assert went.out == body
-    assert went.told == ["object-arguments"]
+    assert went.finding_names == ["object-arguments"]
 
 
 def test_arguments_of_nobody_that_begin_anew_are_not_put_to_the_open_call() -> None:
@@ -568,7 +568,7 @@ def test_text_of_nobody_is_told_the_same_whoever_else_looks(shape: str) -> None:
     """Where no block is open text goes by unread, but for a shape that wants to see each event."""
     text = HEAD + start(0, "text") + more(0, "a", "text_delta") + stop(0)
     body = text + more(1, "1}") + more(1, "b", "text_delta")
-    assert run(body, HERE, Settings(SAFE, shapes=(shape,))).told == seen(body, HERE).told
+    assert run(body, HERE, Settings(SAFE, shapes=(shape,))).finding_names == seen(body, HERE).finding_names
 
 
 def test_text_of_nobody_stays_behind_text_within_a_call() -> None:
@@ -600,7 +600,7 @@ def test_a_delta_after_the_stop_of_an_incomplete_call_goes_before_it() -> None:
     body = HEAD + start(0) + more(0, '{"a":') + stop(0) + more(0, "1}") + DELTA + STOP
     went = changed(body, HERE)
     assert went.out == HEAD + start(0) + more(0, '{"a":') + more(0, "1}") + stop(0) + DELTA + STOP
-    assert went.told == ["unknown-block"]
+    assert went.finding_names == ["unknown-block"]
 
 
 def test_a_delta_after_the_stop_of_a_complete_call_stays() -> None:

@@ -104,7 +104,7 @@ def test_a_finish_of_calls_that_is_said_again_goes() -> None:
     calls = [header(arguments='{"city":"Oslo"}'), chunk({}, "tool_calls"), chunk({}, "tool_calls")]
     body = sse(*texts, *calls, "[DONE]")
     assert finishes(changed(body, CHAT).out) == ["stop", "stop", "stop", "tool_calls"]
-    assert "repeated-finish" in seen(body, CHAT).told
+    assert "repeated-finish" in seen(body, CHAT).finding_names
     assert finishes(changed(sse(*calls, "[DONE]"), CHAT).out) == ["tool_calls"]
 
 

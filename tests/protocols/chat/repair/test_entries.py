@@ -64,7 +64,7 @@ def test_a_finish_without_a_delta_gets_one(delta: Payload) -> None:
     """It is the chunk that every client reads to the end."""
     call = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
     went = changed(body(ROLE, call, {"index": 0, **delta, "finish_reason": "tool_calls"}), EXCHANGE)
-    assert went.told == ["missing-delta"]
+    assert went.finding_names == ["missing-delta"]
     assert last_choice(went.out) == {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
 
 
@@ -83,5 +83,5 @@ def test_an_answer_that_is_a_message_gets_no_delta_for_another_reason() -> None:
     """A reader that takes the message where there is no delta would take nothing then."""
     said = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "end_turn"}
     went = changed(body(said), EXCHANGE)
-    assert went.told == ["foreign-finish"]
+    assert went.finding_names == ["foreign-finish"]
     assert last_choice(went.out) == {**said, "finish_reason": "stop"}

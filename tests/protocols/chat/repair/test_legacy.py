@@ -33,7 +33,7 @@ def test_a_call_is_not_missing(choices: int, finish: str) -> None:
     events = [event for at in range(choices) for event in [*call(at), chunk({}, finish, at)]]
     body = sse(*events, "[DONE]")
     exchange = replace(EXCHANGE, request={**REQUEST, "n": choices})
-    assert seen(body, exchange).told == []
+    assert seen(body, exchange).finding_names == []
     assert seen(body, exchange).calls == [("get_weather", {"city": "Oslo"})] * choices
     assert changed(body, exchange).out == body
     assert changed(body, exchange, "missing-calls").out == body
@@ -42,4 +42,4 @@ def test_a_call_is_not_missing(choices: int, finish: str) -> None:
 def test_no_call_is_missing_calls() -> None:
     """The finish reason promises a call, and none came."""
     body = sse(chunk({"content": "Hm."}), chunk({}, "function_call"), "[DONE]")
-    assert seen(body, EXCHANGE).told == ["missing-calls"]
+    assert seen(body, EXCHANGE).finding_names == ["missing-calls"]

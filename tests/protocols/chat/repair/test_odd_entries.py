@@ -111,14 +111,14 @@ def test_a_finish_that_was_made_length_is_told_where_the_arguments_go_on(between
     """Whatever is read of the call in the end."""
     went = changed(sse(header("f", '{"a"'), FINISH, between, more(":1}")), UNKNOWN)
     assert went.out.count(b'"length"') == 1
-    assert went.told.count("cut-off-call") == 1
+    assert went.finding_names.count("cut-off-call") == 1
 
 
 def test_text_behind_a_finish_is_told_with_any_repair_or_shape() -> None:
     """Text is not looked at one by one, but behind a finish."""
     body = sse(*[chunk({"content": word}) for word in ("a", "b")], chunk({}, "stop"), chunk({"content": "c"}), "[DONE]")
     for wanted in (Settings(), Settings(SAFE), Settings(shapes=("event-ids",))):
-        assert run(body, UNKNOWN, wanted).told == ["early-finish"]
+        assert run(body, UNKNOWN, wanted).finding_names == ["early-finish"]
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_what_is_wrong_with_text_alone_is_told_by_no_shape(odd: bytes) -> None:
     """A shape looks at each event; what is told must not depend on that."""
     body = sse(*[chunk({"content": word}) for word in ("a", "b", "b")]) + odd + sse(chunk({}, "stop"), "[DONE]")
     assert odd not in sse(chunk({"content": "c"}))
-    assert run(body, UNKNOWN, Settings(shapes=("event-ids",))).told == seen(body, UNKNOWN).told == []
+    assert run(body, UNKNOWN, Settings(shapes=("event-ids",))).finding_names == seen(body, UNKNOWN).finding_names == []
 
 
 def test_an_error_by_name_beside_arguments_that_come_again_is_told() -> None:
     """Judged or mended."""
     again = b"event: error\n" + sse(more('{"a":1}'))
     body = sse(header("f", '{"a":1}')) + again + sse(FINISH, "[DONE]")
-    assert seen(body, UNKNOWN).told == changed(body, UNKNOWN).told
-    assert "in-band-error" in seen(body, UNKNOWN).told
+    assert seen(body, UNKNOWN).finding_names == changed(body, UNKNOWN).finding_names
+    assert "in-band-error" in seen(body, UNKNOWN).finding_names
 
 
 def test_the_second_part_of_a_name_is_kept_with_an_id_that_comes_again() -> None:
@@ -193,7 +193,7 @@ def test_a_decorated_name_is_that_of_a_tool_that_needs_arguments() -> None:
     body = sse(header("functions.get_weather"), FINISH, "[DONE]")
     went = changed(body, CHAT)
     assert arguments(went.out) == {0: ""}
-    assert "lost-arguments" in went.told
+    assert "lost-arguments" in went.finding_names
 
 
 def test_a_finish_that_was_held_is_said_before_half_an_event() -> None:
@@ -241,7 +241,7 @@ def test_a_last_event_without_its_end_makes_no_whole_call_a_broken_one() -> None
     garbage = sse(header("f", '{"a":1}'), more(': 2}"')).rstrip()
     went = changed(garbage, UNKNOWN)
     assert went.out == garbage
-    assert "unterminated-event" in went.told
+    assert "unterminated-event" in went.finding_names
     assert changed(sse(header("f", '{"a"'), more(":1}")).rstrip(), UNKNOWN).out.count(b"\n\n") > 1
 
 

@@ -19,7 +19,7 @@ def test_a_lone_placeholder_is_no_change(healthy: Healthy) -> None:
     """Nobody says what the tool takes, so it waits for the next event, and goes on as it came."""
     went = changed(healthy.body, StreamFacts(path=healthy.exchange.path, content_type=healthy.exchange.content_type))
     assert went.out == healthy.body
-    assert went.told == []
+    assert went.finding_names == []
     assert went.record.changed == 0
 
 
@@ -47,7 +47,7 @@ def test_a_placeholder_is_filled_under_another_id(pieces: list[str]) -> None:
     went = changed(body, CHAT)
     [call] = went.record.calls
     assert (call.name, call.arguments, call.complete) == ("look", '{"at":1}', True)
-    assert "placeholder-arguments" in went.told
+    assert "placeholder-arguments" in went.finding_names
     read = read_body([went.out], CHAT)
     assert read is not None
     assert [(one.name, one.arguments) for one in read.calls] == [("look", '{"at":1}')]

@@ -73,4 +73,4 @@ def test_no_finish_is_made_for_arguments_with_garbage_after_them() -> None:
     """The stream broke off: more may have been still to come."""
     went = changed(sse(chunk(OPEN), chunk(more('{"q":1}]'))), ASKED)
     assert b'finish_reason":"tool_calls' not in went.out
-    assert "truncated-stream" in went.told
+    assert "truncated-stream" in went.finding_names

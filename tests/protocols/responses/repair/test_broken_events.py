@@ -58,7 +58,7 @@ def test_a_part_that_an_item_was_added_with_goes_before_its_deltas() -> None:
     for first, second in (('{"a"', ":1}"), (WHOLE, WHOLE)):
         body = sse(CREATED, added(first), delta(second), done(WHOLE), closed(WHOLE), completed(item(WHOLE)))
         went = changed(body, EXCHANGE)
-        assert seen(went.out, EXCHANGE).told == []
+        assert seen(went.out, EXCHANGE).finding_names == []
         assert "".join(one["delta"] for one in _events(went.out) if "delta" in one) == WHOLE
 
 
@@ -92,7 +92,7 @@ def test_two_calls_of_one_id_that_say_nothing_yet_stay_two() -> None:
     """Nobody knows whether they would say the same."""
     went = changed(sse(CREATED, added(), added(place=1, call_id="call_0")), EXCHANGE)
     assert len(seen(went.out, EXCHANGE).record.calls) == 2
-    assert "doubled-call" not in went.told
+    assert "doubled-call" not in went.finding_names
 
 
 def test_a_call_goes_on_where_another_item_of_it_is_added() -> None:
@@ -124,15 +124,15 @@ def test_a_delta_that_was_lost_within_a_string_makes_no_other_call(head: list[Pa
 def test_garbage_in_the_event_that_closes_a_call_does_not_stand_against_its_deltas() -> None:
     """They said a whole object."""
     went = changed(sse(CREATED, added(), delta(WHOLE), closed("\ue000" + WHOLE), completed(item(WHOLE))), EXCHANGE)
-    assert "short-closing" in went.told
+    assert "short-closing" in went.finding_names
     assert plain(went.out) == [("f", {"a": 1})]
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
 
 
 def test_an_item_that_is_closed_again_with_less_is_not_closed_twice() -> None:
     """The second event is one too many, whatever its arguments."""
     went = changed(sse(CREATED, *call(WHOLE), closed('{"a'), completed(item(WHOLE))), EXCHANGE)
-    assert "repeated-stop" in went.told
+    assert "repeated-stop" in went.finding_names
     assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
 
 
@@ -164,7 +164,7 @@ def test_an_item_without_an_id_gets_one_and_it_is_told() -> None:
     event = added()
     del event["item"]["id"]
     went = changed(sse(CREATED, event, delta('{"a"')), EXCHANGE, broken="reset")
-    assert went.told[0] == "rotating-item-id"
+    assert went.finding_names[0] == "rotating-item-id"
     first, second = _events(went.out)[1:]
     assert first["item"]["id"] == second["item_id"]
 
@@ -190,7 +190,7 @@ def test_what_waits_keeps_its_place() -> None:
         body = sse(CREATED, first, other)
         went = changed(body, EXCHANGE, broken="reset")
         assert went.out == body
-        assert name in went.told
+        assert name in went.finding_names
         assert changes(body, "reset") == []
 
 
@@ -208,11 +208,13 @@ def test_sequence_numbers_are_judged_the_same_with_shapes_and_without() -> None:
     again = [{**text, "sequence_number": number} for number in (8, 8, 3, 12)]
     late = [{**one, "sequence_number": 5} for one in (added(),)]
     for body in (sse(*numbered(0, CREATED), *again), sse(*numbered(0, CREATED), *again[:1], *late)):
-        told = [run(body, EXCHANGE, wanted).told for wanted in (NOTHING, Settings(SAFE), Settings(SAFE, ("crlf",)))]
+        told = [
+            run(body, EXCHANGE, wanted).finding_names for wanted in (NOTHING, Settings(SAFE), Settings(SAFE, ("crlf",)))
+        ]
         assert told[0] == told[1] == told[2]
     body = sse(*numbered(0, CREATED), *late, {"type": "x", "sequence_number": 5})
-    assert "sequence-numbers" in seen(body, EXCHANGE).told
-    assert run(body, EXCHANGE, Settings(named(["missing-start"]))).told == seen(body, EXCHANGE).told
+    assert "sequence-numbers" in seen(body, EXCHANGE).finding_names
+    assert run(body, EXCHANGE, Settings(named(["missing-start"]))).finding_names == seen(body, EXCHANGE).finding_names
 
 
 def test_two_calls_of_one_id_at_the_same_time_are_two() -> None:
@@ -278,7 +280,7 @@ def test_a_call_whose_first_event_closes_it_may_be_an_earlier_one_again() -> Non
     again = [delta('{"a": 1}', 1), closed('{"a": 1}', 1, call_id="call_0")]
     for events in ([*call(WHOLE), *again], [*again[:1], *call(WHOLE), *again[1:]]):
         went = changed(sse(CREATED, *events, completed(item(WHOLE))), EXCHANGE)
-        assert "doubled-call" in went.told
+        assert "doubled-call" in went.finding_names
         assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
 
 
@@ -296,7 +298,7 @@ def test_a_late_name_where_the_header_is_not_the_first_event() -> None:
     """Each event goes on as what it is."""
     body = sse(CREATED, delta(""), added(name=""), done(WHOLE), closed(WHOLE), completed(item(WHOLE)))
     went = changed(body, EXCHANGE)
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
     assert plain(went.out) == [("f", {"a": 1})]
 
 
@@ -343,7 +345,7 @@ def test_arguments_of_a_second_header_are_told() -> None:
     """They are not in the first."""
     body = sse(CREATED, added(), added(WHOLE))
     went = changed(body, EXCHANGE, broken="reset")
-    assert {"prefilled-arguments", "repeated-start"} <= set(went.told)
+    assert {"prefilled-arguments", "repeated-start"} <= set(went.finding_names)
     assert plain(went.out) == [("f", {"a": 1})]
 
 

@@ -72,11 +72,11 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
     if not (events or output):
         return
     body = sse(*numbered(0, CREATED, *events, completed(*output)))
-    assert NAME in seen(body, EXCHANGE).told
+    assert NAME in seen(body, EXCHANGE).finding_names
     went = changed(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
     assert b"function_call" not in went.out
     again = seen(went.out, EXCHANGE)
-    assert again.told == []
+    assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
     ]
@@ -89,7 +89,7 @@ def test_safe_repairs_leave_it() -> None:
     body = sse(CREATED, *patched(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
     went = changed(body, EXCHANGE)
     assert went.out == body
-    assert went.told == [NAME]
+    assert went.finding_names == [NAME]
 
 
 @pytest.mark.parametrize("arguments", ['{"input":"a","workdir":"b"}', '{"input":'])
@@ -115,7 +115,7 @@ def test_a_custom_tool_that_is_called_validly_passes() -> None:
     body = sse(*valid("*** Begin", " Patch"))
     went = changed(body, EXCHANGE)
     assert went.out == body
-    assert went.told == []
+    assert went.finding_names == []
     (one,) = went.record.calls
     assert (one.kind, one.arguments, one.complete) == (Kind.CUSTOM, "*** Begin Patch", True)
 
@@ -127,11 +127,11 @@ def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
     broken = injected(body, EXCHANGE, NAME)
     assert broken.record.faults[0].changes > 0
     assert b"custom_tool_call" not in broken.out
-    assert seen(broken.out, EXCHANGE).told == [NAME]
+    assert seen(broken.out, EXCHANGE).finding_names == [NAME]
     assert seen(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
     fixed = seen(changed(broken.out, EXCHANGE, NAME).out, EXCHANGE)
     assert fixed.record.calls[0].arguments == "".join(pieces)
-    assert fixed.told == []
+    assert fixed.finding_names == []
 
 
 def test_the_plant_leaves_functions_alone() -> None:
@@ -140,7 +140,7 @@ def test_the_plant_leaves_functions_alone() -> None:
     left = injected(body, EXCHANGE, NAME)
     assert left.out == body
     assert left.record.faults[0].changes == 0
-    assert run(body, EXCHANGE, NOTHING).told == []
+    assert run(body, EXCHANGE, NOTHING).finding_names == []
 
 
 def without(body: list[Payload], *kinds: str) -> list[Payload]:
@@ -172,7 +172,7 @@ def sent(out: bytes) -> tuple[list[str], list[str]]:
 def test_input_that_no_delta_has_is_sent_as_one(events: list[Payload], defect: list[str], deltas: list[str]) -> None:
     """Before the event that has all of it."""
     body = sse(*numbered(0, *events))
-    assert seen(body, EXCHANGE).told == defect
+    assert seen(body, EXCHANGE).finding_names == defect
     assert sent(changed(body, EXCHANGE).out) == (deltas, [PATCH])
 
 
@@ -205,10 +205,10 @@ def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
 def test_events_that_a_call_lacks_are_sent(events: list[Payload], defect: str) -> None:
     """As for a function call."""
     body = sse(*numbered(0, *events))
-    assert defect in seen(body, EXCHANGE).told
+    assert defect in seen(body, EXCHANGE).finding_names
     went = changed(body, EXCHANGE)
     again = seen(went.out, EXCHANGE)
-    assert again.told == []
+    assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
     ]
@@ -221,5 +221,5 @@ def test_calls_of_one_id_are_two_unless_they_are_equal() -> None:
         second = json.loads(json.dumps(valid(text)[1:-1]).replace("ctc_0", "ctc_1").replace('_index": 0', '_index": 1'))
         body = sse(*numbered(0, *valid(PATCH)[:-1], *second, completed()))
         again = seen(changed(body, EXCHANGE).out, EXCHANGE)
-        assert again.told == []
+        assert again.finding_names == []
         assert len({one.id for one in again.record.calls}) == len(again.record.calls) == calls

@@ -69,7 +69,7 @@ def test_what_is_not_over_is_not_ended(events: list[Payload]) -> None:
     went = changed(sse(CREATED, *events), EXCHANGE)
     assert b"response.completed" not in went.out
     assert b"arguments.done" not in went.out.replace(sse(done('{"a":1}')), b"")
-    assert "truncated-stream" in went.told
+    assert "truncated-stream" in went.finding_names
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_is_over_is_ended(events: list[Payload]) -> None:
     assert ending["type"] == "response.completed"
     assert ending["response"]["usage"]["input_tokens"] == ending["response"]["usage"]["total_tokens"] == 0
     assert ending["response"]["usage"]["output_tokens_details"] == {"reasoning_tokens": 0}
-    assert "truncated-stream" not in went.told
+    assert "truncated-stream" not in went.finding_names
 
 
 def test_usage_that_was_said_is_kept() -> None:
@@ -111,7 +111,7 @@ def test_a_cut_terminal_event_gives_way_to_a_whole_one(tail: bytes) -> None:
     """All else was said; where the connection broke, it stays as it is."""
     went = changed(WHOLE + tail, EXCHANGE)
     assert went.out.startswith(WHOLE + b"event: response.completed\ndata: {")
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
     assert changed(WHOLE + tail, EXCHANGE, broken="reset").out == WHOLE + tail
 
 
@@ -119,7 +119,7 @@ def test_a_cut_comment_stays_behind_the_ending() -> None:
     """It says nothing, and is the last thing still."""
     out = changed(WHOLE + b": keep-al", EXCHANGE).out
     assert out.endswith(b": keep-al")
-    assert seen(out.removesuffix(b": keep-al"), EXCHANGE).told == []
+    assert seen(out.removesuffix(b": keep-al"), EXCHANGE).finding_names == []
 
 
 def test_what_was_held_goes_before_a_cut_event() -> None:
@@ -180,7 +180,7 @@ def test_a_half_call_in_the_completed_response_is_not_said() -> None:
 def test_a_call_that_was_closed_as_incomplete_stays_that() -> None:
     """Also where it is said anew, because nothing added it."""
     went = changed(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
-    assert "missing-start" in went.told
+    assert "missing-start" in went.finding_names
     assert b'"status":"completed"' not in went.out
 
 

@@ -35,7 +35,7 @@ def test_a_placeholder_behind_a_late_name_is_said_once() -> None:
     events = [added(name=""), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
     went = changed(sse(CREATED, *events), EXCHANGE)
     assert went.out.count(b'"delta":"{}"') == 1
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
 
 
 def test_a_piece_that_is_json_by_itself_is_no_call() -> None:
@@ -74,7 +74,7 @@ def test_an_event_known_by_its_name_alone_keeps_it() -> None:
     name = "event: response.function_call_arguments.delta\n"
     rest = sse(*numbered(4, delta("}"), closed('{"a":1}'), completed(item('{"a":1}'))))
     went = changed(head + f"{name}data: {late}\n\n".encode() + rest, EXCHANGE)
-    assert "sequence-numbers" in went.told
+    assert "sequence-numbers" in went.finding_names
     assert went.out.count(name.encode()) == 1
     assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
 
@@ -83,7 +83,7 @@ def test_deltas_behind_the_whole_arguments_are_not_said_again() -> None:
     """The client was given what they bring."""
     events = [added(), delta('{"a"'), closed('{"a":1}'), delta(":1}"), completed(item('{"a":1}'))]
     went = changed(sse(CREATED, *events), EXCHANGE)
-    assert {"short-deltas", "replayed-arguments"} <= set(went.told)
+    assert {"short-deltas", "replayed-arguments"} <= set(went.finding_names)
     assert went.out.count(b'"delta":":1}"') == 1
     assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
 
@@ -148,14 +148,14 @@ def test_what_was_kept_back_is_not_given_where_the_whole_arguments_come(first: s
     went = changed(sse(CREATED, *events), EXCHANGE)
     pieces = [json.loads(line[6:]).get("delta", "") for line in went.out.split(b"\n") if line.startswith(b"data: ")]
     assert "".join(pieces) == '{"a":1}'
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
 
 
 def test_a_call_of_the_response_alone_is_said_without_the_garbage_behind_it() -> None:
     """What is behind it makes it no half one."""
     said = '{"a":1}<|endoftext|>'
     went = changed(sse(CREATED, completed(item(said))), EXCHANGE)
-    assert seen(went.out, EXCHANGE).told == []
+    assert seen(went.out, EXCHANGE).finding_names == []
     assert b'"delta":"{\\"a\\":1}"' in went.out
 
 
@@ -186,7 +186,7 @@ def test_a_bare_response_that_says_other_arguments_stays_bare() -> None:
     bare = b"event: response.completed\n" + sse({"id": "r", "output": [item('{"a":1}')]})
     went = changed(sse(added(), done('{"a":{}}')) + bare, EXCHANGE)
     assert went.out.endswith(bare)
-    assert "bare-response" in went.told
+    assert "bare-response" in went.finding_names
 
 
 def test_items_that_share_an_id_stay_two_in_the_response() -> None:
@@ -243,7 +243,7 @@ def test_fragments_that_come_as_items_are_one_item_with_all_its_events() -> None
         for at, piece in enumerate(pieces)
     ]
     went = changed(sse(CREATED, *(one for events in items for one in events), completed(item(whole))), EXCHANGE)
-    assert "item-per-fragment" in went.told
+    assert "item-per-fragment" in went.finding_names
     assert went.out.count(b'"type":"response.function_call_arguments.done"') == 1
     assert went.calls == [("f", {"a": 1})]
 
@@ -302,4 +302,4 @@ def test_a_message_at_the_place_of_a_call_gets_its_own(
     out = b"".join([*line.feed(body), *line.end()])
     assert places(out) == expected
     again = seen(out, EXCHANGE)
-    assert (again.told, again.calls) == ([], [("f", {})])
+    assert (again.finding_names, again.calls) == ([], [("f", {})])

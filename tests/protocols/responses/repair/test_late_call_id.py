@@ -27,8 +27,8 @@ def test_the_item_is_added_with_it(call_id: str | None, name: str | None) -> Non
         completed(item(WHOLE)),
     )
     went = changed(body, EXCHANGE)
-    assert {"late-name", "missing-id"} <= set(went.told)
-    assert seen(went.out, EXCHANGE).told == []
+    assert {"late-name", "missing-id"} <= set(went.finding_names)
+    assert seen(went.out, EXCHANGE).finding_names == []
     items = [json.loads(line[6:]).get("item") for line in went.out.splitlines() if line.startswith(b"data: ")]
     assert [one["call_id"] for one in items if one] == ["call_0", "call_0"]
     assert went.calls == [("f", {"a": 1})]
