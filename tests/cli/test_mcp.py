@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +37,12 @@ tool = {"type": "function", "function": {"name": "read_file", "parameters": {
 body = {"model": "m", "stream": True, "tools": [tool], "messages": [{"role": "user", "content": "read"}]}
 request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
 urllib.request.urlopen(request).read()
+"""
+LEAVING: Final = """\
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},\
+"clientInfo":{"name":"leaves","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"verdicts","arguments":{}}}
 """
 
 
@@ -163,6 +170,24 @@ def test_unreadable(tmp_path: Path) -> None:
     result = _requested(_server(str(file)), "verdicts")
     assert result.is_error
     assert "contains no LLM response" in _text(result)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["input", "input and output"])
+def test_agent_leaves(both: bool) -> None:
+    """An agent that leaves during a call gets no traceback on standard error, and the server ends."""
+    words = (sys.executable, "-m", "toolstream_core.cli.main", "mcp", GLM)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        assert served.stderr is not None
+        served.stdin.write(LEAVING.encode())
+        served.stdin.flush()
+        served.stdout.readline()
+        if both:
+            served.stdout.close()
+        served.stdin.close()
+        assert served.stderr.read() == b""
+    assert served.returncode == 0
 
 
 @pytest.mark.parametrize(

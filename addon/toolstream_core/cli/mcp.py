@@ -25,5 +25,9 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         install = f"{sys.executable} -m pip install 'mcp>=2'"
         raise ToolstreamError(f"`toolstream mcp` needs the package mcp. Install it: {install}") from error
-    server(args.paths, args.command_line, args.view).run("stdio")
+    try:
+        server(args.paths, args.command_line, args.view).run("stdio")
+    except* BrokenPipeError:
+        # The agent has gone. The SDK keeps the message it could not send, and Python would report that at its exit.
+        sys.unraisablehook = lambda _unsent: None
     return 0

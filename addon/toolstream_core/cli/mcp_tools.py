@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -157,16 +158,19 @@ def _fetched(url: str, token: str) -> dict[str, Any]:
 
 async def _toolstream(*words: str) -> str:
     """The standard output of a command. Raises `ToolError` with its message if it failed."""
-    started = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "toolstream_core.cli.main", *words,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    started = _started(*words)
     try:
-        out, errors = await started.communicate()
+        out, errors = await asyncio.to_thread(started.communicate)
     except asyncio.CancelledError:
-        started.terminate()
-        await started.wait()
+        started.terminate()  # the thread goes on until the process has ended, and the server until the thread has
         raise
     if started.returncode == CANNOT or not out:
         raise ToolError(errors.decode(errors="replace").strip() or f"exit code {started.returncode}")
     return out.decode()
+
+
+def _started(*words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        (sys.executable, "-m", "toolstream_core.cli.main", *words),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
