@@ -1,4 +1,4 @@
-"""Flows for tests, made as mitmproxy makes them. Knows mitmproxy."""
+"""Flows for tests, created as mitmproxy creates them. Knows mitmproxy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET = "sk-verysecretvalue123456"
 
 
 def llm_flow(content_type: str = "text/event-stream", body: bytes | None = None, **request: object) -> http.HTTPFlow:
-    """A chat request with its answer's headers, and its body where it is at hand."""
+    """Return a flow of a chat request with the response's headers, and its body if one is given."""
     flow = tflow.tflow(
         resp=tutils.tresp(content=body, headers=http.Headers([(b"content-type", content_type.encode())]))
     )
@@ -35,7 +35,7 @@ def llm_flow(content_type: str = "text/event-stream", body: bytes | None = None,
 
 
 def response_bodies(path: Path) -> list[bytes]:
-    """The bodies of the responses in a flow file, undecoded."""
+    """Return the bodies of the responses in a flow file, undecoded."""
     with path.open("rb") as file:
         flows = [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
     return [flow.response.raw_content or b"" for flow in flows if flow.response is not None]

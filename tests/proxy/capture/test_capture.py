@@ -1,4 +1,4 @@
-"""Options of captures, and what is told when one fails."""
+"""Options of captures and the log when a capture fails."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def context() -> Iterator[taddons.context]:
-    """Where the options are declared."""
-    with taddons.context(ToolstreamAddon(), loadcore=False) as made:
-        yield made
+    """Yield a context in which toolstream's options are declared."""
+    with taddons.context(ToolstreamAddon(), loadcore=False) as test_context:
+        yield test_context
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("1", 1), ("500M", 500 * 2**20), ("1.5g", 3 * 2**29), (" 2 KiB ", 2048), ("3TB", 3 * 2**40)]
 )
-def test_sizes(text: str, size: int) -> None:
-    """Bytes, with the usual suffixes."""
+def test_capture_max_accepts_size_suffixes(text: str, size: int) -> None:
+    """A size is a number of bytes with an optional suffix."""
     assert size_of("toolstream_capture_max", text) == size
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "right"),
+    ("option", "value", "expected"),
     [
         ("toolstream_capture_when", "never", "Expected all, findings, errors"),
         ("toolstream_capture_text", "drop", "Expected keep, mask, shape"),
@@ -48,14 +48,14 @@ def test_sizes(text: str, size: int) -> None:
         ("toolstream_capture", "/dev/null/x", "Expected a writable folder"),
     ],
 )
-def test_wrong_options(context: taddons.context, option: str, value: object, right: str) -> None:
-    """The error names what would be right."""
-    with pytest.raises(OptionsError, match=f"{option}: .*{right}"):
+def test_an_invalid_option_is_rejected(context: taddons.context, option: str, value: object, expected: str) -> None:
+    """The error names the option and the expected values."""
+    with pytest.raises(OptionsError, match=f"{option}: .*{expected}"):
         context.options.update(**{option: value})
 
 
-def test_it_is_off_until_there_is_a_folder(context: taddons.context, tmp_path: Path) -> None:
-    """And again when there is none any more."""
+def test_capture_is_on_while_a_folder_is_set(context: taddons.context, tmp_path: Path) -> None:
+    """Responses are captured only while `toolstream_capture` names a folder."""
     capture = Capture()
     for folder in ("", str(tmp_path / "new"), ""):
         context.options.toolstream_capture = folder
@@ -65,16 +65,16 @@ def test_it_is_off_until_there_is_a_folder(context: taddons.context, tmp_path: P
     assert (tmp_path / "new").is_dir()
 
 
-def failing(context: taddons.context, path: Path, **options: Any) -> Capture:
-    """A capture into a folder."""
+def configured(context: taddons.context, path: Path, **options: Any) -> Capture:
+    """Return a capture that writes into a folder."""
     context.options.update(toolstream_capture=str(path), **options)
     capture = Capture()
     capture.configure(context.options)
     return capture
 
 
-def play(capture: Capture) -> None:
-    """Capture a flow, or try to."""
+def capture_flow(capture: Capture) -> None:
+    """Capture one flow."""
     flow = llm_flow()
     recording = capture.begin(flow)
     if recording is not None:
@@ -83,26 +83,26 @@ def play(capture: Capture) -> None:
     capture.close()
 
 
-def test_a_quota_ends_it_with_one_error(
+def test_the_size_limit_stops_captures_with_one_error(
     context: taddons.context, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing more is captured, and the log says what to do."""
+    """After the size limit is reached, nothing more is captured and the log names the option to raise."""
     (tmp_path / "old.flow").write_bytes(bytes(1000))
-    capture = failing(context, tmp_path, toolstream_capture_max="1000")
+    capture = configured(context, tmp_path, toolstream_capture_max="1000")
     with caplog.at_level(logging.ERROR):
-        play(capture)
+        capture_flow(capture)
         assert not capture.on
-        play(capture)
+        capture_flow(capture)
     assert len(caplog.messages) == 1
     assert "raise toolstream_capture_max" in caplog.messages[0]
-    assert [one.name for one in tmp_path.iterdir()] == ["old.flow"]
+    assert [path.name for path in tmp_path.iterdir()] == ["old.flow"]
 
 
-def test_a_full_disk_is_one_error(
+def test_consecutive_disk_errors_are_logged_once(
     context: taddons.context, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of as many as there are in a row; when it has room again, captures go on, and the next error is told."""
-    capture = failing(context, tmp_path)
+    """Captures continue when the disk has room again, and the next error is logged again."""
+    capture = configured(context, tmp_path)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/some/path")
@@ -111,28 +111,28 @@ def test_a_full_disk_is_one_error(
         for _ in range(2):
             with monkeypatch.context() as patched:
                 patched.setattr(Folder, "make_room", full)
-                play(capture)
-                play(capture)
+                capture_flow(capture)
+                capture_flow(capture)
             assert capture.on
-            play(capture)
+            capture_flow(capture)
     assert [message.partition("captured: ")[2] for message in caplog.messages] == [
         "No space left on device. Traffic goes on."
     ] * 2
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_bug_of_ours_is_told_without_its_text(
+def test_an_internal_error_is_logged_without_its_message(
     context: taddons.context, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which may hold anything."""
-    capture = failing(context, tmp_path)
+    """The log names the type and place of an internal error, since its message may contain a secret."""
+    capture = configured(context, tmp_path)
 
     def fail(*_: object) -> None:
         raise KeyError("sk-secret")
 
     monkeypatch.setattr("toolstream_core.proxy.capture.draft.pack", fail)
     with caplog.at_level(logging.ERROR):
-        play(capture)
+        capture_flow(capture)
     [message] = caplog.messages
     assert "KeyError at test_capture.py" in message
     assert "sk-secret" not in message

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 LIMIT = 1000
 
 
-def names(path: Path) -> list[str]:
-    """All that is there, hidden or not."""
-    return sorted(one.name for one in path.iterdir())
+def file_names(path: Path) -> list[str]:
+    """Return the names of all files, including hidden ones."""
+    return sorted(file.name for file in path.iterdir())
 
 
-def test_a_folder_is_made_for_its_owner(tmp_path: Path) -> None:
-    """And so are its files."""
+def test_folder_and_files_are_private(tmp_path: Path) -> None:
+    """Only the owner may read the folder and its files."""
     folder = Folder(tmp_path / "new" / "captures", LIMIT)
     assert folder.made
     assert not Folder(folder.path, LIMIT).made
@@ -29,27 +29,27 @@ def test_a_folder_is_made_for_its_owner(tmp_path: Path) -> None:
     assert (written.name, written.read_bytes()) == ("x-0001.flow", b"hello")
     assert folder.path.stat().st_mode & 0o777 == 0o700
     assert written.stat().st_mode & 0o777 == 0o600
-    assert names(folder.path) == ["x-0001.flow"]
+    assert file_names(folder.path) == ["x-0001.flow"]
 
 
 @pytest.mark.parametrize("linked", [True, False])
-def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool) -> None:
-    """Names are counted on, also where the file system has no hard links."""
+def test_an_existing_file_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool) -> None:
+    """File names are numbered, also on a file system without hard links."""
     if not linked:
         monkeypatch.setattr(os, "link", _no_links)
     (tmp_path / "x-0001.flow").write_bytes(b"mine")
     folder = Folder(tmp_path, LIMIT)
     assert [folder.write("x", 1, [b"1"]).name, folder.write("y", 1, [b"2"]).name] == ["x-0002.flow", "y-0003.flow"]
     assert (tmp_path / "x-0001.flow").read_bytes() == b"mine"
-    assert len(names(tmp_path)) == 3
+    assert len(file_names(tmp_path)) == 3
 
 
 def _no_links(*_: object, **__: object) -> None:
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
-def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    """Neither a half file nor a hidden one."""
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
+    """A failed write leaves neither an incomplete nor a hidden file."""
 
     def full() -> Iterator[bytes]:
         yield b"some"
@@ -58,32 +58,32 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     folder = Folder(tmp_path, LIMIT)
     with pytest.raises(OSError, match="No space left"):
         folder.write("x", 10, full())
-    assert names(tmp_path) == []
+    assert file_names(tmp_path) == []
 
 
-def test_the_quota(tmp_path: Path) -> None:
-    """What was there before counts; what was deleted does not."""
+def test_the_size_limit(tmp_path: Path) -> None:
+    """Files that were there before count towards the limit; deleted files do not."""
     (tmp_path / "old.flow").write_bytes(bytes(LIMIT - 10))
     folder = Folder(tmp_path, LIMIT)
     folder.write("x", 10, [bytes(10)])
     with pytest.raises(QuotaError, match=f"contains {LIMIT} bytes of captures; 1 more exceed the limit"):
         folder.write("y", 1, [b"1"])
-    assert len(names(tmp_path)) == 2
+    assert len(file_names(tmp_path)) == 2
     (tmp_path / "old.flow").unlink()
     assert folder.write("y", 1, [b"1"]).exists()
 
 
-def test_what_a_killed_process_left_is_cleared(tmp_path: Path) -> None:
-    """Nothing else is."""
+def test_files_of_killed_processes_are_deleted(tmp_path: Path) -> None:
+    """Only unfinished files of toolstream are deleted."""
     (tmp_path / ".toolstream-abc.part").write_bytes(b"half a flow")
     (tmp_path / "mine.part").write_bytes(b"not ours")
     Folder(tmp_path, LIMIT)
-    assert names(tmp_path) == ["mine.part"]
+    assert file_names(tmp_path) == ["mine.part"]
 
 
 @pytest.mark.parametrize("below", ["file", "file/folder"])
-def test_no_folder(tmp_path: Path, below: str) -> None:
-    """A file is none, and has none."""
+def test_a_path_through_a_file_is_rejected(tmp_path: Path, below: str) -> None:
+    """A file is no folder for captures and contains none."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"exists|Not a directory"):
         Folder(tmp_path / below, LIMIT)

@@ -1,4 +1,4 @@
-"""Folders that cannot be written to, and processes that are killed while they write."""
+"""Folders without write permission, and processes that are killed while they write."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NOBODY = 65534
 PIECES = 64
 
 
-def write_half(path: Path, said: int) -> None:
-    """Write a long body, say so when half of it is there, and wait."""
+def write_first_half(path: Path, ready: int) -> None:
+    """Write the first half of a long body, signal it through the pipe `ready`, and wait."""
     folder = Folder(path, LIMIT)
     spool = Spool(path, Memory(0))
     for _ in range(PIECES):
@@ -33,7 +33,7 @@ def write_half(path: Path, said: int) -> None:
 
     def chunks() -> Iterator[bytes]:
         yield from spool.chunks()
-        os.write(said, b"half")
+        os.write(ready, b"half")
         time.sleep(60)
 
     folder.write("x", 2 * spool.size, chunks())
@@ -41,29 +41,29 @@ def write_half(path: Path, said: int) -> None:
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[int]:
-    """A process that is in the middle of a write."""
-    told, said = os.pipe()
+    """Start a process that stops in the middle of a write, and return its id."""
+    receiver, ready = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the child needs no thread of ours
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child uses no thread of this process
         process = os.fork()
     if not process:
         try:
-            write_half(tmp_path, said)
+            write_first_half(tmp_path, ready)
         finally:
             os._exit(1)
-    assert os.read(told, 4) == b"half"
+    assert os.read(receiver, 4) == b"half"
     try:
         yield process
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        os.close(told)
-        os.close(said)
+        os.close(receiver)
+        os.close(ready)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open")
-def test_killed_while_it_writes(tmp_path: Path, writer: int) -> None:
-    """With a long body under way nothing stands there that reads as a capture; the next start clears the rest."""
+def test_a_process_killed_during_a_write(tmp_path: Path, writer: int) -> None:
+    """A process killed during a write leaves only a hidden file, and the next start deletes it."""
     [part] = tmp_path.iterdir()
     assert part.stat().st_size >= (PIECES - 1) * PIECE
     Folder(tmp_path, LIMIT)
@@ -78,7 +78,7 @@ def test_killed_while_it_writes(tmp_path: Path, writer: int) -> None:
 
 @pytest.fixture
 def read_only() -> Iterator[Path]:
-    """A folder that its owner may not write to; root, who may write anywhere, is somebody else for that time."""
+    """Yield a folder without write permission; root becomes another user meanwhile, as root may always write."""
     with tempfile.TemporaryDirectory() as made:
         path, root = Path(made), os.geteuid() == 0
         if root:
@@ -94,8 +94,8 @@ def read_only() -> Iterator[Path]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
-def test_a_folder_that_may_not_be_written_to(read_only: Path) -> None:
-    """It is told before anything is to be kept, and what comes later fails as a whole."""
+def test_a_read_only_folder(read_only: Path) -> None:
+    """The folder is rejected at the start; a folder that becomes read-only later fails each write."""
     with pytest.raises(PermissionError):
         Folder(read_only, LIMIT)
     read_only.chmod(0o700)

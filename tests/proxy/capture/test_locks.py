@@ -18,8 +18,8 @@ sys.stdin.read()
 """
 
 
-def test_what_a_living_process_holds_stays(tmp_path: Path) -> None:
-    """However the process ends, its lock goes with it."""
+def test_a_file_locked_by_a_running_process_stays(tmp_path: Path) -> None:
+    """The lock of a process ends with the process, even if it is killed."""
     path = tmp_path / "x.part"
     path.write_bytes(b"half")
     command = [sys.executable, "-c", HOLDER, str(path)]
@@ -34,11 +34,11 @@ def test_what_a_living_process_holds_stays(tmp_path: Path) -> None:
         holder.kill()
     remove_unlocked(path)
     assert not path.exists()
-    remove_unlocked(path)  # nothing to do
+    remove_unlocked(path)
 
 
-def test_one_that_was_just_made_stays(tmp_path: Path) -> None:
-    """Its owner has not locked it yet; after a while nobody will."""
+def test_a_new_file_without_a_lock_stays(tmp_path: Path) -> None:
+    """A file gets its lock shortly after it is created; an older file without a lock is deleted."""
     path = tmp_path / "x.part"
     path.touch()
     remove_unlocked(path)
@@ -49,8 +49,8 @@ def test_one_that_was_just_made_stays(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_lock_is_gone_when_the_file_is_closed(tmp_path: Path) -> None:
-    """Nothing is left to undo."""
+def test_closing_a_file_releases_its_lock(tmp_path: Path) -> None:
+    """A file that was closed can be removed."""
     path = tmp_path / "x.part"
     path.write_bytes(b"half")
     with path.open("rb") as file:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.worker import Batch
 
 
-class Listed:
-    """Takes the place of a draft and of a worker: what was asked of them."""
+class FakeDraft:
+    """Replaces a draft and a worker, and lists the calls of their methods."""
 
     def __init__(self, *, room: bool = True) -> None:
         self.upstream: list[tuple[bytes, str]] = []
@@ -55,42 +55,41 @@ class Listed:
         return True
 
 
-def recorded(flow: http.HTTPFlow, listed: Listed, *, kept: bool = True) -> Recording:
-    """A recording of a flow."""
-    return Recording(flow, listed, listed, Saves(), lambda _: kept)  # type: ignore[arg-type]  # they do what is needed
+def recording_of(flow: http.HTTPFlow, draft: FakeDraft, *, kept: bool = True) -> Recording:
+    return Recording(flow, draft, draft, Saves(), lambda _: kept)  # type: ignore[arg-type]  # it has the methods in use
 
 
-def test_chunks_are_handed_on_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When they are worth it, and at the end; once it is over, nothing more is."""
+def test_chunks_are_added_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are added to the draft when a batch is full and at the end; a second end adds nothing."""
     monkeypatch.setattr(module, "BATCH", 2 * len(CHUNK) + 500)
-    flow, listed = llm_flow(), Listed()
+    flow, draft = llm_flow(), FakeDraft()
     assert flow.response is not None
     flow.response.headers["content-encoding"] = "gzip"
-    one = recorded(flow, listed)
-    take_client = one.take_client()
+    recording = recording_of(flow, draft)
+    take_client = recording.take_client()
     for chunk in (CHUNK, CHUNK, CHUNK, DONE):
-        one.take_upstream(1.0, chunk, (len(chunk),))
-    before = len(listed.upstream)
+        recording.take_upstream(1.0, chunk, (len(chunk),))
+    before = len(draft.upstream)
     take_client(1.0, DONE, (len(DONE),))
     assert 0 < before < 4
-    one.end(flow, None, None, differs=True)
-    one.end(flow, None, "again", differs=True)
-    assert listed.upstream == [(chunk, "gzip") for chunk in (CHUNK, CHUNK, CHUNK, DONE)]
-    assert (listed.client, listed.ends, listed.compares) == ([DONE], ["finished", "discarded"], True)
-    assert listed.ending is not None
-    assert (listed.ending.broken, listed.ending.differs) == (None, True)
+    recording.end(flow, None, None, differs=True)
+    recording.end(flow, None, "again", differs=True)
+    assert draft.upstream == [(chunk, "gzip") for chunk in (CHUNK, CHUNK, CHUNK, DONE)]
+    assert (draft.client, draft.ends, draft.compares) == ([DONE], ["finished", "discarded"], True)
+    assert draft.ending is not None
+    assert (draft.ending.broken, draft.ending.differs) == (None, True)
 
 
-def test_the_head_is_upstreams() -> None:
-    """Whatever is done to it for the client; the body is kept elsewhere."""
-    flow, listed = llm_flow(body=CHUNK), Listed()
+def test_the_capture_has_the_providers_status_and_headers() -> None:
+    """Changes of status and headers for the client are not captured; the body is stored separately."""
+    flow, draft = llm_flow(body=CHUNK), FakeDraft()
     assert flow.response is not None
-    one = recorded(flow, listed)
+    recording = recording_of(flow, draft)
     flow.response.headers["transfer-encoding"] = "chunked"
     flow.response.status_code = 500
-    one.end(flow, None, None, differs=False)
-    assert listed.ending is not None
-    response = listed.ending.state["response"]
+    recording.end(flow, None, None, differs=False)
+    assert draft.ending is not None
+    response = draft.ending.state["response"]
     assert (response["status_code"], response["headers"], response["content"]) == (
         200,
         ((b"content-type", b"text/event-stream"),),
@@ -98,47 +97,47 @@ def test_the_head_is_upstreams() -> None:
     )
 
 
-def test_the_length_of_a_provided_answer_is_none_that_was_recorded() -> None:
-    """The provider needs one; the answer came without."""
-    flow, listed = llm_flow(body=CHUNK), Listed()
+def test_the_content_length_of_a_replayed_response_is_not_captured() -> None:
+    """Toolstream adds the content length to a replayed response; the recorded response had none."""
+    flow, draft = llm_flow(body=CHUNK), FakeDraft()
     assert flow.response is not None
     flow.response.headers["content-length"] = str(len(CHUNK))
     note_chunks(flow, [Chunk(0, CHUNK)], None)
-    recorded(flow, listed).end(flow, None, None, differs=False)
-    assert listed.ending is not None
-    assert b"content-length" not in dict(listed.ending.state["response"]["headers"])
+    recording_of(flow, draft).end(flow, None, None, differs=False)
+    assert draft.ending is not None
+    assert b"content-length" not in dict(draft.ending.state["response"]["headers"])
 
 
-def test_an_answer_that_was_asked_for_otherwise() -> None:
-    """Its own head and body, and the request that upstream got."""
-    flow, listed = llm_flow(), Listed()
-    one = recorded(flow, listed)
+def test_a_response_to_a_changed_request_is_captured() -> None:
+    """The capture has the request that the provider got and the response to it."""
+    flow, draft = llm_flow(), FakeDraft()
+    recording = recording_of(flow, draft)
     response = http.Response.make(200, b"{}", {"content-type": "application/json"})
-    asked = flow.request.copy()
-    asked.content = b'{"stream":false}'
-    one.response_started(response, asked)
-    one.end(flow, None, None, differs=False)
-    assert listed.ending is not None
-    assert listed.upstream == [(b"{}", "")]
-    assert listed.ending.state["request"]["content"] == b'{"stream":false}'
-    assert (b"content-type", b"application/json") in listed.ending.state["response"]["headers"]
+    sent_request = flow.request.copy()
+    sent_request.content = b'{"stream":false}'
+    recording.response_started(response, sent_request)
+    recording.end(flow, None, None, differs=False)
+    assert draft.ending is not None
+    assert draft.upstream == [(b"{}", "")]
+    assert draft.ending.state["request"]["content"] == b'{"stream":false}'
+    assert (b"content-type", b"application/json") in draft.ending.state["response"]["headers"]
 
 
-def test_what_is_not_wanted_is_discarded() -> None:
-    """Nothing of it is written; nor of what came too fast, which is told once."""
-    flow, listed = llm_flow(), Listed()
-    recorded(flow, listed, kept=False).end(flow, None, None, differs=False)
-    assert listed.ends == ["discarded"]
-    slow = Listed(room=False)
-    one = recorded(flow, slow)
-    one.take_upstream(1.0, CHUNK, (len(CHUNK),))
-    one.take_client()(1.0, CHUNK, (len(CHUNK),))
-    one.end(flow, None, None, differs=False)
+def test_an_unwanted_capture_is_discarded() -> None:
+    """A capture is discarded if its condition does not hold or if the disk is too slow."""
+    flow, draft = llm_flow(), FakeDraft()
+    recording_of(flow, draft, kept=False).end(flow, None, None, differs=False)
+    assert draft.ends == ["discarded"]
+    slow = FakeDraft(room=False)
+    recording = recording_of(flow, slow)
+    recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
+    recording.take_client()(1.0, CHUNK, (len(CHUNK),))
+    recording.end(flow, None, None, differs=False)
     assert (slow.ends, slow.upstream) == (["SlowDiskError", "discarded"], [])
 
 
-def test_saves_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All together have a fiftieth of the processor, however many responses are due at once."""
+def test_saves_are_limited_to_a_share_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saves of many responses take at most a fiftieth of the processor together."""
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     saves = Saves()

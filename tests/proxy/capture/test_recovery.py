@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.e2e.harness.captures import read
-from tests.proxy.capture.test_draft import Kept, came, noted
+from tests.proxy.capture.test_body import chunks_read
+from tests.proxy.capture.test_draft import CaptureFolder, metadata
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.capture.recovery import recover
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
 
-def killed(folder: Path, flow: http.HTTPFlow, *bodies: bytes) -> None:
+def leave_unfinished_capture(folder: Path, flow: http.HTTPFlow, *bodies: bytes) -> None:
     """Leave the file of a capture that was saved after each body, without its lock."""
-    draft = Kept(folder).draft(flow)
+    draft = CaptureFolder(folder).draft(flow)
     draft.state = flow.get_state
     for body in bodies:
-        draft.add_upstream(came((5.0, body[:50]), (5.2, body[50:])), "")
+        draft.add_upstream(chunks_read((5.0, body[:50]), (5.2, body[50:])), "")
         draft.save()
     [spool] = folder.iterdir()
     content = spool.read_bytes()
@@ -29,23 +30,23 @@ def killed(folder: Path, flow: http.HTTPFlow, *bodies: bytes) -> None:
 
 
 def test_a_saved_response_is_recovered_once(tmp_path: Path) -> None:
-    """All that was saved, with its times, as a broken flow."""
-    killed(tmp_path, llm_flow(), CHUNK, DONE)
+    """A recovered capture is redacted and has the saved chunks with their times and an error."""
+    leave_unfinished_capture(tmp_path, llm_flow(), CHUNK, DONE)
     [path] = recover(Folder(tmp_path, 10**6))
     assert [*recover(Folder(tmp_path, 10**6))] == []
     flow = read(path)
     assert flow.response is not None
     assert flow.response.content == CHUNK + DONE
-    assert [when for when, _ in noted(flow)["chunks"]][:2] == [0, 200]
+    assert [when for when, _ in metadata(flow)["chunks"]][:2] == [0, 200]
     assert flow.error is not None
-    assert noted(flow)["broken"] == flow.error.msg
+    assert metadata(flow)["broken"] == flow.error.msg
     assert SECRET.encode() not in path.read_bytes()
 
 
-def test_what_no_llm_sent_is_not_recovered(tmp_path: Path) -> None:
-    """As it would not have been captured."""
+def test_other_traffic_is_not_recovered(tmp_path: Path) -> None:
+    """The file of a response that is not from an LLM is deleted."""
     flow = llm_flow()
     flow.request.path, flow.request.content = "/events", b""
-    killed(tmp_path, flow, b"data: hello\n\n" * 9)
+    leave_unfinished_capture(tmp_path, flow, b"data: hello\n\n" * 9)
     assert [*recover(Folder(tmp_path, 10**6))] == []
     assert [*tmp_path.iterdir()] == []

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("size", [0, 10, 2000, 3 * PIECE])
 @pytest.mark.parametrize("room", [0, 1500, 4 * PIECE])
-def test_what_goes_in_comes_out(tmp_path: Path, size: int, room: int) -> None:
-    """From memory or from a file, which has no name by which it could stay behind."""
+def test_a_spool_returns_its_bytes(tmp_path: Path, size: int, room: int) -> None:
+    """The bytes are in memory or in a file without a name, which no killed process can leave behind."""
     data = bytes(range(256)) * (size // 256 + 1)
     memory = Memory(room)
     spool = Spool(tmp_path, memory)
@@ -26,8 +26,8 @@ def test_what_goes_in_comes_out(tmp_path: Path, size: int, room: int) -> None:
     assert memory.room == room
 
 
-def test_memory_is_shared(tmp_path: Path) -> None:
-    """Who finds none left goes to a file, and gives back what it had."""
+def test_spools_share_memory(tmp_path: Path) -> None:
+    """A spool that finds no memory left writes to a file and releases its memory."""
     memory = Memory(1000)
     long, short = Spool(tmp_path, memory), Spool(tmp_path, memory)
     long.write(b"a" * 600)

@@ -11,7 +11,7 @@ from toolstream_core.proxy.capture.draft import Ending, When, is_kept
 
 
 def ending(*severities: Severity, status: int = 200, broken: str | None = None, error: str | None = None) -> Ending:
-    """A flow with such findings that is over."""
+    """Return the ending of a flow with findings of these severities."""
     record = Record("x", "openai-chat", "llm.example", "m", error=error)
     record.findings = [Finding("TS001", "x", severity, 0, None, "", None) for severity in severities]
     state: dict[str, Any] = llm_flow().get_state()
@@ -19,8 +19,8 @@ def ending(*severities: Severity, status: int = 200, broken: str | None = None, 
     return Ending(state, record, broken, differs=False)
 
 
-FINE, NOTED, WARNED = ending(), ending(Severity.NOTE), ending(Severity.NOTE, Severity.WARNING)
-WRONG = [
+WITHOUT_FINDINGS, WITH_NOTE, WITH_WARNING = ending(), ending(Severity.NOTE), ending(Severity.NOTE, Severity.WARNING)
+FAILED = [
     ending(Severity.ERROR),
     ending(Severity.WARNING, Severity.ERROR),
     ending(status=429),
@@ -29,16 +29,16 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("one", [FINE, NOTED, WARNED, *WRONG])
-def test_what_is_kept(one: Ending) -> None:
-    """All, those with findings, those that went wrong: each a part of the one before."""
-    assert is_kept(one, When.ALL)
-    assert is_kept(one, When.FINDINGS) == (one is WARNED or one in WRONG)
-    assert is_kept(one, When.ERRORS) == (one in WRONG)
+@pytest.mark.parametrize("case", [WITHOUT_FINDINGS, WITH_NOTE, WITH_WARNING, *FAILED])
+def test_which_captures_are_kept(case: Ending) -> None:
+    """`errors` keeps a part of what `findings` keeps, and `findings` a part of `all`."""
+    assert is_kept(case, When.ALL)
+    assert is_kept(case, When.FINDINGS) == (case is WITH_WARNING or case in FAILED)
+    assert is_kept(case, When.ERRORS) == (case in FAILED)
 
 
-def test_what_is_no_llms() -> None:
-    """An answer that nobody can read is one where the request asked an LLM, and only there."""
+def test_a_response_without_a_record() -> None:
+    """A response that cannot be read is kept only if its request was for an LLM."""
     state: dict[str, Any] = llm_flow().get_state()
     assert is_kept(Ending(state, None, None, differs=False), When.ALL)
     assert not is_kept(Ending(state, None, None, differs=False), When.ERRORS)

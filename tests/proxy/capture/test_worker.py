@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-class Listing:
-    """An owner of jobs, and the errors that it got."""
+class FakeOwner:
+    """An owner of jobs that lists the errors of its jobs."""
 
     def __init__(self) -> None:
         self.errors: list[Exception] = []
@@ -21,47 +21,47 @@ class Listing:
         self.errors.append(error)
 
 
-OWNER = Listing()
+OWNER = FakeOwner()
 
 
-def test_a_job_that_raises_stops_no_other() -> None:
-    """Its owner gets the exception; its room is free again."""
+def test_a_job_that_raises_does_not_stop_others() -> None:
+    """The owner of the job gets the exception, and the memory of the job is free again."""
     done: list[int] = []
-    made, owner = Worker(), Listing()
-    assert made.submit(partial(done.remove, 1), owner, worker.ROOM)
-    assert made.submit(partial(done.append, 1), owner)
-    made.close()
+    jobs, owner = Worker(), FakeOwner()
+    assert jobs.submit(partial(done.remove, 1), owner, worker.ROOM)
+    assert jobs.submit(partial(done.append, 1), owner)
+    jobs.close()
     assert (done, {type(error) for error in owner.errors}) == ([1], {ValueError})
-    assert made.submit(partial(done.append, 2), owner, worker.ROOM)
-    made.close()
+    assert jobs.submit(partial(done.append, 2), owner, worker.ROOM)
+    jobs.close()
     assert done == [1, 2]
 
 
-def test_jobs_run_in_order_beside_the_caller() -> None:
-    """And all of them before it is closed; it can be used again."""
+def test_jobs_run_in_order_in_another_thread() -> None:
+    """Closing waits for all jobs, and a closed worker can be used again."""
     done: list[int] = []
     threads: set[int] = set()
-    made = Worker()
+    jobs = Worker()
     for _ in range(2):
         for number in range(50):
-            assert made.submit(partial(done.append, number), OWNER, 10)
-        made.submit(lambda: threads.add(threading.get_ident()), OWNER)
-        made.close()
+            assert jobs.submit(partial(done.append, number), OWNER, 10)
+        jobs.submit(lambda: threads.add(threading.get_ident()), OWNER)
+        jobs.close()
     assert done == [*range(50)] * 2
     assert threads
     assert threading.get_ident() not in threads
 
 
-def test_nothing_to_do() -> None:
-    """No thread is started for it."""
+def test_no_thread_is_started_without_a_job() -> None:
+    """A worker starts its thread with the first job."""
     before = threading.active_count()
-    made = Worker()
+    jobs = Worker()
     assert threading.active_count() == before
-    made.close()
+    jobs.close()
 
 
-def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, because the caller's streams would stand still; a job without bytes goes."""
+def test_a_job_is_refused_at_once_if_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for memory would block the streams of the caller; a job without bytes is always accepted."""
     monkeypatch.setattr(worker, "ROOM", 100)
     running, gate, done = threading.Event(), threading.Event(), list[int]()
 
@@ -69,23 +69,23 @@ def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         running.set()
         done.append(bool(gate.wait(20)))
 
-    made = Worker()
-    assert made.submit(wait, OWNER, 100)
+    jobs = Worker()
+    assert jobs.submit(wait, OWNER, 100)
     assert running.wait(20)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Condition, "wait_for", None)
-        assert not made.submit(lambda: done.append(2), OWNER, 1)
-    assert made.submit(lambda: done.append(3), OWNER)
+        assert not jobs.submit(lambda: done.append(2), OWNER, 1)
+    assert jobs.submit(lambda: done.append(3), OWNER)
     gate.set()
-    made.close()
+    jobs.close()
     assert done == [1, 3]
-    assert made.submit(lambda: done.append(4), OWNER, 1)
-    made.close()
+    assert jobs.submit(lambda: done.append(4), OWNER, 1)
+    jobs.close()
     assert done == [1, 3, 4]
 
 
-def test_what_is_given_up_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own jobs that wait are dropped, and nobody else's."""
+def test_jobs_of_an_owner_that_gave_up_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of the dropped jobs is free for the jobs of other owners."""
     monkeypatch.setattr(worker, "ROOM", 100)
     running, gate, done = threading.Event(), threading.Event(), list[int]()
 
@@ -93,12 +93,12 @@ def test_what_is_given_up_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPa
         running.set()
         gate.wait(20)
 
-    made, long, short = Worker(), Listing(), Listing()
-    assert made.submit(wait, short, 1)
+    jobs, long, short = Worker(), FakeOwner(), FakeOwner()
+    assert jobs.submit(wait, short, 1)
     assert running.wait(20)
-    assert made.submit(partial(done.append, 1), long, 99)
-    assert not made.submit(partial(done.append, 2), long, 99)
-    assert made.submit(partial(done.append, 3), short, 1)
+    assert jobs.submit(partial(done.append, 1), long, 99)
+    assert not jobs.submit(partial(done.append, 2), long, 99)
+    assert jobs.submit(partial(done.append, 3), short, 1)
     gate.set()
-    made.close()
+    jobs.close()
     assert done == [3]
