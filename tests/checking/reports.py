@@ -35,7 +35,7 @@ def report(repair: tuple[str, ...] = (), **changed: Result) -> dict[str, Any]:
     results = {**RESULTS, **{name.replace("_", "-"): result for name, result in changed.items()}}
     run = Run(exit_code=1, seconds=0.25, output=f"last words {HOSTILE}")
     cases = [
-        case_object(case(name), result, f"toolstream check --only {name}", runs=[run, run], run=run)
+        case_object(case(name), result, f"toolstream check --case {name}", runs=[run, run], run=run)
         for name, result in results.items()
     ]
     client = client_object(CLIENT, Plan(repair=repair), protocol="openai-chat", cases=cases)

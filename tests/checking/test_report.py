@@ -13,18 +13,15 @@ from toolstream_core.checking.cases import Case, Kind, Plan
 from toolstream_core.checking.client import Client, Run
 from toolstream_core.checking.grading import Result
 from toolstream_core.checking.report import (
-    VERSION,
     case_object,
     client_object,
     comparison,
-    current,
     junit,
     lines,
     summary,
     workflow_commands,
 )
 from toolstream_core.verdict.grade import Grade, Reason
-from toolstream_core.verdict.outcome import RENAMED
 
 SECRET = "aB3dE6fG9hI2jK5lM8"
 
@@ -58,60 +55,6 @@ def test_what_a_client_printed_is_told_without_secrets(printed: str) -> None:
 def test_the_words_of_a_command_are_told_without_secrets(command: list[str], shown: list[str]) -> None:
     """Each word stays a word."""
     assert Client(name="a", command=tuple(command)).shown == shown
-
-
-def turn(verdict: str) -> dict[str, object]:
-    """A request with this verdict."""
-    return {"verdict": {"verdict": verdict, "problems": [{"verdict": verdict}, {"verdict": "wrong-id"}]}}
-
-
-def reason_of(version: int, reason: str | None) -> str | None:
-    """The reason of a case in a report of a version, as it is read."""
-    read = current({"version": version, "clients": [{"cases": [{"reason": reason, "turns": []}]}]})
-    assert read is not None
-    found: str | None = read["clients"][0]["cases"][0]["reason"]
-    return found
-
-
-@pytest.mark.parametrize(("old", "new"), [*RENAMED.items(), ("lost-call", "lost-call")])
-def test_verdicts_of_version_1_get_their_new_names(old: str, new: str) -> None:
-    """In every turn, also where a turn has no verdict."""
-    turns = [turn(old), {"verdict": None}]
-    read = current({"version": 1, "clients": [{"cases": [{"reason": None, "turns": turns}]}]})
-    assert read is not None
-    assert (read["version"], read["clients"][0]["cases"][0]["turns"]) == (VERSION, [turn(new), {"verdict": None}])
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("ran a half call", "returned an incomplete call"),
-        ("merged calls", "returned merged calls"),
-        ("ran a call twice", "returned a call twice"),
-        ("crashed",) * 2,
-    ],
-)
-def test_reasons_of_version_1_get_their_new_words(old: str, new: str) -> None:
-    """A reason that was not renamed stays."""
-    assert reason_of(1, old) == new
-
-
-@pytest.mark.parametrize("version", [1, VERSION])
-def test_the_former_reason_of_a_loop_is_read(version: int) -> None:
-    """It was renamed within version 2."""
-    assert reason_of(version, "asked again and again") == "retried in a loop"
-
-
-@pytest.mark.parametrize("reason", [None, *Reason])
-def test_reasons_of_this_version_stay(reason: str | None) -> None:
-    """Version 1 had other reasons of the same words."""
-    assert reason_of(VERSION, reason) == reason
-
-
-@pytest.mark.parametrize("report", [{}, {"version": 3, "clients": []}, {"version": 1}, {"version": 1, "clients": None}])
-def test_other_objects_are_refused(report: dict[str, object]) -> None:
-    """A later version, or an object without clients."""
-    assert current(report) is None
 
 
 def test_the_worst_comes_first() -> None:
@@ -221,7 +164,7 @@ def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
     """What the client printed, and how to run it again."""
     rows = list(lines(report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))))
     assert any(row.startswith("    last words") for row in rows)
-    assert "  to run it again: toolstream check --only a-healthy" in rows
+    assert "  to run it again: toolstream check --case a-healthy" in rows
     assert sum(row.endswith("it printed:") for row in rows) == 1
     silent = report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
     silent["clients"][0]["cases"][0]["output"] = ""
@@ -304,4 +247,4 @@ def test_the_document() -> None:
     assert failure is not None
     assert failure.get("type") == "returned an incomplete call"
     assert "]]> </failure> <b>" in str(failure.get("message"))
-    assert "to run it again: toolstream check --only b-half" in str(failure.text)
+    assert "to run it again: toolstream check --case b-half" in str(failure.text)

@@ -37,15 +37,6 @@ def test_finished_cases_are_kept(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_the_former_reason_of_a_loop_is_read(tmp_path: Path) -> None:
-    """From a check that was interrupted before the reason was renamed."""
-    path = tmp_path / "state"
-    with CheckState(path, ABOUT) as state:
-        state.add(("a", "i"), {"id": "i", "reason": "asked again and again"})
-    with CheckState(path, ABOUT) as state:
-        assert state.get(("a", "i")) == {"id": "i", "reason": "retried in a loop"}
-
-
 def test_another_check_is_refused(tmp_path: Path) -> None:
     """And so is any other file."""
     path = tmp_path / "state"

@@ -229,8 +229,7 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
     words: list[str | Path] = [
         "--protocol",
         "openai-responses",
-        "--call",
-        'ls {"at":"/etc"}',
+        'calls:ls {"at":"/etc"}',
         "--prompt",
         "Look",
         "--format",
@@ -259,7 +258,7 @@ NAMED = [
     pytest.param("right", ["--case", "anthropic/fault/empty-*"], {"empty-data": ABSENT}, 2, id="id"),
     pytest.param("right", ["--case", "gemini/healthy"], {"healthy": ABSENT}, 2, id="other-healthy"),
     pytest.param("right", ["--case", "custom-as-function"], {"custom-as-function": ABSENT}, 2, id="no-such-tool"),
-    pytest.param("right", ["--call", "now", "--case", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
+    pytest.param("right", ["calls:now", "--case", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
     pytest.param("right", ["--case", "message-429"], {"message-429": ABSENT}, 2, id="transport"),
     pytest.param(
         "whole", ["--case", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
@@ -267,7 +266,7 @@ NAMED = [
     pytest.param("whole", ["--case", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
     pytest.param(
         "right",
-        ["--flow", "flows/deepseek-empty-id.flow", "--case", "message-429"],
+        ["flows/deepseek-empty-id.flow", "--case", "message-429"],
         {"message-429": ABSENT},
         2,
         id="flow",
@@ -472,3 +471,15 @@ def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
     ran = ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"]
     assert grades == dict.fromkeys(ran, "ok") | {"recut-bytes": OTHER_CONNECTION, "empty-data": NOTHING}
     assert [one.message for one in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"version": 1, "clients": []}', '{"version": 3, "clients": []}', '{"version": 2}']
+)
+def test_a_report_to_compare_with_is_one_of_this_version(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Anything else is refused before anything is run."""
+    (tmp_path / "r.json").write_text(text)
+    assert check("--compare", tmp_path / "r.json", "--", "x") == 2
+    assert "r.json is not a report of `toolstream check --format json`" in capsys.readouterr().err

@@ -177,7 +177,7 @@ def test_a_named_tool_gets_harmless_arguments(offered: dict[str, Any], project: 
 
 def test_a_named_call_is_made_as_it_is(project: Path) -> None:
     """The user decides."""
-    done = check(project, [DELETE], "--call", 'delete_file {"path":"notes.txt"}')
+    done = check(project, [DELETE], 'calls:delete_file {"path":"notes.txt"}')
     assert done.code == 0
     assert [name for name, *_ in done.calls] == ["delete_file"] * len(done.calls)
     assert all(arguments == {"path": "notes.txt"} for _, arguments, *_ in done.calls)
@@ -193,7 +193,7 @@ def test_a_copy_of_the_working_directory(project: Path) -> None:
     (project / "outside").symlink_to("../elsewhere")
     (project / "absolute").symlink_to(project / "README.md")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    done = check(project, [DELETE], "--workdir", "copy", "--call", 'delete_file {"path":"notes.txt"}')
+    done = check(project, [DELETE], "--workdir", "copy", 'calls:delete_file {"path":"notes.txt"}')
     assert done.code == 0
     assert (project / "notes.txt").read_text() == "mine"
     assert len({where for *_, where, _ in done.calls}) == len(done.calls) > 1

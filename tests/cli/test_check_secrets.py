@@ -47,8 +47,9 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     printed: list[str] = []
     for way in ("by-id", "models"):
-        files = {name: str(tmp_path / f"{way}.{name}") for name in ("json", "junit", "html", "resume")}
+        files = {name: str(tmp_path / f"{way}.{name}") for name in ("junit", "html", "resume")}
         words = [word for name, file in files.items() for word in (f"--{name}", file)]
+        words += ["--format", "json", "-o", str(tmp_path / f"{way}.json")]
         client = [sys.executable, str(AGENT), way]
         assert main(["check", "--case", "empty-id,cut-off-call", *words, "--github", "--", *client]) == 1
         printed += capsys.readouterr()

@@ -71,7 +71,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
             ["inspect", "x", "--frmat", "json"],
             "unknown option --frmat; did you mean --format? See `toolstream help inspect`",
         ),
-        (["inspect", "x", "--dialct", "y"], "unknown option --dialct; did you mean --protocol?"),
+        (["inspect", "x", "--protcol", "y"], "unknown option --protcol; did you mean --protocol?"),
         (["run", "--provider", "flows", "--", "x"], "unknown option --provider; did you mean --provider-repeats?"),
         (["shrink", "x", "-s", "y"], "unknown option -s. See `toolstream help shrink`"),
         (["run", "--speed", "fast"], "--speed: 'fast' is not a speed. Expected: 1 as recorded"),

@@ -61,12 +61,12 @@ def test_the_folder_of_a_file_has_to_exist() -> None:
         ["fault", "empty-id", "d/x.flow", "-o", "out.flow"],
         ["repair", "d", "-o", "e"],
         ["report", "d/x.flow", "-o", "out.flow"],
-        ["shrink", "d/x.flow", "--finding", "empty-id", "-o", "out.flow"],
-        ["shrink", "d/x.flow", "--finding", "empty-id", "-o", "e/new.flow"],
+        ["shrink", "d/x.flow", "--select", "empty-id", "-o", "out.flow"],
+        ["shrink", "d/x.flow", "--select", "empty-id", "-o", "e/new.flow"],
         ["extract", "d/x.flow", "-o", "e", "--name", "x"],
         ["run", "d/x.flow", "--report", "out.md", *AGENT],
         ["run", "calls:", "--report", "e/out.md", *AGENT],
-        ["check", "--json", "out.flow", *AGENT],
+        ["check", "-o", "out.flow", *AGENT],
         ["check", "--junit", "out.flow", *AGENT],
         ["check", "--html", "out.flow", *AGENT],
         ["check", "--resume", "out.flow", *AGENT],
@@ -97,7 +97,7 @@ def test_an_existing_file_is_kept(words: list[str], tmp_path: Path, capsys: pyte
         ["extract", "d/x.flow", "-o", "-"],
         ["repair", "d", "-o", "-"],
         ["fault", "empty-id", "d", "-o", "-"],
-        ["shrink", "d/x.flow", "--finding", "empty-id", "--state", "-"],
+        ["shrink", "d/x.flow", "--select", "empty-id", "--resume", "-"],
         ["run", "d/x.flow", "--report", "-", *AGENT],
         ["run", "calls:", "--log", "-", *AGENT],
         ["run", "calls:", "--jsonl", "-", *AGENT],
@@ -120,7 +120,7 @@ def test_a_dash_is_no_file(words: list[str], tmp_path: Path, capsys: pytest.Capt
         (["report", "d/x.flow", "-o", "-"], "#"),
         (["repair", "d/x.flow", "-o", "-"], ""),
         (["fault", "empty-id", "d/x.flow", "-o", "-"], ""),
-        (["shrink", "d/x.flow", "--finding", "empty-id", "--quiet", "-o", "-"], ""),
+        (["shrink", "d/x.flow", "--select", "empty-id", "--quiet", "-o", "-"], ""),
     ],
     ids=" ".join,
 )
@@ -156,15 +156,15 @@ def hard_linked(path: Path) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        ["shrink", "IN", "--finding", "empty-id", "--force", "-o", "OUT"],
+        ["shrink", "IN", "--select", "empty-id", "--force", "-o", "OUT"],
         ["report", "IN", "--force", "-o", "OUT"],
         ["repair", "IN", "--force", "-o", "OUT"],
         ["run", "IN", "--log", "OUT", *AGENT],
         ["run", "IN", "--jsonl", "OUT", *AGENT],
         ["run", "IN", "--force", "--report", "OUT", *AGENT],
         ["serve", "IN", "--jsonl", "OUT"],
-        ["check", "--flow", "IN", "--force", "--json", "OUT", *AGENT],
-        ["check", "--flow", "IN", "--resume", "OUT", *AGENT],
+        ["check", "IN", "--force", "-o", "OUT", *AGENT],
+        ["check", "IN", "--resume", "OUT", *AGENT],
     ],
     ids=" ".join,
 )
@@ -195,9 +195,9 @@ def test_the_flows_beside_a_report_are_an_output_too(
     [
         ["run", "calls:", "--report", "out.md", "--log", "./out.md", *AGENT],
         ["run", "calls:", "--report", "out.md", "--jsonl", "out.flow", *AGENT],
-        ["check", "--json", "out", "--junit", "d/../out", *AGENT],
-        ["check", "--json", "out", "--resume", "out", *AGENT],
-        ["shrink", "d/x.flow", "--finding", "empty-id", "-o", "out", "--state", "out"],
+        ["check", "-o", "out", "--junit", "d/../out", *AGENT],
+        ["check", "-o", "out", "--resume", "out", *AGENT],
+        ["shrink", "d/x.flow", "--select", "empty-id", "-o", "out", "--resume", "out"],
     ],
     ids=" ".join,
 )
@@ -215,7 +215,7 @@ def test_two_outputs_are_two_files(words: list[str], tmp_path: Path, capsys: pyt
         ["repair", "d/x.flow", "-o", "out.flow"],
         ["fault", "empty-id", "d/x.flow", "-o", "out.flow"],
         ["report", "d/x.flow", "-o", "out.flow"],
-        ["shrink", "d/x.flow", "--finding", "empty-id", "-o", "out.flow"],
+        ["shrink", "d/x.flow", "--select", "empty-id", "-o", "out.flow"],
         ["extract", "d/x.flow", "-o", ".", "--name", "out"],
     ],
     ids=lambda words: words[0],
@@ -234,7 +234,7 @@ def test_a_baseline_is_an_input_of_check(tmp_path: Path, capsys: pytest.CaptureF
     """The report of the run behind repair must not take its place."""
     Path("check.json").write_text('{"version": 1, "clients": []}')
     before = held(tmp_path)
-    assert main(["check", "--compare", "check.json", "--json", "check.json", *AGENT]) == 2
+    assert main(["check", "--compare", "check.json", "-o", "check.json", *AGENT]) == 2
     assert "is an input of this command" in capsys.readouterr().err
     assert held(tmp_path) == before
 

@@ -25,7 +25,7 @@ def grades(folder: Path, *words: str) -> tuple[int, dict[str, str]]:
         name: [sys.executable, str(DRIVERS / f"{name}.py"), "{prompt}"] for name in ("openai_loop", "wrong_loop")
     }
     listed.write_text("\n".join(f"[clients.{name}]\ncommand = {json.dumps(words)}" for name, words in commands.items()))
-    common = ["check", "--quiet", "--matrix", str(listed), "--faults", "empty-id", "--json", str(report)]
+    common = ["check", "--quiet", "--matrix", str(listed), "--case", "empty-id", "--format", "json", "-o", str(report)]
     code = main([*common, *words])
     clients = json.loads(report.read_text(encoding="utf-8"))["clients"]
     return code, {one["name"]: case["grade"] for one in clients for case in one["cases"] if case["id"] == CASE}

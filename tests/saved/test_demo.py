@@ -61,7 +61,7 @@ def test_every_command_that_reads_flows() -> None:
     assert main(["extract", "demo:glm-5", "-o", "kept"]) == 0
     assert main(["report", "demo:deepseek-empty-id", "-o", "report.md"]) == 0
     assert "toolstream serve demo:deepseek-empty-id" in Path("report.md").read_text(encoding="utf-8")
-    assert main(["shrink", "demo:deepseek-empty-id", "--finding", "empty-id", "--quiet"]) == 0
+    assert main(["shrink", "demo:deepseek-empty-id", "--select", "empty-id", "--quiet"]) == 0
     assert main(["doctor", "demo:glm-5"]) == 0
     assert {path.name for path in Path().iterdir()} == {
         "broken.flow",
@@ -89,11 +89,11 @@ def test_the_provider_gets_them_as_they_are_named() -> None:
         ["repair", "demo:glm-4", "-o", "x"],
         ["extract", "demo:glm-4", "-o", "x"],
         ["report", "demo:glm-4"],
-        ["shrink", "demo:glm-4", "--finding", "empty-id"],
+        ["shrink", "demo:glm-4", "--select", "empty-id"],
         ["doctor", "demo:glm-4"],
         ["serve", "demo:glm-4"],
         ["run", "demo:glm-4", "--", "true"],
-        ["check", "--flow", "demo:glm-4", "--", "true"],
+        ["check", "demo:glm-4", "--", "true"],
     ],
     ids=lambda words: words[0],
 )

@@ -14,7 +14,7 @@ from mitmproxy import connection, flow, http
 from tests.calls.patterns import patterns
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.saved.expectation import differences, dumps, expectation_of, loads
 from toolstream_core.saved.flow import packed
 from toolstream_core.saved.read import load
@@ -85,7 +85,7 @@ def injected(name: str, dialects: tuple[str, ...]) -> Sample:
         if fixture.record.findings or fixture.request_key.dialect not in dialects:
             continue
         kind = dict(fixture.headers).get(b"content-type", b"text/event-stream").decode()
-        exchange = Exchange(path=fixture.path, content_type=kind, request=fixture.request)
+        exchange = StreamFacts(path=fixture.path, content_type=kind, request=fixture.request)
         session = Session(exchange, settings(Words(fault=[name])))
         body = b"".join([*session.feed(fixture.body), *session.end()])
         if body != fixture.body:

@@ -40,6 +40,3 @@ __all__ = [
     "SkippedRun",
     "StreamFacts",
 ]
-
-Exchange = StreamFacts
-"""The former name, for one version."""
