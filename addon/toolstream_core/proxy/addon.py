@@ -27,10 +27,10 @@ from toolstream_core.proxy.options import (
     declare,
     filter_of,
     malformed,
+    normalize_config,
     provider_of,
     refuse_misspelt,
     speed_of,
-    normalize_config,
 )
 from toolstream_core.proxy.own_ids import is_signed, restore
 from toolstream_core.proxy.provider import OPTIONS

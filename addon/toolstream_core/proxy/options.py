@@ -37,7 +37,12 @@ def declare(loader: Loader) -> None:
             loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
 
 
-_KINDS: dict[type, str] = {tuple: "a string, or a list of strings", str: "a string", int: "a number", bool: "true or false"}
+_KINDS: dict[type, str] = {
+    tuple: "a string, or a list of strings",
+    str: "a string",
+    int: "a number",
+    bool: "true or false",
+}
 
 
 def normalize_config(options: Options) -> Iterator[str]:
