@@ -1,4 +1,4 @@
-"""What a client makes of the entries of a call, worked out from all of them at once: what stepping has to arrive at."""
+"""The id, name and arguments that a client has for a call, computed from all its entries at once, to check stepping."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import ClientModel, Entry
     from toolstream_core.model import Fragment, Seen
 
-STATED = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+COMPLETE = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
 DELTAS = (Phase.OPEN, Phase.MORE)
 
 
 def id_and_name(model: ClientModel, group: Group) -> tuple[str, str]:
-    """As the client has them."""
-    names = [one.fragment.name for one in saying(model, group, joined=model.name is Name.JOINED)]
-    ids = [one.fragment.id for one in saying(model, group, joined=model.id is Id.JOINED)]
+    """The id and name of a call, as the client has them."""
+    names = [one.fragment.name for one in identifying(model, group, joined=model.name is Name.JOINED)]
+    ids = [one.fragment.id for one in identifying(model, group, joined=model.id is Id.JOINED)]
     made_up = model.id in (Id.OWN, Id.UNIQUE)
-    its_id = group.item_id if model.id is Id.ITEM else "" if made_up else one_of(ids, model.id.name)
-    return its_id, one_of(names, model.name.name)
+    its_id = group.item_id if model.id is Id.ITEM else "" if made_up else selected(ids, model.id.name)
+    return its_id, selected(names, model.name.name)
 
 
-def saying(model: ClientModel, group: Group, *, joined: bool) -> Sequence[Entry]:
-    """The entries whose identity counts."""
+def identifying(model: ClientModel, group: Group, *, joined: bool) -> Sequence[Entry]:
+    """The entries that give the id and name of a call."""
     stated = (one for one in group.entries if one.fragment.phase is ALONE.get(model.source))
     alone = [one for one in stated if isinstance(one.fragment.name, str)]
     deltas = [one for one in group.entries if joined and one.fragment.phase in DELTAS]
     return alone or deltas or group.entries
 
 
-def one_of(seen: Sequence[Seen[str]], rule: str) -> str:
-    """The value of several that a rule selects."""
+def selected(seen: Sequence[Seen[str]], rule: str) -> str:
+    """The value that a rule selects from several."""
     present = [one for one in seen if isinstance(one, str)]
     given = [one for one in present if one]
     match rule:
@@ -56,12 +56,12 @@ def one_of(seen: Sequence[Seen[str]], rule: str) -> str:
 
 
 def arguments(model: ClientModel, form: CallForm, group: Group) -> str:
-    """The text of the arguments, before the client looks whether that is JSON."""
+    """The text of the arguments, before the client parses it as JSON."""
     fragments = [one.fragment for one in (*group.before, *group.entries)]
     if form is CallForm.ANNOUNCED:
-        for phase in stated_phases(model.source):
-            if again := [one for one in fragments if one.phase is phase and one.arguments]:
-                return text(again[-1], model.objects)
+        for phase in complete_phases(model.source):
+            if complete := [one for one in fragments if one.phase is phase and one.arguments]:
+                return text(complete[-1], model.objects)
         fragments = announced(fragments, model.source)
     elif form is CallForm.DELTAS:
         fragments = [one for one in fragments if one.phase in (*DELTAS, Phase.WHOLE)]
@@ -73,15 +73,15 @@ def arguments(model: ClientModel, form: CallForm, group: Group) -> str:
     return "".join(texts[-1:] if model.arguments is Arguments.LAST else texts)
 
 
-def stated_phases(source: Source) -> tuple[Phase, ...]:
-    """The phases that say the arguments once more, for a client with that source."""
+def complete_phases(source: Source) -> tuple[Phase, ...]:
+    """The phases that contain the complete arguments, for a client with this source."""
     if source is Source.PROTOCOL:
         return Phase.WHOLE, Phase.CLOSE, Phase.ARGUMENTS
-    return (STATED[source],) if source in STATED else ()
+    return (COMPLETE[source],) if source in COMPLETE else ()
 
 
 def announced(fragments: Sequence[Fragment], source: Source) -> list[Fragment]:
-    """The fragments whose arguments count where the start may have some."""
+    """The fragments whose arguments a client uses if a call's start can have arguments."""
     start = [one for one in fragments if one.phase is Phase.OPEN]
     deltas = [one for one in fragments if one.phase is Phase.MORE and one.arguments]
     match source:
@@ -95,8 +95,13 @@ def announced(fragments: Sequence[Fragment], source: Source) -> list[Fragment]:
 
 
 def text(fragment: Fragment, objects: Objects) -> str:
-    """The arguments of a fragment; an object as the client takes it."""
-    said = fragment.arguments if isinstance(fragment.arguments, str) else ""
-    if objects is Objects.JSON or fragment.well_formed or fragment.kind is Kind.CUSTOM or not is_object(said):
-        return said
+    """The arguments of a fragment as text, an object as the client converts it."""
+    text_of_arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
+    if (
+        objects is Objects.JSON
+        or fragment.well_formed
+        or fragment.kind is Kind.CUSTOM
+        or not is_object(text_of_arguments)
+    ):
+        return text_of_arguments
     return OWN_STRING if objects is Objects.OWN_STRING else ""

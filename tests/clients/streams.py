@@ -1,4 +1,4 @@
-"""Streams for models of clients, written down as their events."""
+"""Streams for client models, written as events."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA = (
 )
 
 
-def entry(index: int | None = 0, **said: Any) -> Entry:
-    """An entry of `delta.tool_calls`; what is not said is absent."""
-    function = {key: said.pop(key) for key in ("name", "arguments") if key in said}
-    return {**({} if index is None else {"index": index}), **said, "function": function}
+def entry(index: int | None = 0, **fields: Any) -> Entry:
+    """An entry of `delta.tool_calls` with exactly these fields."""
+    function = {key: fields.pop(key) for key in ("name", "arguments") if key in fields}
+    return {**({} if index is None else {"index": index}), **fields, "function": function}
 
 
 def chat(*events: Sequence[Entry] | str) -> list[ReceivedEvent]:
@@ -36,12 +36,12 @@ def chat(*events: Sequence[Entry] | str) -> list[ReceivedEvent]:
 
 
 def message(*calls: Entry) -> ReceivedEvent:
-    """An event of Chat Completions whose `message` says calls."""
+    """An event of Chat Completions with calls in `message`."""
     return received("openai-chat", [{"choices": [{"index": 0, "message": {"tool_calls": list(calls)}}]}])[0]
 
 
 def received(protocol: str, payloads: Sequence[Any]) -> list[ReceivedEvent]:
-    """Events with these payloads; text is data that is not JSON."""
+    """Events with these payloads. A string is data that is not JSON."""
     read = named(protocol).read
     data = (one.encode() if isinstance(one, str) else json.dumps(one).encode() for one in payloads)
     return [ReceivedEvent(at, read(Frame(one, at, data=one))) for at, one in enumerate(data)]
@@ -53,20 +53,20 @@ def item(at: int, kind: str, call: str, name: str, arguments: str = "", item_id:
     return {"type": f"response.output_item.{kind}", "output_index": at, "item": inner}
 
 
-def piece(at: int, text: str, item_id: str = "", **more: Any) -> Entry:
-    """An event of the Responses API with a piece of arguments."""
+def delta(at: int, text: str, item_id: str = "", **more: Any) -> Entry:
+    """An event of the Responses API with a fragment of arguments."""
     kind = "response.function_call_arguments.delta"
     return {"type": kind, "output_index": at, "item_id": item_id or f"fc{at}", "delta": text, **more}
 
 
-def whole(at: int, text: str) -> Entry:
-    """An event of the Responses API that says the arguments whole."""
+def arguments_done(at: int, text: str) -> Entry:
+    """An event of the Responses API with the complete arguments."""
     kind = "response.function_call_arguments.done"
     return {"type": kind, "output_index": at, "item_id": f"fc{at}", "arguments": text}
 
 
 def completed(*items: Entry) -> Entry:
-    """The event that ends a response."""
+    """The event `response.completed` with these items."""
     output = [one["item"] for one in items]
     return {"type": "response.completed", "response": {"status": "completed", "output": output}}
 
@@ -82,22 +82,22 @@ def block(at: int, call: str, name: str, given: Entry | None = None) -> Entry:
     return {"type": "content_block_start", "index": at, "content_block": inner}
 
 
-def part(at: int, text: str) -> Entry:
-    """An event of the Messages API with a piece of a call's input."""
+def input_delta(at: int, text: str) -> Entry:
+    """An event of the Messages API with a fragment of a call's input."""
     return {"type": "content_block_delta", "index": at, "delta": {"type": "input_json_delta", "partial_json": text}}
 
 
 def anthropic(*payloads: Entry) -> list[ReceivedEvent]:
-    """Events of the Messages API, and its end."""
+    """Events of the Messages API, with the final `message_stop`."""
     return received("anthropic", [*payloads, {"type": "message_stop"}])
 
 
 def gemini(*events: Sequence[tuple[str, Entry]]) -> list[ReceivedEvent]:
-    """Events of Gemini, each with calls as name and arguments."""
+    """Events of Gemini, each with calls (name and arguments)."""
     parts = [[{"functionCall": {"name": name, "args": args}} for name, args in event] for event in events]
     return received("gemini", [{"candidates": [{"index": 0, "content": {"parts": one}}]} for one in parts])
 
 
 def echoed(*calls: tuple[str | None, str, str]) -> list[EchoedCall]:
-    """Calls as a client says them again: id, name, arguments."""
+    """Calls as a client returns them: id, name, arguments."""
     return [EchoedCall(*one) for one in calls]

@@ -1,4 +1,4 @@
-"""Advice is run: over saved and broken streams, each client that a verdict may mean reads the calls under it."""
+"""Advice is applied to saved and malformed streams, and each client that the verdict allows then reads the calls."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 FLOWS = sorted((Path(__file__).resolve().parents[2] / "flows").glob("*.flow"))
 FAULTS = [*((row.name,) for row in DEFECTS), *(preset.parts for preset in PRESETS)]
 FEW = 3
-"""Clients that are tried on one stream."""
+"""Number of clients for each stream."""
 PROTOCOLS = 2
-"""Protocols that are tried for one fault: other ones for each."""
+"""Number of protocols for each fault. They differ from fault to fault."""
 PARTS = 8
-"""Tests that the faults are spread over."""
+"""Number of tests that share the faults."""
 
 
 def saved(path: Path) -> list[ReceivedBytes]:
@@ -47,12 +47,12 @@ def saved(path: Path) -> list[ReceivedBytes]:
 
 
 def content_type(fixture: LlmFlow) -> str:
-    """As recorded."""
+    """The content type of a recorded response."""
     return dict(fixture.headers)[b"content-type"].decode()
 
 
-def broken(number: int, parts: Sequence[str]) -> Iterator[ReceivedBytes]:
-    """Streams of some protocols that the faults change."""
+def faulty(number: int, parts: Sequence[str]) -> Iterator[ReceivedBytes]:
+    """The streams of some protocols that the faults change."""
     left = PROTOCOLS
     healthy = streams()
     number %= len(healthy)
@@ -64,7 +64,7 @@ def broken(number: int, parts: Sequence[str]) -> Iterator[ReceivedBytes]:
 
 
 def clients(number: int, got: Received) -> list[ClientModel]:
-    """Some clients that may misread a response: each reads it otherwise in one way."""
+    """Some client models, each with one deviation that concerns this response."""
     if got.protocol is None:
         return []
     known = concerning(got.protocol.call_form, got.entries)
@@ -73,7 +73,7 @@ def clients(number: int, got: Received) -> list[ClientModel]:
 
 
 def check(number: int, given: ReceivedBytes) -> int:
-    """Run all that is advised to some clients; how many options that were."""
+    """Apply all advised options for some clients. Returns the number of options."""
     got = Received(given)
     tried = 0
     for model in clients(number, got):
@@ -97,14 +97,14 @@ def check(number: int, given: ReceivedBytes) -> int:
 
 
 def test_advice_on_saved_streams_helps() -> None:
-    """Every response of every saved flow."""
+    """Every response of every saved flow is checked."""
     given = [one for path in FLOWS for one in saved(path)]
     assert len(given) >= len(FLOWS)
     assert sum(check(number, one) for number, one in enumerate(given))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_advice_on_broken_streams_helps(part: int) -> None:
-    """Every defect that can be caused, and every preset."""
+def test_advice_on_faulty_streams_helps(part: int) -> None:
+    """Every defect and preset that can be injected is checked."""
     numbers = range(part, len(FAULTS), PARTS)
-    assert sum(check(number, given) for number in numbers for given in broken(number, FAULTS[number]))
+    assert sum(check(number, given) for number in numbers for given in faulty(number, FAULTS[number]))

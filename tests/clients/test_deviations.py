@@ -1,4 +1,4 @@
-"""Each deviation, by a stream that shows it and what a client with it sends back."""
+"""Each deviation, with a stream that shows it and the calls that a client with it returns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.clients.streams import (
     GEMINI,
     RESPONSES,
     anthropic,
+    arguments_done,
     block,
     chat,
     completed,
+    delta,
     echoed,
     entry,
     gemini,
+    input_delta,
     item,
     message,
-    part,
-    piece,
     responses,
-    whole,
 )
 from toolstream_core.clients.deviations import PROJECTS, QUIRKS, fix, projects
 from toolstream_core.clients.fit import fitting, gives
@@ -58,9 +58,9 @@ X, Y = '{"x": 1}', '{"y": 2}'
 A, B = entry(0, id="a", name="f", arguments=""), entry(1, id="b", name="g", arguments="")
 
 
-def more(index: int | None, text: str, **said: object) -> dict[str, object]:
-    """An entry with a piece of arguments."""
-    return entry(index, arguments=text, **said)
+def more(index: int | None, text: str, **fields: object) -> dict[str, object]:
+    """An entry with a fragment of arguments."""
+    return entry(index, arguments=text, **fields)
 
 
 REUSED = chat([A], [more(0, X)], [entry(0, id="b", name="g", arguments="")], [more(0, Y)], "tool_calls")
@@ -74,22 +74,22 @@ NO_INDEX = chat(
     [more(None, Y)],
     "tool_calls",
 )
-ITEMS = (item(0, "added", "a", "f"), piece(0, X), whole(0, X), item(0, "done", "a", "f", X))
+ITEMS = (item(0, "added", "a", "f"), delta(0, X), arguments_done(0, X), item(0, "done", "a", "f", X))
 DIFFERING = responses(
-    *(item(0, "added", "a", "f"), piece(0, '{"x": 0}'), whole(0, '{"x": 1}')),
+    *(item(0, "added", "a", "f"), delta(0, '{"x": 0}'), arguments_done(0, '{"x": 1}')),
     *(item(0, "done", "a", "f", '{"x": 2}'), completed(item(0, "done", "a", "f", '{"x": 3}'))),
 )
-TWO_BLOCKS = anthropic(block(0, "a", "f"), part(0, X), block(1, "b", "g"), part(1, Y))
-PREFILLED = anthropic(block(0, "a", "f", {"x": 1}), part(0, X))
+TWO_BLOCKS = anthropic(block(0, "a", "f"), input_delta(0, X), block(1, "b", "g"), input_delta(1, Y))
+PREFILLED = anthropic(block(0, "a", "f", {"x": 1}), input_delta(0, X))
 
 
 class Case(NamedTuple):
-    """What a client with a deviation sends back for a stream."""
+    """The calls that a client with a deviation returns for a stream."""
 
     deviation: Deviation
     protocol: WireProtocol
     events: Sequence[ReceivedEvent]
-    sent: Sequence[tuple[str | None, str, str]]
+    returned: Sequence[tuple[str | None, str, str]]
 
 
 CASES = [
@@ -124,7 +124,7 @@ CASES = [
     Case(
         Key.FIRST_OF_INDEX,
         ANTHROPIC,
-        anthropic(block(0, "a", "f"), block(0, "a", "f"), part(0, X)),
+        anthropic(block(0, "a", "f"), block(0, "a", "f"), input_delta(0, X)),
         [("a", "f", X), ("a", "f", "")],
     ),
     Case(Key.ONLY_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", "{}")]),
@@ -137,16 +137,16 @@ CASES = [
     Case(
         Key.INDEX_ALONE,
         ANTHROPIC,
-        anthropic(block(0, "a", "f"), part(0, X), block(0, "b", "g"), part(0, Y)),
+        anthropic(block(0, "a", "f"), input_delta(0, X), block(0, "b", "g"), input_delta(0, Y)),
         [("a", "f", f"{X}{Y}")],
     ),
     Case(Key.POSITION, CHAT, chat([B], [more(1, Y)]), [("b", "g", ""), ("", "", Y)]),
     Case(Key.PLACE, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", f"{X}{Y}")]),
-    Case(Key.ITEM, RESPONSES, responses(*ITEMS[:1], piece(0, X, "fc9")), [("a", "f", "")]),
+    Case(Key.ITEM, RESPONSES, responses(*ITEMS[:1], delta(0, X, "fc9")), [("a", "f", "")]),
     Case(
         Key.LAST,
         ANTHROPIC,
-        anthropic(block(0, "a", "f"), block(1, "b", "g"), part(0, X), part(1, Y)),
+        anthropic(block(0, "a", "f"), block(1, "b", "g"), input_delta(0, X), input_delta(1, Y)),
         [("a", "f", ""), ("b", "g", f"{X}{Y}")],
     ),
     Case(Key.FIRST_OPENED, ANTHROPIC, TWO_BLOCKS, [("a", "f", f"{X}{Y}"), ("b", "g", "")]),
@@ -194,7 +194,7 @@ CASES = [
         responses(*ITEMS, item(1, "added", "b", "g"), completed(item(0, "done", "a", "f", X))),
         [("a", "f", X)],
     ),
-    Case(Source.START, ANTHROPIC, anthropic(block(0, "a", "f", {"x": 7}), part(0, X)), [("a", "f", '{"x": 7}')]),
+    Case(Source.START, ANTHROPIC, anthropic(block(0, "a", "f", {"x": 7}), input_delta(0, X)), [("a", "f", '{"x": 7}')]),
     Case(Source.START_AND_DELTAS, ANTHROPIC, PREFILLED, [("a", "f", f'{{"x":1}}{X}')]),
     Case(Name.LAST, CHAT, chat([A], [more(0, X, name="g")]), [("a", "g", X)]),
     Case(Name.JOINED, CHAT, chat([A], [more(0, X, name="f")]), [("a", "ff", X)]),
@@ -262,16 +262,16 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
-def test_a_deviation_alone_gives_what_its_client_sends(case: Case) -> None:
-    """It is one of the smallest sets that do; the plain reading gives something else."""
-    entries, sent = entries_of(case.events), echoed(*case.sent)
+def test_a_deviation_alone_explains_the_returned_calls(case: Case) -> None:
+    """The deviation is among the smallest explanations, and the standard client returns other calls."""
+    entries, returned = entries_of(case.events), echoed(*case.returned)
     form = case.protocol.call_form
-    assert not gives(STANDARD, form, entries, sent)
-    assert STANDARD.having([case.deviation]) in fitting(form, entries, sent)
+    assert not gives(STANDARD, form, entries, returned)
+    assert STANDARD.having([case.deviation]) in fitting(form, entries, returned)
 
 
-def test_every_deviation_has_a_sample_and_words() -> None:
-    """But for `string-as-invalid`, which does nothing alone."""
+def test_every_deviation_has_a_sample_and_a_description() -> None:
+    """The exception is `string-as-invalid`, which has no effect alone."""
     every = {value for values in AXES.values() for value in values[1:]}
     assert {case.deviation for case in CASES} == every - {NoObject.INVALID}
     assert set(QUIRKS) == every
@@ -279,8 +279,8 @@ def test_every_deviation_has_a_sample_and_words() -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
-def test_every_deviation_has_a_fix_in_the_words_of_the_protocol(protocol: WireProtocol) -> None:
-    """Short, one for each; it names fields that the protocol has."""
+def test_every_deviation_has_a_fix_with_the_fields_of_the_protocol(protocol: WireProtocol) -> None:
+    """Each fix is short, differs from the others, and names fields of the protocol."""
     fixes = {one: fix((one,), protocol).removeprefix("fix the client: ") for one in QUIRKS}
     assert all("{" not in text.replace("`{}`", "") and ";" not in text for text in fixes.values())
     assert all(len(text.split()) <= MOST_WORDS for text in fixes.values())
@@ -296,16 +296,16 @@ def test_every_deviation_has_a_fix_in_the_words_of_the_protocol(protocol: WirePr
         assert by_key == {"treat each entry as a complete call", fixes[Key.ENTRY]}
 
 
-def test_a_fix_names_every_deviation_that_it_is_for() -> None:
-    """Without a deviation the stream is wrong."""
+def test_a_fix_names_every_deviation() -> None:
+    """Without a deviation, the provider has to fix the stream."""
     both = "fix the client: key fragments by `index`, not by `id`; keep calls without `id`"
     assert fix((Key.ID, Kept.WITH_ID)) == both
     assert fix((Key.ID,), RESPONSES) == "fix the client: key fragments by `item_id` or `output_index`, not by `call_id`"
     assert fix(()) == "the provider has to send a valid stream"
 
 
-def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> None:
-    """Double encoding: the arguments are JSON, and no object."""
+def test_a_json_string_may_count_as_invalid_arguments() -> None:
+    """Double-encoded arguments are JSON, but no object."""
     events = chat([A], [more(0, '"{}"')])
     model = STANDARD.having([Invalid.EMPTY, NoObject.INVALID])
     assert [one.arguments for one in reads(model, CHAT.call_form, entries_of(events))] == ["{}"]
@@ -313,6 +313,6 @@ def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> N
     assert [one.arguments for one in reads(kept, CHAT.call_form, entries_of(events))] == ['"{}"']
 
 
-def test_projects_of_several_deviations_begin_with_those_that_have_most() -> None:
-    """Strands stops at the finish reason and makes `{}` of what it has."""
+def test_projects_with_most_of_the_deviations_are_first() -> None:
+    """Strands stops at the finish reason and replaces invalid arguments by `{}`."""
     assert next(iter(projects((Adding.FINISH, Invalid.EMPTY)))) == "strands"

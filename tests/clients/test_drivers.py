@@ -1,4 +1,4 @@
-"""The small fixed part of the matrix: the SDK's plain loop and a wrong one, the wrong one behind repair too."""
+"""A small part of the matrix: the SDK's example loop, and a wrong loop with and without repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRIVERS = Path(__file__).parent / "drivers" / "python"
 CASE = "openai-chat/fault/empty-id"
 
 
-def grades(folder: Path, *words: str) -> tuple[int, dict[str, str]]:
+def grades(folder: Path, *options: str) -> tuple[int, dict[str, str]]:
     """The exit code, and the grade of each client under a fault."""
     listed, report = folder / "clients.toml", folder / "report.json"
     commands = {
@@ -26,13 +26,13 @@ def grades(folder: Path, *words: str) -> tuple[int, dict[str, str]]:
     }
     listed.write_text("\n".join(f"[clients.{name}]\ncommand = {json.dumps(words)}" for name, words in commands.items()))
     common = ["check", "--quiet", "--matrix", str(listed), "--case", "empty-id", "--format", "json", "-o", str(report)]
-    code = main([*common, *words])
+    code = main([*common, *options])
     clients = json.loads(report.read_text(encoding="utf-8"))["clients"]
     return code, {one["name"]: case["grade"] for one in clients for case in one["cases"] if case["id"] == CASE}
 
 
-def test_repair_saves_what_a_wrong_loop_loses(tmp_path: Path) -> None:
-    """The SDK's own way is right without it."""
+def test_repair_helps_a_wrong_loop(tmp_path: Path) -> None:
+    """The SDK's example loop needs no repair."""
     assert grades(tmp_path) == (1, {"openai_loop": "ok", "wrong_loop": "failed"})
     assert grades(tmp_path, "--repair", "safe", "--client", "wrong_loop") == (0, {"wrong_loop": "ok"})
 
@@ -46,8 +46,8 @@ def test_repair_saves_what_a_wrong_loop_loses(tmp_path: Path) -> None:
         ("read_file", '{"path', []),
     ],
 )
-def test_what_a_tool_was_called_with_is_noted(tmp_path: Path, name: str, given: str, ran: list[object]) -> None:
-    """Each run once, with wrong arguments and under a wrong name too; none where it could not be called."""
+def test_each_tool_run_is_recorded(tmp_path: Path, name: str, given: str, ran: list[object]) -> None:
+    """Each run is recorded once, also with a wrong name or arguments, but not if the arguments are no JSON."""
     program = f"import two_tools; two_tools.run_tool({name!r}, {given!r})"
     noted = tmp_path / "ran"
     noted.touch()

@@ -1,4 +1,4 @@
-"""Why clients sent what they sent: in words, with what was learned of them, and for recorded conversations."""
+"""Explanations of returned calls: their text, the use of earlier responses of a client, and recorded conversations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.streams import CHAT, RESPONSES, chat, completed, echoed, entry, item, piece, received, responses
+from tests.clients.streams import CHAT, RESPONSES, chat, completed, delta, echoed, entry, item, received, responses
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import Advice, advise
@@ -41,8 +41,8 @@ EMPTY_IDS = chat(
 CUT = chat(HEADER, [entry(arguments='{"x": 1, "y": "Os')], "length")
 
 
-def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
-    """A client that takes each present id for a new call, behind an endpoint that says `""` on continuations."""
+def test_an_explanation_names_the_bug_and_the_first_misread_event() -> None:
+    """The client starts a new call for each id, and the provider sends `""` in continuations."""
     sent = echoed(("call_1", "get_weather", "{}"), ("", "", '{"lo'), ("", "", 'cation":"Tokyo"}'))
     found = explain(FORM, EMPTY_IDS, sent)
     assert found is not None
@@ -54,10 +54,10 @@ def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
     assert [one.key for one in found.others] == [Key.ENTRY]
 
 
-def test_the_arguments_that_a_client_never_got_are_explained_by_its_key() -> None:
-    """The report on GLM-5: valid continuations without an id, and the call comes back with `{}`."""
-    pieces = ("", '{"max_results": 10, "query": "x"', "}")
-    events = chat(HEADER, *([entry(arguments=text)] for text in pieces), "tool_calls")
+def test_lost_arguments_are_explained_by_the_key_of_the_client() -> None:
+    """As reported for GLM-5: continuations without an id are valid, and the call comes back with `{}`."""
+    fragments = ("", '{"max_results": 10, "query": "x"', "}")
+    events = chat(HEADER, *([entry(arguments=text)] for text in fragments), "tool_calls")
     found = explain(FORM, events, echoed(("call_1", "get_weather", "{}")))
     assert found is not None
     assert found.names == ["by-index-and-id", "nameless-dropped"]
@@ -65,10 +65,12 @@ def test_the_arguments_that_a_client_never_got_are_explained_by_its_key() -> Non
     assert next(iter(found.projects)) == "aichat"
 
 
-def test_a_client_that_may_have_read_an_empty_custom_is_not_given_anothers_bug() -> None:
-    """The report on pi: each entry has `custom` beside `function`, and the call comes back with `{}`."""
-    pieces = ("", '{"city":', '"Oslo"}')
-    events = chat([HEADER[0] | {"custom": {}}], *([entry(arguments=text, custom={})] for text in pieces), "tool_calls")
+def test_an_empty_custom_makes_the_explanation_doubtful() -> None:
+    """As reported for pi: each entry has `custom` next to `function`, and the call comes back with `{}`."""
+    fragments = ("", '{"city":', '"Oslo"}')
+    events = chat(
+        [HEADER[0] | {"custom": {}}], *([entry(arguments=text, custom={})] for text in fragments), "tool_calls"
+    )
     explainer = Explainer()
     lost, kept = (("call_1", "get_weather", text) for text in ("{}", '{"city":"Oslo"}'))
     found = explainer.explain(FORM, events, echoed(lost), "client")
@@ -81,8 +83,8 @@ def test_a_client_that_may_have_read_an_empty_custom_is_not_given_anothers_bug()
     assert not right.doubtful
 
 
-def test_a_client_that_reads_as_the_protocol_says_has_no_deviation() -> None:
-    """Two calls at one index: whoever goes by the index makes one of them."""
+def test_a_client_that_follows_the_protocol_has_no_deviation() -> None:
+    """A client that keys by index merges two calls at one index."""
     events = chat(HEADER, [entry(arguments='{"x": 1}')], [entry(id="b", name="g", arguments='{"y": 2}')])
     found = explain(FORM, events, echoed(("call_1", "get_weather", '{"x": 1}{"y": 2}')))
     assert found is not None
@@ -90,16 +92,16 @@ def test_a_client_that_reads_as_the_protocol_says_has_no_deviation() -> None:
     assert found.text.startswith("followed the protocol")
 
 
-def test_what_no_small_set_of_deviations_gives_is_not_explained() -> None:
-    """Arguments that were never sent, a name from nowhere, a call too many."""
+def test_calls_that_no_small_set_of_deviations_gives_are_not_explained() -> None:
+    """Arguments and names that were never sent, and additional calls, have no explanation."""
     for sent in (("call_1", "f", "{}"), ("call_1", "get_weather", '{"location":"Paris"}')):
         assert explain(FORM, EMPTY_IDS, echoed(sent)) is None
     right = ("call_1", "get_weather", '{"location": "Tokyo"}')
     assert explain(FORM, EMPTY_IDS, echoed(right, right, right, right)) is None
 
 
-def test_all_calls_lost_are_explained_where_a_rule_loses_them() -> None:
-    """A client that drops what is not valid JSON; nothing at all needs no rule."""
+def test_the_loss_of_all_calls_is_explained_by_a_deviation() -> None:
+    """A client that drops invalid JSON loses a truncated call. A response without calls needs no deviation."""
     lost = explain(FORM, CUT, [])
     assert lost is not None
     assert lost.names == ["invalid-dropped"]
@@ -108,8 +110,8 @@ def test_all_calls_lost_are_explained_where_a_rule_loses_them() -> None:
     assert nothing.names == []
 
 
-def test_values_of_keys_are_shown_as_they_were_seen() -> None:
-    """Absent, null and empty are three things; long ids are shortened."""
+def test_an_explanation_shows_the_key_of_the_misread_event() -> None:
+    """Absent, null and empty ids are distinguished, and long ids are shortened."""
     long = "call_" + "0" * 40
     again = chat([entry(id=long, name="f", arguments="")], [entry(id=long, arguments="{}")])
     found = explain(FORM, again, echoed((long, "f", ""), (long, "", "{}")))
@@ -121,8 +123,8 @@ def test_values_of_keys_are_shown_as_they_were_seen() -> None:
     assert (found.names, found.seen) == (["by-index-and-id"], "index 0, id absent")
 
 
-def test_what_is_learned_of_a_client_decides_between_equals() -> None:
-    """`{}` says little: of a client that was seen to keep the head of its arguments, it is that again."""
+def test_earlier_responses_of_a_client_decide_between_explanations() -> None:
+    """A client that kept the first value of its arguments before has probably done it again."""
     explainer = Explainer()
     trailing = chat(HEADER, [entry(arguments='{"x": 1}}')])
     first = explainer.explain(FORM, trailing, echoed(("call_1", "get_weather", '{"x": 1}')), "pi")
@@ -136,14 +138,14 @@ def test_what_is_learned_of_a_client_decides_between_equals() -> None:
 
 
 def explained_by(explainer: Explainer, events: list[ReceivedEvent], sent: list[Any], client: str) -> list[str]:
-    """The names of the deviations."""
+    """The names of the deviations that explain the calls."""
     found = explainer.explain(FORM, events, sent, client)
     assert found is not None
     return found.names
 
 
-def test_only_what_an_answer_needs_is_named_of_what_is_known() -> None:
-    """And what turns out otherwise is learned anew."""
+def test_only_deviations_that_a_response_needs_are_named() -> None:
+    """A known deviation is replaced when the client later contradicts it."""
     explainer = Explainer()
     names = chat(HEADER, [entry(name="get_weather", arguments="{}")])
     explained_by(explainer, names, echoed(("call_1", "get_weatherget_weather", "{}")), "c")
@@ -155,8 +157,8 @@ def test_only_what_an_answer_needs_is_named_of_what_is_known() -> None:
     assert explainer.known("c").invalid is Invalid.COMPLETED
 
 
-def test_not_more_clients_are_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one not met for longest is forgotten."""
+def test_the_number_of_remembered_clients_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client that was not seen for the longest time is forgotten."""
     monkeypatch.setattr(explanation, "MAX_CLIENTS", 2)
     explainer = Explainer()
     for client in ("one", "two", "one", "three"):
@@ -165,21 +167,21 @@ def test_not_more_clients_are_remembered_than_may_be(monkeypatch: pytest.MonkeyP
     assert STANDARD not in (explainer.known("one"), explainer.known("three"))
 
 
-def test_a_client_goes_on_with_any_of_several_choices() -> None:
-    """The calls of the second one came back."""
-    said = [
+def test_a_client_may_use_any_choice() -> None:
+    """The client returned the calls of the second choice."""
+    chunks = [
         {"choices": [{"index": at, "delta": {"tool_calls": [entry(id=call, name="f", arguments="{")]}}]}
         for at, call in enumerate("ab")
     ]
-    found = explain(FORM, received("openai-chat", said), echoed(("b", "f", "{}")))
+    found = explain(FORM, received("openai-chat", chunks), echoed(("b", "f", "{}")))
     assert found is not None
     assert found.names == ["invalid-to-empty"]
 
 
-def test_a_long_answer_is_looked_at_in_part() -> None:
-    """The middles of runs are joined, so the calls stay the same."""
-    pieces = [[entry(arguments=str(at % 10))] for at in range(1000)]
-    events = chat(HEADER, [entry(arguments='{"x": "')], *pieces, [entry(arguments='"')], "length")
+def test_a_long_response_is_shortened_before_it_is_explained() -> None:
+    """Similar fragments in the middle are joined, and the calls stay the same."""
+    fragments = [[entry(arguments=str(at % 10))] for at in range(1000)]
+    events = chat(HEADER, [entry(arguments='{"x": "')], *fragments, [entry(arguments='"')], "length")
     assert len(shortened(entries_of(events))) < 20
     text = '{"x": "' + "0123456789" * 100 + '"'
     found = explain(FORM, events, echoed(("call_1", "get_weather", text + "}")))
@@ -188,19 +190,19 @@ def test_a_long_answer_is_looked_at_in_part() -> None:
 
 
 def test_a_client_that_treats_every_fragment_as_a_call_is_explained_in_a_long_response() -> None:
-    """It returns as many calls as there were fragments; the event is that of the first fragment."""
-    pieces = [f"word {at} " for at in range(1000)]
-    events = chat(HEADER, "", *([entry(arguments=text)] for text in pieces), "tool_calls")
-    sent = echoed(("call_1", "get_weather", ""), *(("", "", text) for text in pieces))
+    """It returns as many calls as fragments, and the reported event is that of the first fragment."""
+    fragments = [f"word {at} " for at in range(1000)]
+    events = chat(HEADER, "", *([entry(arguments=text)] for text in fragments), "tool_calls")
+    sent = echoed(("call_1", "get_weather", ""), *(("", "", text) for text in fragments))
     found = explain(FORM, events, sent)
     assert found is not None
     assert (found.names, found.event) == (["every-entry"], 2)
 
 
-def test_responses_deltas_that_each_replace_their_call() -> None:
-    """The client takes a delta's item id for a call's id, and parses each delta alone."""
+def test_a_client_that_replaces_the_arguments_with_each_delta() -> None:
+    """The client uses a delta's item id as a call id, and parses each delta alone."""
     events = responses(
-        item(0, "added", "call_1", "f", item_id="fc_1"), piece(0, '{"x"', "fc_1"), piece(0, ": 1}", "fc_1")
+        item(0, "added", "call_1", "f", item_id="fc_1"), delta(0, '{"x"', "fc_1"), delta(0, ": 1}", "fc_1")
     )
     sent = echoed(("call_1", "f", ""), ("fc_1", "", ": 1}"))
     found = explain(RESPONSES.call_form, events, sent)
@@ -209,8 +211,8 @@ def test_responses_deltas_that_each_replace_their_call() -> None:
     assert {Adding.REPLACE, Arguments.LAST} & set(found.model.deviations)
 
 
-def test_bytes_that_are_no_answer_of_an_llm_are_not_explained() -> None:
-    """Nothing is known of their protocol."""
+def test_other_responses_are_not_explained() -> None:
+    """A response without a known protocol has no explanation."""
     assert Explainer().explain_response(ReceivedBytes(StreamFacts(content_type="text/html"), b"<p>"), []) is None
 
 
@@ -222,35 +224,35 @@ TOOLS = [
 
 
 def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, list[EchoedCall]]]:
-    """The recorded conversations: each response, and the calls that came back."""
+    """The recorded conversations: the response and the returned calls of each."""
     for line in (folder / "cells.jsonl").read_text().splitlines():
         cell = json.loads(line)
         exchange = StreamFacts(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": TOOLS})
         key = "input" if cell["dialect"] == "openai-responses" else "messages"
-        asked, said = (conversation({key: cell[part] or []}).calls for part in ("asked", "next"))
+        before, after = (conversation({key: cell[part] or []}).calls for part in ("asked", "next"))
         response = ReceivedBytes(exchange, (folder / "streams" / cell["stream"]).read_bytes())
-        yield cell, response, [*said[len(asked) :]]
+        yield cell, response, [*after[len(before) :]]
 
 
 def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, Received, list[EchoedCall]]]:
-    """The recorded conversations in which calls came back, and not as they were meant."""
+    """The recorded conversations whose returned calls differ from the intended ones."""
     for cell, response, sent in conversations(folder):
         if cell["next"] is not None and cell["verdict"] != "ok" and cell["sent"]:
             yield cell, response, Received(response), sent
 
 
-def test_a_client_that_reads_the_closing_event_gets_its_name() -> None:
-    """As Codex does: no other model is needed where only that event has an empty name."""
+def test_a_client_that_reads_only_the_closing_event() -> None:
+    """Codex returned an empty name that only this event has, so no other model explains it."""
     first, last = item(0, "added", "c1", "f"), item(0, "done", "c1", "", "{}")
-    events = responses(first, piece(0, "{}"), last, completed(item(0, "done", "c1", "f", "{}")))
+    events = responses(first, delta(0, "{}"), last, completed(item(0, "done", "c1", "f", "{}")))
     found = explain(RESPONSES.call_form, events, echoed(("c1", "", "{}")))
     assert found is not None
     assert (found.names, found.others) == (["item-done-only"], ())
 
 
 @needs_shared
-def test_what_real_clients_sent_is_explained(shared: Path) -> None:
-    """At least 95 of 100 conversations exactly, and few of them in several ways."""
+def test_calls_of_recorded_clients_are_explained(shared: Path) -> None:
+    """At least 95 of 100 conversations have an explanation, and few have several."""
     explainer = Explainer()
     count: Counter[str] = Counter()
     for cell, response, _, sent in misunderstood(recorded(shared)):
@@ -264,8 +266,8 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
     assert count["ambiguous"] <= 0.25 * count["explained"]
 
 
-def test_a_nameless_part_that_continues_nothing_is_a_call_of_its_own() -> None:
-    """A client that returns it as it was sent has no bug."""
+def test_a_nameless_part_at_the_start_is_a_call() -> None:
+    """A client that returns the part as it was sent has no bug."""
     part = {"functionCall": {"args": {"x": 1}}}
     events = received("gemini", [{"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}])
     found = explain(named("gemini").call_form, events, echoed((None, "", '{"x": 1}')))
@@ -274,7 +276,7 @@ def test_a_nameless_part_that_continues_nothing_is_a_call_of_its_own() -> None:
 
 
 def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
-    """Arguments that come in a part of their own are a call for it, as any other part; partial arguments are not."""
+    """It treats each part as a call, also one with only arguments. Partial arguments are not such a part."""
     parts = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"args": {"x": 1}}}]
     events = received("gemini", [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
     sent = echoed((None, "f", "{}"), (None, "", '{"x": 1}'))
@@ -288,17 +290,17 @@ def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
     assert not any(one.separate for one in models)
 
 
-def test_a_closing_event_without_arguments_is_where_a_client_may_have_looked() -> None:
-    """Many clients read no other event; none is known to read only the opening one."""
-    pieces = piece(0, '{"x":'), piece(0, "1}")
-    events = responses(item(0, "added", "a", "f"), *pieces, item(0, "done", "a", "f"))
+def test_missing_arguments_are_explained_by_an_empty_closing_event() -> None:
+    """Many clients read only the closing event, and no known client reads only the opening event."""
+    fragments = delta(0, '{"x":'), delta(0, "1}")
+    events = responses(item(0, "added", "a", "f"), *fragments, item(0, "done", "a", "f"))
     found = explain(RESPONSES.call_form, events, echoed(("a", "f", "")))
     assert found is not None
     assert found.names == ["item-done-only"]
 
 
 def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_ones() -> None:
-    """A client that reads only the opening event, or only one fragment, has failed before."""
+    """Clients that read only the opening event, or only one fragment, are no explanation."""
     response = HealthyResponse(model="m", request={}, calls=(HealthyCall("f", '{"x": "a b"}'),))
     valid = ReceivedBytes(StreamFacts(), b"".join(named("anthropic").healthy_stream(response)))
     (sent,) = Received(valid).intended
@@ -312,7 +314,7 @@ def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_one
 
 
 def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
-    """A response with one call of `get_weather` under a fault, and the call's id."""
+    """A response with a call of `get_weather` and a fault, and the id of the call."""
     response = HealthyResponse(model="m", request={}, calls=(HealthyCall("get_weather", '{"city": "Oslo"}'),))
     valid = ReceivedBytes(StreamFacts(), b"".join(named(protocol).healthy_stream(response)))
     got = rewritten(valid, settings(Words(fault=[fault])))
@@ -329,17 +331,17 @@ def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
         ("openai-chat", "odd-index", 1, None),
     ],
 )
-def test_a_client_is_not_explained_by_what_misreads_a_response_that_it_understood(
+def test_deviations_that_contradict_understood_responses_are_excluded(
     protocol: str, fault: str, understood: int, names: list[str] | None
 ) -> None:
-    """A client that lost the arguments under a fault understood fragments with an index and without an id."""
+    """A client that lost the arguments with a fault understood fragments with an index and without an id before."""
     got, its_id = faulty(protocol, fault)
     found = Explainer(understood).explain_response(got, echoed((its_id, "get_weather", "{}")))
     assert (found and found.names) == names
 
 
 def test_a_client_that_understood_two_calls_does_not_keep_only_the_last() -> None:
-    """It keeps calls by index, and an event that opens a call replaces the one before."""
+    """It keys by index, and an opening event replaces the call before it."""
     calls = (HealthyCall("get_weather", '{"city": "Oslo"}'), HealthyCall("read_file", '{"path": "a"}'))
     healthy = b"".join(named("cohere-v2").healthy_stream(HealthyResponse(model="m", request={}, calls=calls)))
     got = rewritten(ReceivedBytes(StreamFacts(), healthy), settings(Words(fault=["reused-index"])))
@@ -373,7 +375,7 @@ def test_a_fix_is_named_only_if_the_fixed_client_would_read_the_calls() -> None:
 
 @pytest.mark.parametrize("fault", ["cumulative-arguments", "snapshot-arguments", "trailing-garbage"])
 def test_advice_need_not_help_clients_that_cannot_read_healthy_responses(fault: str) -> None:
-    """No option helps a client that treats every event as a call, which says nothing about this one."""
+    """No option helps a client that treats every event as a call, and such a client is not considered."""
     got, its_id = faulty("anthropic", fault)
     found = explain_alone(got, echoed((its_id, "get_weather", "{}")))
     assert found is not None
@@ -383,7 +385,7 @@ def test_advice_need_not_help_clients_that_cannot_read_healthy_responses(fault: 
 
 @pytest.mark.parametrize("protocol", ["anthropic", "bedrock"])
 def test_a_repeated_start_may_continue_the_call_at_its_index(protocol: str) -> None:
-    """The client does not treat all entries as one call: it merges those of one index."""
+    """The client merges the entries of one index, and not all entries."""
     got, its_id = faulty(protocol, "repeated-start")
     found = explain_alone(got, echoed((its_id, "get_weatherget_weather", '{"city": "Oslo"}')))
     assert found is not None
@@ -391,14 +393,14 @@ def test_a_repeated_start_may_continue_the_call_at_its_index(protocol: str) -> N
 
 
 def test_lost_calls_are_explained_by_one_deviation_or_none() -> None:
-    """Nothing came back: nearly every two deviations would explain it."""
+    """Nearly every pair of deviations would explain a response without returned calls."""
     right = chat(HEADER, [entry(arguments='{"x":')], [entry(arguments=" 1}")], "tool_calls")
     assert explain(FORM, right, []) is None
 
 
 @needs_shared
 def test_explanations_of_recorded_conversations_stay_the_same(shared: Path) -> None:
-    """Models, event, value and other models of each; `explained.txt` lists all but clients that follow the protocol."""
+    """`explained.txt` lists models, event, value and other models, except for clients that follow the protocol."""
     found = [
         f"{cell['client']} {cell['stream']}: {written(explain_alone(response, sent))}"
         for cell, response, sent in conversations(recorded(shared))
@@ -409,7 +411,7 @@ def test_explanations_of_recorded_conversations_stay_the_same(shared: Path) -> N
 
 
 def explain_alone(response: ReceivedBytes, sent: list[EchoedCall]) -> Explanation | None:
-    """The explanation of one response, without what other responses taught about its client."""
+    """The explanation of a response for an unknown client."""
     return Explainer().explain_response(response, sent)
 
 
@@ -425,8 +427,8 @@ def written(found: Explanation | None) -> str:
 
 
 @needs_shared
-def test_what_nobody_sent_is_not_explained(shared: Path) -> None:
-    """The same conversations, but with a word in the arguments that was in no stream."""
+def test_arguments_that_were_never_sent_are_not_explained(shared: Path) -> None:
+    """A word of the returned arguments is replaced by one that no stream contains."""
     for cell, _, got, sent in [*misunderstood(recorded(shared))][::7]:
         other = [replace(one, arguments=one.arguments.replace("command", "other")) for one in sent]
         if other != sent:
@@ -434,8 +436,8 @@ def test_what_nobody_sent_is_not_explained(shared: Path) -> None:
 
 
 @needs_shared
-def test_advice_for_real_clients_gives_them_the_calls_that_were_meant(shared: Path) -> None:
-    """The first option for each conversation; a call that never came whole is not run, as its answer breaks."""
+def test_advice_for_recorded_clients_gives_them_the_intended_calls(shared: Path) -> None:
+    """The first option is applied. If the call is incomplete, the response ends as a disconnect."""
     for cell, response, got, sent in misunderstood(recorded(shared)):
         found = explain(named(cell["dialect"]).call_form, got.events, sent)
         assert found is not None

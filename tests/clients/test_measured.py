@@ -1,4 +1,4 @@
-"""The models of client versions give what the versions returned."""
+"""The client models return the same calls as the measured versions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CELLS: Final = {
     "pydantic-ai": "pydantic-ai",
     "strands-agents": "strands-agents",
 }
-"""The names of the clients in the recorded conversations."""
+"""Measured clients, and their names in the recorded conversations."""
 
 
 @needs_shared
 @pytest.mark.parametrize("client", MEASURED, ids=lambda client: client.name)
-def test_a_model_gives_what_its_client_returned(client: MeasuredClient, shared: Path) -> None:
-    """In as many of the recorded conversations as the table says."""
-    given = []
+def test_a_model_returns_the_calls_of_its_client(client: MeasuredClient, shared: Path) -> None:
+    """The number of reproduced conversations is that of the table."""
+    reproduced = []
     for cell, response, returned in conversations(recorded(shared)):
         if cell["client"] != CELLS[client.name] or cell["next"] is None:
             continue
@@ -45,12 +45,12 @@ def test_a_model_gives_what_its_client_returned(client: MeasuredClient, shared: 
         assert got.protocol.name == client.protocol
         choices = {one.fragment.choice for one in got.entries} or {0}
         parts = [[one for one in got.entries if one.fragment.choice == choice] for choice in choices]
-        given.append(any(gives(client.model, got.protocol.call_form, part, returned) for part in parts))
-    assert (sum(given), len(given)) == (client.reproduced, client.measured)
+        reproduced.append(any(gives(client.model, got.protocol.call_form, part, returned) for part in parts))
+    assert (sum(reproduced), len(reproduced)) == (client.reproduced, client.measured)
 
 
-def test_the_table() -> None:
-    """Each client has a protocol and a project that exist; nearly all of its responses are reproduced."""
+def test_the_table_of_measured_clients() -> None:
+    """Each client has an existing protocol and project, and nearly all of its responses are reproduced."""
     for client in MEASURED:
         assert client.project in PROJECTS
         assert client in measured_in(client.protocol)

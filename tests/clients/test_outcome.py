@@ -1,4 +1,4 @@
-"""What clients make of JSON that was cut off, or that more follows."""
+"""How clients read JSON that is truncated, or that more text follows."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from toolstream_core.clients.fields import MAX_TEXT, completed, head, listed, sh
     ],
 )
 def test_partial_values(text: str, first: str, closed: str, shorter: str) -> None:
-    """The value at the begin; what closing it gives; what is left without the unfinished member."""
+    """Clients keep the first value, close the value, or drop the unfinished member."""
     assert (head(text), completed(text), shortened(text)) == (first, closed, shorter)
 
 
@@ -29,11 +29,11 @@ def test_partial_values(text: str, first: str, closed: str, shorter: str) -> Non
     [('{"x": 1} {"y": 2}{}', '[{"x": 1},{"y": 2},{}]'), ('{"x": 1}', ""), ('{"x": 1}}', ""), ("", "")],
 )
 def test_several_values(text: str, several: str) -> None:
-    """One alone is no list."""
+    """Several JSON values become a list."""
     assert listed(text) == several
 
 
-def test_what_is_too_deep_or_too_long_is_left_alone() -> None:
-    """Each would take long, and no tool has such arguments."""
+def test_deep_or_long_text_is_not_completed() -> None:
+    """It would take long, and no tool has such arguments."""
     for text in ("[" * 10_000, '{"x": "' + "a" * MAX_TEXT):
         assert completed(text) == shortened(text) == ""

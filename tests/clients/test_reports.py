@@ -1,4 +1,4 @@
-"""The five reports, in process: each client fails, is explained, is advised, and works with what is advised."""
+"""The five bug reports: each client fails, the failure is explained, and the advised option helps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ = [report for report in REPORTS if report.model is not None]
 
 
 def response(report: Reported) -> ReceivedBytes:
-    """The stream, as it was saved."""
+    """The saved stream of a report."""
     first = saved(report.flow)[0]
     return ReceivedBytes(
         StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body
@@ -36,8 +36,8 @@ def response(report: Reported) -> ReceivedBytes:
 
 
 def runs(report: Reported, body: bytes) -> bool:
-    """Whether the client runs the calls that were meant, with all that they need."""
-    wanted = [(call.name, json.loads(call.arguments)) for call in saved_calls(report)]
+    """Whether the client runs the intended calls with all their arguments."""
+    wanted = [(call.name, json.loads(call.arguments)) for call in intended_calls(report)]
     offered = tools(saved(report.flow)[0].request)
     try:
         calls = report.client.assemble(events(body))
@@ -48,19 +48,19 @@ def runs(report: Reported, body: bytes) -> bool:
     return made == wanted and {*results} == {DONE}
 
 
-def saved_calls(report: Reported) -> list[Call]:
-    """The calls that the provider meant: of the stream, or of the same answer without one."""
+def intended_calls(report: Reported) -> list[Call]:
+    """The calls of the saved stream, or of the saved non-streaming response."""
     return [call for one in saved(report.flow) for call in one.record.calls]
 
 
 def helped(report: Reported) -> ReceivedBytes:
-    """The stream with what is advised; asking without a stream gives the saved whole answer."""
+    """The stream with the advised option. `unstreamed` requests are served from the saved non-streaming response."""
     name, value = report.words
     if report.model is None:
-        first, whole = saved(report.flow)[:2]
+        first, complete = saved(report.flow)[:2]
         protocol = claiming(first.path)
         assert protocol is not None
-        return ReceivedBytes(StreamFacts(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
+        return ReceivedBytes(StreamFacts(), b"".join(protocol.streamed(json.loads(complete.body), first.request)))
     words = Words(repair=[value]) if name == "repair" else Words(shape=[value])
     made = rewritten(response(report), settings(words))
     assert made is not None
@@ -68,20 +68,20 @@ def helped(report: Reported) -> ReceivedBytes:
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
-def test_the_client_fails_and_works_with_what_is_advised(report: Reported) -> None:
-    """It does not run what was meant; with the option it does."""
+def test_the_client_fails_and_works_with_the_advice(report: Reported) -> None:
+    """The client runs the intended calls only with the advised option."""
     assert not runs(report, response(report).body)
     assert runs(report, helped(report).body)
 
 
 @pytest.mark.parametrize("report", READ, ids=lambda report: report.key)
-def test_the_model_says_why_and_what_helps(report: Reported) -> None:
-    """What a client of the model sends back is explained by it, or by one that reads the stream just so."""
+def test_the_model_of_the_client_is_the_explanation(report: Reported) -> None:
+    """The model, or one that reads the stream alike, explains the calls, and the advice is that of the report."""
     assert report.model is not None
     got = Received(response(report))
     assert got.protocol is not None
-    read = reads(report.model, got.protocol.call_form, got.entries)
-    echo = echoed(*(one[:3] for one in read))
+    calls = reads(report.model, got.protocol.call_form, got.entries)
+    echo = echoed(*(one[:3] for one in calls))
     found = Explainer().explain_response(response(report), echo)
     assert found is not None
     assert report.model in (found.model, *found.others)
@@ -89,20 +89,20 @@ def test_the_model_says_why_and_what_helps(report: Reported) -> None:
     assert Explaining()(response(report), echo).advice[0] == report.advice
 
 
-def test_calls_that_never_came_are_a_finding_with_its_own_advice() -> None:
-    """No model says why: the stream has no call."""
+def test_missing_calls_are_a_finding_with_advice() -> None:
+    """No model explains the failure, because the stream has no call."""
     [report] = [one for one in REPORTS if one.model is None]
     [finding] = Received(response(report)).record.findings  # type: ignore[union-attr]  # it was read
     assert (finding.name, help_with(finding)) == ("missing-calls", f"{report.advice} (unsafe)")
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
-def test_the_pattern_can_be_caused_in_any_stream(report: Reported) -> None:
-    """In a healthy stream of the same protocol, at which the client then fails in the same way."""
+def test_the_defect_can_be_injected_into_a_valid_stream(report: Reported) -> None:
+    """The client then fails in the same way."""
     path = saved(report.flow)[0].path
     flow = "openai-responses-single" if path.endswith("/responses") else "openai-chat-single"
     healthy = report._replace(flow=flow)
-    broken = rewritten(response(healthy), settings(Words(fault=[report.fault])))
-    assert broken is not None
-    assert broken.body != response(healthy).body
-    assert not runs(healthy, broken.body)
+    faulty = rewritten(response(healthy), settings(Words(fault=[report.fault])))
+    assert faulty is not None
+    assert faulty.body != response(healthy).body
+    assert not runs(healthy, faulty.body)

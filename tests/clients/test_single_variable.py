@@ -1,4 +1,4 @@
-"""Clients that keep one variable for all calls, simulated over valid streams of every protocol with announced calls."""
+"""Clients that keep one variable for all calls, simulated for valid streams of protocols with start events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.clients.streams import anthropic, block, echoed, part
+from tests.clients.streams import anthropic, block, echoed, input_delta
 from tests.invariants.healthy import streams
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.clients.deviations import fix
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import Entry
     from toolstream_core.model import Fragment
 
-NO_WHOLE = ("anthropic", "bedrock", "cohere-v2")
-"""Protocols whose deltas are the only place of the arguments."""
+ONLY_DELTAS = ("anthropic", "bedrock", "cohere-v2")
+"""Protocols that send arguments only in deltas."""
 
 
-class Made(NamedTuple):
-    """A call of a simulated client; `text` are its fragments of arguments."""
+class SimulatedCall(NamedTuple):
+    """A call of a simulated client. `text` has its fragments of arguments."""
 
     id: str
     name: str
     text: list[str]
 
 
-def first_opened(fragments: Iterable[Fragment]) -> list[Made]:
-    """`current = current or block` where a call opens; every delta goes to `current`."""
-    calls: list[Made] = []
+def first_opened(fragments: Iterable[Fragment]) -> list[SimulatedCall]:
+    """Calls of a client with `current = current or block` at each start. Every delta goes to `current`."""
+    calls: list[SimulatedCall] = []
     for one in fragments:
         if one.phase is Phase.OPEN:
-            calls.append(Made(str(one.id), str(one.name), []))
+            calls.append(SimulatedCall(str(one.id), str(one.name), []))
         elif one.phase is Phase.MORE:
             calls[0].text.append(str(one.arguments))
     return calls
 
 
-def one_buffer(fragments: Iterable[Fragment]) -> list[Made]:
-    """`buffer += delta`; a call that closes takes the buffer, which nothing resets."""
-    calls: list[Made] = []
+def one_buffer(fragments: Iterable[Fragment]) -> list[SimulatedCall]:
+    """Calls of a client with `buffer += delta`. A call's end takes the buffer, and nothing resets it."""
+    calls: list[SimulatedCall] = []
     buffer: list[str] = []
     for one in fragments:
         if one.phase is Phase.OPEN:
-            calls.append(Made(str(one.id), str(one.name), []))
+            calls.append(SimulatedCall(str(one.id), str(one.name), []))
         elif one.phase is Phase.MORE:
             buffer.append(str(one.arguments))
         elif one.phase is Phase.CLOSE and calls:
@@ -61,17 +61,17 @@ def one_buffer(fragments: Iterable[Fragment]) -> list[Made]:
     return calls
 
 
-def received() -> dict[str, Received]:
-    """Valid streams of several calls, one after the other, by protocol and name."""
+def sequential() -> dict[str, Received]:
+    """Valid streams with several calls, one after the other, by protocol and name."""
     found = {}
     for one in streams():
         got = Received(ReceivedBytes(one.exchange, one.body))
-        if one.dialect in NO_WHOLE and len(got.intended) > 1 and "interleaved" not in one.name:
+        if one.dialect in ONLY_DELTAS and len(got.intended) > 1 and "interleaved" not in one.name:
             found[f"{one.dialect}/{one.name}"] = got
     return found
 
 
-RECEIVED = received()
+SEQUENTIAL = sequential()
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ RECEIVED = received()
         (one_buffer, Adding.CONTINUED, Invalid.EMPTY),
     ],
 )
-@pytest.mark.parametrize("name", RECEIVED)
+@pytest.mark.parametrize("name", SEQUENTIAL)
 def test_the_bug_is_named_with_its_fix(
-    name: str, client: Callable[[Iterable[Fragment]], list[Made]], bug: Key | Adding, invalid: Invalid
+    name: str, client: Callable[[Iterable[Fragment]], list[SimulatedCall]], bug: Key | Adding, invalid: Invalid
 ) -> None:
-    """Also if the client replaces what is no JSON by `{}`; the event is the first that goes wrong."""
-    got = RECEIVED[name]
+    """The bug is also named if the client replaces invalid JSON by `{}`. The event is the first misread one."""
+    got = SEQUENTIAL[name]
     assert got.protocol is not None
     fragments = [one.fragment for one in got.entries]
     sent = [(one.id, one.name, "".join(one.text)) for one in client(fragments)]
@@ -104,17 +104,18 @@ def test_the_bug_is_named_with_its_fix(
 
 
 def test_streams_of_every_protocol_are_tried() -> None:
-    """At least one for each."""
-    assert {name.split("/")[0] for name in RECEIVED} == set(NO_WHOLE)
+    """Each of the protocols has a stream."""
+    assert {name.split("/")[0] for name in SEQUENTIAL} == set(ONLY_DELTAS)
 
 
 def test_many_calls_with_one_buffer_are_not_tried() -> None:
-    """The texts would grow with the square of their number."""
+    """The arguments would grow with the square of the number of calls."""
     for count in (1, 2, MAX_CONTINUED, MAX_CONTINUED + 1):
-        blocks = [one for at in range(count) for one in (block(at, f"c{at}", "f"), part(at, "{}"))]
-        got = [*groupings(CallForm.ANNOUNCED, _entries(blocks), 1)]
+        blocks = [one for at in range(count) for one in (block(at, f"c{at}", "f"), input_delta(at, "{}"))]
+        got = [*groupings(CallForm.ANNOUNCED, entries(blocks), 1)]
         assert (STANDARD.having([Adding.CONTINUED]) in got) is (1 < count <= MAX_CONTINUED)
 
 
-def _entries(blocks: list[dict[str, object]]) -> list[Entry]:
+def entries(blocks: list[dict[str, object]]) -> list[Entry]:
+    """The entries of a Messages stream."""
     return entries_of(anthropic(*blocks))

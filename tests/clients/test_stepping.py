@@ -1,4 +1,4 @@
-"""Responses read entry by entry: the changes add up to what the whole reading gives, for every client model."""
+"""Client models that read a stream entry by entry give the same calls as a reading of all entries at once."""
 
 from __future__ import annotations
 
@@ -63,23 +63,23 @@ def added_up(changes: Iterable[Change]) -> list[Values]:
     """The values of calls after all changes, by place."""
     calls: list[Values] = []
     for one in changes:
-        said = (one.id, one.name, one.arguments)
+        changed = (one.id, one.name, one.arguments)
         if one.place is None:
             assert one.what is What.SKIPPED
         elif one.what is What.OPENED:
             assert one.place == len(calls)
-            calls.append([text or "" for text in said])
+            calls.append([text or "" for text in changed])
         else:
             values = calls[one.place]
             appended = one.what is What.APPENDED
-            for at, text in enumerate(said):
+            for at, text in enumerate(changed):
                 if text is not None:
                     values[at] = values[at] + text if appended else text
     return calls
 
 
 def test_changes_of_a_client_that_treats_an_empty_id_as_a_new_call() -> None:
-    """Each fragment opens a call; the nameless ones are dropped at the end."""
+    """Each fragment opens a call, and the calls without a name are dropped at the end."""
     stepper = Stepper(STANDARD.having([Key.PRESENT_ID, Kept.NAMED]), CHAT.call_form)
     changes = [stepper.take(one) for one in entries_of(EMPTY_IDS)]
     assert changes == [
@@ -93,7 +93,7 @@ def test_changes_of_a_client_that_treats_an_empty_id_as_a_new_call() -> None:
 
 
 def test_changes_of_a_client_that_follows_the_protocol() -> None:
-    """The call is opened, and grows."""
+    """The first entry opens the call, and the others append to it."""
     stepper = Stepper(STANDARD, CHAT.call_form)
     opened, *more = (stepper.take(one) for one in entries_of(EMPTY_IDS))
     assert opened == (Change(0, 0, 0, What.OPENED, "call_1", "get_weather", ""),)
@@ -114,16 +114,16 @@ def test_changes_of_a_client_that_follows_the_protocol() -> None:
         (STANDARD.having([Name.LAST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
     ],
 )
-def test_a_change_says_what_the_client_did_with_the_entry(model: ClientModel, expected: list[Change]) -> None:
-    """Of the second event."""
+def test_a_change_describes_what_the_client_did_with_an_entry(model: ClientModel, expected: list[Change]) -> None:
+    """The second entry replaces or appends, depending on the client."""
     stepper = Stepper(model, CHAT.call_form)
     first, second, *_ = entries_of(EMPTY_IDS)
     stepper.take(first)
     assert [*stepper.take(second)] == expected
 
 
-def test_a_call_that_the_client_makes_up_has_no_place() -> None:
-    """A list that is filled up to the first index."""
+def test_a_padded_call_has_no_place() -> None:
+    """The client fills its list up to the first index."""
     events = chat([entry(1, id="a", name="f", arguments="{}")])
     stepper = Stepper(STANDARD.having([Kept.PADDED]), CHAT.call_form)
     for one in entries_of(events):
@@ -132,7 +132,7 @@ def test_a_call_that_the_client_makes_up_has_no_place() -> None:
 
 
 def test_a_call_that_is_not_read_is_dropped() -> None:
-    """The client reads the calls from the event that ends the response, which has none."""
+    """The client reads calls only from the event that ends the response, and this one has none."""
     payload = {
         "type": "response.output_item.added",
         "output_index": 0,
@@ -145,16 +145,16 @@ def test_a_call_that_is_not_read_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("identity", [{}, {"id": ""}, {"id": "call_1", "name": "get_weather"}])
-def test_changes_are_no_longer_than_what_the_entries_say(identity: dict[str, Any]) -> None:
-    """However long the call is, and however often the stream repeats its id and name."""
+def test_changes_are_no_longer_than_the_entries(identity: dict[str, Any]) -> None:
+    """The size is linear, also if the stream repeats its id and name in every entry."""
     fragments = [[entry(arguments=f"word {at} ", **identity)] for at in range(500)]
     entries = entries_of(chat([entry(id="call_1", name="get_weather", arguments='{"text": "')], *fragments))
-    said = sum(len(one.fragment.arguments or "") + len(str(identity)) for one in entries)
+    changed = sum(len(one.fragment.arguments or "") + len(str(identity)) for one in entries)
     for trace in traces(MODELS, CHAT.call_form, entries):
         assert len(trace.changes) == len(entries)
         changes = [change for made in trace.changes for change in made]
         texts = [text for one in changes for text in (one.id, one.name, one.arguments) if text]
-        assert sum(map(len, texts)) <= said, trace.models[0].deviations
+        assert sum(map(len, texts)) <= changed, trace.models[0].deviations
 
 
 TEXTS = st.sampled_from(['{"a":', '"x"}', "{}", '{"a":1}', "", "1", '"', "x", '{"b":{}}', "\ud83d", " "])
@@ -178,10 +178,10 @@ CONTENTS = st.builds(
 
 @given(st.lists(CONTENTS, min_size=1, max_size=12), st.sampled_from([*CallForm]), st.sets(st.sampled_from(DEVIATIONS)))
 @settings(max_examples=40, deadline=None)
-def test_the_changes_add_up_to_what_the_whole_reading_gives(
+def test_the_changes_add_up_to_the_complete_reading(
     contents: list[EventContent], form: CallForm, more: set[Deviation]
 ) -> None:
-    """For every deviation alone, and for some together."""
+    """This holds for every deviation alone, and for several together."""
     entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
     for model in (*MODELS, STANDARD.having(one for one in DEVIATIONS if one in more)):
         check(model, form, entries)
@@ -191,7 +191,7 @@ TEXT_RUNS = (['{"a":', '"x', "y", "1", "{", '"'], ['{"a":"', "x", "y", " z"], ['
 
 
 def run(chance: random.Random) -> list[EventContent]:
-    """An entry, and perhaps deltas that are alike but for their argument text."""
+    """An entry, and perhaps deltas that differ only in their text."""
     seen: list[Seen[str]] = [ABSENT, "", None, "a", "b"]
     indexes: list[Seen[int]] = [ABSENT, 0, 0, 1, 4]
     items: list[Seen[str]] = [ABSENT, ABSENT, "i1"]
@@ -213,10 +213,10 @@ def run(chance: random.Random) -> list[EventContent]:
 
 @pytest.mark.parametrize("form", [*CallForm])
 @pytest.mark.parametrize("seed", range(15))
-def test_shortened_entries_are_read_as_all_entries_are(
+def test_shortened_entries_are_read_like_all_entries(
     form: CallForm, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for models that split runs; and models share a trace exactly if they read all entries alike."""
+    """Models share a trace exactly if they read all entries alike."""
     chance = random.Random(seed)
     contents = [one for _ in range(chance.randint(1, 3)) for one in run(chance)]
     entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
@@ -232,19 +232,21 @@ def test_shortened_entries_are_read_as_all_entries_are(
         with monkeypatch.context() as patched:
             patched.setattr("toolstream_core.clients.explanation.shortened", list)
             assert parted == parting(model, form, entries), model.deviations
-        few = grouped(model, form, entries, short)
-        assert values(model, form, few) == values(model, form, grouped(model, form, entries)), model.deviations
+        shortened_groups = grouped(model, form, entries, short)
+        assert values(model, form, shortened_groups) == values(model, form, grouped(model, form, entries)), (
+            model.deviations
+        )
 
 
 def values(model: ClientModel, form: CallForm, groups: Sequence[Group]) -> list[Values]:
-    """Those of some calls."""
+    """The id, name and arguments of each call."""
     rules = (form, model.source, model.arguments, model.objects)
     return [[id_of(one, model.id), name_of(one, model.name), arguments_of(one, *rules)] for one in groups]
 
 
 @pytest.mark.parametrize("name", ["", *(row.name for row in DEFECTS if row.code)])
 def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
-    """One stream of every protocol into which the defect can be injected."""
+    """Each defect is injected into a stream of every protocol that supports it."""
     found = 0
     for healthy in STREAMS:
         body = injected(healthy.body, healthy.exchange, name).out if name else healthy.body
@@ -259,7 +261,7 @@ def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
 
 
 def check(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> None:
-    """The changes give the values of each call; the calls at the end are those that are kept."""
+    """Assert that the changes give the values of each call, and that the final calls are the kept ones."""
     stepper, grouping = Stepper(model, form), Grouping(model, form)
     changes = [stepper.take(one) for one in entries]
     groups = [grouping.take(one) for one in entries]
@@ -295,18 +297,18 @@ class Read(Sink):
         self.record: Record | None = session.record()
 
     def begin(self, form: CallForm) -> list[Sink]:
-        """The protocol is known."""
+        """Keep the form of calls, and return this sink."""
         self.form = form
         return [self]
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         """Keep an event."""
-        self.events.append(ResolvedEvent(event.frame.number, said, told))
+        self.events.append(ResolvedEvent(event.frame.number, content, fragments))
 
 
 @pytest.mark.parametrize("name", ["", *(row.name for row in DEFECTS)])
-def test_the_intended_reading_ends_with_what_is_reported(name: str) -> None:
-    """Every call has exactly the reported id, name and arguments; each fragment is accounted for."""
+def test_the_intended_changes_end_with_the_reported_calls(name: str) -> None:
+    """Every call has the reported id, name and arguments, and each fragment has a change."""
     found = 0
     for healthy in streams():
         body = injected(healthy.body, healthy.exchange, name).out if name else healthy.body

@@ -36,7 +36,7 @@ def test_every_deviation_has_a_sentence_with_the_event(one: Deviation) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
 def test_the_sentence_is_on_a_deviation_of_the_client(case: Case) -> None:
     """Where several explain what came back, on one of the model's own."""
-    found = explain(case.protocol.call_form, case.events, echoed(*case.sent))
+    found = explain(case.protocol.call_form, case.events, echoed(*case.returned))
     assert found is not None
     assert found.shows in found.model.deviations
     assert f"event {found.event} " in reason(found).replace(",", " ")

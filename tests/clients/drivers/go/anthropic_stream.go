@@ -1,6 +1,6 @@
 //go:build ignore
 
-// anthropic-sdk-go, Messages, put together by Accumulate.
+// anthropic-sdk-go, Messages, with Accumulate.
 package main
 
 import (

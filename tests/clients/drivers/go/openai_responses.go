@@ -1,6 +1,6 @@
 //go:build ignore
 
-// openai-go, Responses, the calls of the event that ends the response.
+// openai-go, Responses, with the calls of the final event.
 package main
 
 import (

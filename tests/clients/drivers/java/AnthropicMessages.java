@@ -14,7 +14,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.stream.StreamSupport;
 
-/** anthropic-java, Messages, by its accumulator. */
+/** anthropic-java, Messages, with its accumulator. */
 final class AnthropicMessages {
   private static final int MOST_TOKENS = 1024;
 
@@ -49,7 +49,7 @@ final class AnthropicMessages {
         .build();
   }
 
-  /** Asks once and runs the calls; whether there were any. */
+  /** Sends a request and runs the calls. Returns whether there were any. */
   private static boolean answered(AnthropicClient client, MessageCreateParams.Builder request) {
     MessageAccumulator all = MessageAccumulator.create();
     try (StreamResponse<RawMessageStreamEvent> events = client.messages().createStreaming(request.build())) {

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** LangChain4j, its streaming model of Chat Completions. */
+/** LangChain4j, with its streaming model of Chat Completions. */
 final class LangChain4j {
   private static final List<ToolSpecification> TOOLS = List.of(
       ToolSpecification.builder()

@@ -13,7 +13,7 @@ import com.openai.models.chat.completions.ChatCompletionMessageToolCall;
 import com.openai.models.chat.completions.ChatCompletionToolMessageParam;
 import java.util.List;
 
-/** openai-java, Chat Completions, by its accumulator. */
+/** openai-java, Chat Completions, with its accumulator. */
 final class OpenAiChat {
   private OpenAiChat() {}
 
@@ -36,7 +36,7 @@ final class OpenAiChat {
     for (int turn = 0; turn < TwoTools.TURNS && answered(client, request); turn++) {}
   }
 
-  /** Asks once and runs the calls; whether there were any. */
+  /** Sends a request and runs the calls. Returns whether there were any. */
   private static boolean answered(OpenAIClient client, ChatCompletionCreateParams.Builder request) {
     ChatCompletionAccumulator all = ChatCompletionAccumulator.create();
     try (StreamResponse<ChatCompletionChunk> chunks = client.chat().completions().createStreaming(request.build())) {

@@ -12,7 +12,7 @@ import com.openai.models.responses.ResponseStreamEvent;
 import java.util.ArrayList;
 import java.util.List;
 
-/** openai-java, Responses, by its accumulator. */
+/** openai-java, Responses, with its accumulator. */
 final class OpenAiResponses {
   private OpenAiResponses() {}
 
@@ -39,7 +39,7 @@ final class OpenAiResponses {
     for (int turn = 0; turn < TwoTools.TURNS && answered(client, request, items); turn++) {}
   }
 
-  /** Asks once and runs the calls; whether there were any. */
+  /** Sends a request and runs the calls. Returns whether there were any. */
   private static boolean answered(
       OpenAIClient client, ResponseCreateParams.Builder request, List<ResponseInputItem> items) {
     ResponseAccumulator all = ResponseAccumulator.create();

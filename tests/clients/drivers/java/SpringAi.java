@@ -8,7 +8,7 @@ import org.springframework.ai.openai.OpenAiChatOptions;
 import org.springframework.ai.tool.ToolCallback;
 import org.springframework.ai.tool.function.FunctionToolCallback;
 
-/** Spring AI's OpenAiChatModel, streaming, with its own manager of tool calls. */
+/** Spring AI's OpenAiChatModel, streaming, with its own tool calling manager. */
 final class SpringAi {
   private static final List<ToolCallback> TOOLS = List.of(
       FunctionToolCallback.builder("get_weather", (Place given, ToolContext context) -> given.weather())
@@ -20,17 +20,17 @@ final class SpringAi {
           .inputType(File.class)
           .build());
 
-  /** What get_weather is given. */
+  /** The arguments of get_weather. */
   public record Place(String city, Unit unit) {
     String weather() {
       return TwoTools.getWeather(city, unit == null ? null : unit.name());
     }
   }
 
-  /** Of a temperature. */
+  /** The unit of a temperature. */
   public enum Unit { celsius, fahrenheit }
 
-  /** What read_file is given. */
+  /** The arguments of read_file. */
   public record File(String path) {}
 
   private SpringAi() {}
@@ -59,7 +59,7 @@ final class SpringAi {
     }
   }
 
-  /** The response with calls; null where there is none. */
+  /** The response with calls, or null. */
   private static ChatResponse ask(OpenAiChatModel model, Prompt prompt) {
     ChatResponse calling = null;
     for (ChatResponse part : model.stream(prompt).toIterable()) {

@@ -9,9 +9,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 
-/** The two tools of every driver, what it is asked, and how many turns it takes at most. */
+/** The two tools of every driver, its prompt, and its maximum of turns. */
 final class TwoTools {
-  /** First: TOOLS is made with it. */
+  /** Declared first, because TOOLS uses it. */
   private static final ObjectMapper JSON =
       new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
@@ -41,7 +41,7 @@ final class TwoTools {
   /** A tool on offer. */
   record Tool(String name, String description, JsonNode schema) {}
 
-  /** The file that is told of each run of a tool, as a JSON array of its name and its arguments; null without one. */
+  /** The file that gets a JSON array for each run of a tool: its name and its arguments. Null if there is none. */
   private static final String RAN = System.getenv("DRIVER_RAN");
 
   private TwoTools() {}
@@ -50,7 +50,7 @@ final class TwoTools {
     return arguments.length > 0 ? arguments[0] : "What is the weather in Oslo, in celsius? Then read notes.txt.";
   }
 
-  /** The result of a call. Throws where the arguments are not JSON. */
+  /** The result of a call. Throws if the arguments are not JSON. */
   static String run(String name, String arguments) {
     JsonNode given = parsed(arguments);
     return switch (name) {
@@ -63,7 +63,7 @@ final class TwoTools {
     };
   }
 
-  /** Runs an agent and ends the program, whatever threads its client leaves behind: with 1 where it throws. */
+  /** Runs an agent and ends the program, also if the client left threads. Exit code 1 if the agent throws. */
   static void end(Runnable agent) {
     int code = 0;
     try {

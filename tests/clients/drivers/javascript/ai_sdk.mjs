@@ -1,4 +1,4 @@
-// ai: streamText over several steps, by the provider named behind the prompt.
+// ai: streamText with several steps. The provider is the argument after the prompt.
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";

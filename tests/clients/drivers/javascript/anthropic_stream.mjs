@@ -1,4 +1,4 @@
-// @anthropic-ai/sdk, Messages, by its streaming helper.
+// @anthropic-ai/sdk, Messages, with its streaming helper.
 import Anthropic from "@anthropic-ai/sdk";
 import { DESCRIPTIONS, PROMPT, runTool, SCHEMAS, TURNS } from "./two_tools.mjs";
 

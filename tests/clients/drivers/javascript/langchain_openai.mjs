@@ -1,4 +1,4 @@
-// @langchain/openai, its message chunks added up.
+// @langchain/openai, with its message chunks added up.
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { chatTools, MODEL, PROMPT, runTool, TURNS } from "./two_tools.mjs";

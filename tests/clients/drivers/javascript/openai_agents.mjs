@@ -1,4 +1,4 @@
-// @openai/agents: its runner, streaming, by the API named behind the prompt.
+// @openai/agents: its runner, streaming. The API is the argument after the prompt.
 import { Agent, run, setOpenAIAPI, setTracingDisabled, tool } from "@openai/agents";
 import { DESCRIPTIONS, MODEL, PROMPT, runTool, SCHEMAS, TURNS } from "./two_tools.mjs";
 

@@ -1,4 +1,4 @@
-// openai, Chat Completions, the chunks put together by index as the documentation's example does.
+// openai, Chat Completions, with chunks assembled by index as in the example of its documentation.
 import OpenAI from "openai";
 import { chatTools, MODEL, PROMPT, runTool, TURNS } from "./two_tools.mjs";
 

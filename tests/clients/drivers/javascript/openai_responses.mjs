@@ -1,4 +1,4 @@
-// openai, Responses, by its streaming helper.
+// openai, Responses, with its streaming helper.
 import OpenAI from "openai";
 import { DESCRIPTIONS, MODEL, PROMPT, runTool, SCHEMAS, TURNS } from "./two_tools.mjs";
 

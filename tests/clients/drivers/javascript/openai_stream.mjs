@@ -1,4 +1,4 @@
-// openai, Chat Completions, by its streaming helper.
+// openai, Chat Completions, with its streaming helper.
 import OpenAI from "openai";
 import { chatTools, MODEL, PROMPT, runTool, TURNS } from "./two_tools.mjs";
 

@@ -1,4 +1,4 @@
-// pi-ai, old and new package name: its stream of one model, by the API named behind the prompt.
+// pi-ai, old and new package name: its stream of a model. The API is the argument after the prompt.
 import { chatTools, MODEL, PROMPT, runTool, TURNS } from "./two_tools.mjs";
 
 const modules = ["@earendil-works/pi-ai/compat", "@earendil-works/pi-ai", "@mariozechner/pi-ai"];

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 
-// The two tools of every driver, what it is asked, and how many turns it takes at most.
+// The two tools of every driver, its prompt, and its maximum of turns.
 export const TURNS = 8;
 export const MODEL = process.env.DRIVER_MODEL ?? "gpt-4.1-mini";
 export const PROMPT = process.argv[2] ?? "What is the weather in Oslo, in celsius? Then read notes.txt.";
@@ -25,10 +25,10 @@ const TOOLS = {
   read_file: ({ path }) => `${path} has one line.`,
 };
 
-// The file that is told of each run of a tool, as a JSON array of its name and its arguments.
+// The file that gets a JSON array for each run of a tool: its name and its arguments.
 const RAN = process.env.DRIVER_RAN;
 
-// The result of a call; arguments that are text are parsed, which throws where they are not JSON.
+// The result of a call. Throws if its arguments are text, and not JSON.
 export function runTool(name, given) {
   const parsed = typeof given === "string" ? JSON.parse(given) : given ?? {};
   if (RAN) appendFileSync(RAN, `${JSON.stringify([name, parsed])}\n`);

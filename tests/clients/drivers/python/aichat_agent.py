@@ -1,4 +1,4 @@
-"""aichat, the program that TOOLSTREAM_AICHAT names or that is in PATH, with the two tools as scripts of its own."""
+"""aichat, the program that TOOLSTREAM_AICHAT names or that is in PATH. Its tools are generated scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""anthropic, Messages, by its streaming helper."""
+"""anthropic, Messages, with its streaming helper."""
 
 from __future__ import annotations
 

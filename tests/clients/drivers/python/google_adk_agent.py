@@ -1,4 +1,4 @@
-"""google-adk: its runner, streaming by SSE, Gemini."""
+"""google-adk: its runner, with SSE, Gemini."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ agent = Agent(name="assistant", model="gemini-2.5-flash", tools=[get_weather, re
 
 
 async def main() -> None:
-    """Every event of one run."""
+    """Run the agent."""
     runner = InMemoryRunner(agent=agent, app_name="driver")
     session = await runner.session_service.create_session(app_name="driver", user_id="user")
-    asked = types.Content(role="user", parts=[types.Part(text=PROMPT)])
+    prompt = types.Content(role="user", parts=[types.Part(text=PROMPT)])
     config = RunConfig(streaming_mode=StreamingMode.SSE, max_llm_calls=TURNS)
-    async for _event in runner.run_async(user_id="user", session_id=session.id, new_message=asked, run_config=config):
+    async for _event in runner.run_async(user_id="user", session_id=session.id, new_message=prompt, run_config=config):
         pass
 
 

@@ -1,4 +1,4 @@
-"""google-genai, streaming, with its content parts sent back as they came."""
+"""google-genai, streaming. Its content parts are returned unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""langchain-openai, its message chunks added up."""
+"""langchain-openai, with its message chunks added up."""
 
 from __future__ import annotations
 

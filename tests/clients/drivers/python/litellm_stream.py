@@ -1,4 +1,4 @@
-"""LiteLLM, its chunks put together by its own builder."""
+"""LiteLLM, with its own chunk builder."""
 
 from __future__ import annotations
 

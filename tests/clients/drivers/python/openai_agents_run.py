@@ -1,4 +1,4 @@
-"""openai-agents: its runner, streaming, Chat Completions or Responses by the argument behind the prompt."""
+"""openai-agents: its runner, streaming, with Chat Completions or Responses by the argument after the prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ agent = Agent(
 
 
 async def main() -> None:
-    """Every event of the run."""
+    """Run the agent."""
     async for _event in Runner.run_streamed(agent, PROMPT, max_turns=TURNS).stream_events():
         pass
 

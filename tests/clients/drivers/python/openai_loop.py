@@ -1,4 +1,4 @@
-"""openai, Chat Completions, the chunks put together by index as the documentation's example does."""
+"""openai, Chat Completions, with chunks assembled by index as in the example of its documentation."""
 
 from __future__ import annotations
 

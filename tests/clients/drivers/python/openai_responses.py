@@ -1,4 +1,4 @@
-"""openai, Responses, by its streaming helper."""
+"""openai, Responses, with its streaming helper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""openai, Responses, the events read one by one; an item counts when it is done."""
+"""openai, Responses, with a loop that uses items when they are done."""
 
 from __future__ import annotations
 

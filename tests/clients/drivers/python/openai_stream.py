@@ -1,4 +1,4 @@
-"""openai, Chat Completions, by its streaming helper."""
+"""openai, Chat Completions, with its streaming helper."""
 
 from __future__ import annotations
 

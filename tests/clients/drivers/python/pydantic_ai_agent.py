@@ -12,7 +12,7 @@ agent = Agent(OpenAIChatModel(MODEL), tools=[get_weather, read_file])
 
 
 async def main() -> None:
-    """Every node of the run, streamed."""
+    """Run the agent, and stream each node."""
     async with agent.iter(PROMPT) as run:
         async for node in run:
             if Agent.is_model_request_node(node):

@@ -1,4 +1,4 @@
-"""smolagents: its agent of tool calls, streaming."""
+"""smolagents: its tool-calling agent, streaming."""
 
 from __future__ import annotations
 

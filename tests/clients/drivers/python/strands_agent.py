@@ -1,4 +1,4 @@
-"""Strands: its agent, which streams."""
+"""Strands: its agent, streaming."""
 
 from __future__ import annotations
 

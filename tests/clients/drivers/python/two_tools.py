@@ -1,4 +1,4 @@
-"""The two tools of every driver, what it is asked, and how many turns it takes at most."""
+"""The two tools of every driver, its prompt, and its maximum of turns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
 }
 DESCRIPTIONS: Final = {"get_weather": "Get the weather of a city.", "read_file": "Read a text file."}
 RAN: Final = os.environ.get("DRIVER_RAN")
-"""The file that is told of each run of a tool, as a JSON array of its name and its arguments."""
+"""The file that gets a JSON array for each run of a tool: its name and its arguments."""
 
 
-def ran(name: str, given: Any) -> None:
-    """Note what a tool was called with, where that is asked for."""
+def record_run(name: str, given: Any) -> None:
+    """Append a run of a tool to the file, if there is one."""
     if RAN:
         with Path(RAN).open("a", encoding="utf-8") as file:
             file.write(json.dumps([name, given]) + "\n")
@@ -44,7 +44,7 @@ def get_weather(city: str, unit: str) -> str:
         city: The city's name.
         unit: celsius or fahrenheit.
     """
-    ran("get_weather", {"city": city, "unit": unit})
+    record_run("get_weather", {"city": city, "unit": unit})
     return f"Mild in {city}, 15 degrees {unit}."
 
 
@@ -54,26 +54,26 @@ def read_file(path: str) -> str:
     Args:
         path: The file's path.
     """
-    ran("read_file", {"path": path})
+    record_run("read_file", {"path": path})
     return f"{path} has one line."
 
 
 def run_tool(name: str, arguments: str | dict[str, Any] | None) -> str:
-    """The result of a call; arguments that are text are parsed. Raises `ValueError` where they are not JSON."""
+    """The result of a call. Raises `ValueError` if its arguments are text, and not JSON."""
     given = json.loads(arguments) if isinstance(arguments, str) else arguments or {}
     tools = {"get_weather": get_weather, "read_file": read_file}
     if name not in tools:
-        ran(name, given)
+        record_run(name, given)
         return f"There is no tool {name!r}."
     try:
         return tools[name](**given)
     except TypeError as error:
-        ran(name, given)
+        record_run(name, given)
         return f"Wrong arguments: {error}"
 
 
 def chat_tools(*, strict: bool = False) -> list[dict[str, Any]]:
-    """The tools as Chat Completions is told of them."""
+    """The tools in the form of Chat Completions."""
     more = {"strict": True} if strict else {}
     return [
         {

@@ -1,4 +1,4 @@
-"""openai, Chat Completions, put together wrongly on purpose: every id begins a call, also an empty one."""
+"""openai, Chat Completions, with an incorrect loop: every id starts a call, also an empty one."""
 
 from __future__ import annotations
 

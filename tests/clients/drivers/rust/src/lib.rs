@@ -1,4 +1,4 @@
-//! The two tools of every driver, what it is asked, and how many turns it takes at most.
+//! The two tools of every driver, its prompt, and its maximum of turns.
 
 use std::env;
 use std::error::Error;
@@ -15,7 +15,7 @@ pub struct Tool {
     pub schema: Value,
 }
 
-/// A call whose fragments are still being put together.
+/// A call whose fragments are still arriving.
 #[derive(Default)]
 pub struct Call {
     pub id: String,
@@ -59,7 +59,7 @@ pub fn tools() -> Vec<Tool> {
     ]
 }
 
-/// The result of a call. Fails where the arguments are not JSON.
+/// The result of a call. Fails if the arguments are not JSON.
 pub fn run_tool(name: &str, arguments: &str) -> Result<String, Failure> {
     let given: Value = serde_json::from_str(arguments)?;
     let text = |key: &str| given[key].as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! async-openai, Chat Completions, the chunks put together by index as its example does.
+//! async-openai, Chat Completions, with chunks assembled by index as in its example.
 
 use std::collections::BTreeMap;
 

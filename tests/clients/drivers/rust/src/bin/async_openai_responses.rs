@@ -1,4 +1,4 @@
-//! async-openai, Responses, the events read one by one; an item counts when it is done.
+//! async-openai, Responses, with a loop that uses items when they are done.
 
 use async_openai::Client;
 use async_openai::types::responses::{

@@ -1,4 +1,4 @@
-//! genai, its captured tool calls: Chat Completions, or Messages with `anthropic` behind the prompt.
+//! genai, with its captured tool calls: Chat Completions, or Messages with `anthropic` after the prompt.
 
 use std::env;
 
@@ -37,7 +37,7 @@ async fn ask(client: &Client, request: &ChatRequest) -> Result<Vec<ToolCall>, Fa
     Ok(calls)
 }
 
-/// Arguments that it could not parse come as text.
+/// The crate returns arguments that it cannot parse as text.
 fn run(call: &ToolCall) -> Result<String, Failure> {
     match &call.fn_arguments {
         Value::String(text) => run_tool(&call.fn_name, text),

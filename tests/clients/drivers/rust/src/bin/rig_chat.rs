@@ -1,4 +1,4 @@
-//! rig, Chat Completions, the response put together by its own decoder.
+//! rig, Chat Completions, with its own decoder.
 
 use drivers::{Failure, TURNS, model, prompt, run_tool, tools};
 use rig_core::completion::{CompletionRequest, ToolDefinition};
