@@ -1,4 +1,4 @@
-"""What an answer's body becomes, action by action."""
+"""The actions of a response's body."""
 
 from __future__ import annotations
 
@@ -28,60 +28,59 @@ if TYPE_CHECKING:
 
 
 class FakeResponse:
-    """Makes the bytes of a saved answer upper case."""
+    """A live response that forwards its bytes in upper case."""
 
-    def __init__(self, *, cut_off: str | None = None, forgiven: bool = False, http2: bool = False) -> None:
+    def __init__(self, *, cut_off: str | None = None, ignores_disconnect: bool = False, http2: bool = False) -> None:
         self.cut_off = SimpleNamespace(name=cut_off) if cut_off else None
         self.flow = SimpleNamespace(request=SimpleNamespace(is_http2=http2))
         self.ends = 0
         self.rewrites = False
         self.errors: list[Exception] = []
         self.failed = self.errors.append
-        self._forgiven = forgiven
+        self._ignores_disconnect = ignores_disconnect
 
     def stream(self, data: bytes) -> list[bytes]:
-        """The bytes that the client gets."""
+        """Return the bytes for the client."""
         return [data.upper()] if data else [b"."]
 
     def forgives(self, _message: str) -> bool:
-        """Whether a break is none."""
-        return self._forgiven
+        """Return whether a disconnect is ignored."""
+        return self._ignores_disconnect
 
     def report_end(self) -> None:
-        """The end was reached."""
+        """Count the ends."""
         self.ends += 1
 
 
 class BrokenSchedule:
-    """Has a bug."""
+    """A schedule that raises on each chunk."""
 
     def __init__(self) -> None:
         self.rest = bytearray()
 
-    def feed(self, _piece: bytes) -> Sequence[Action]:
-        """Fail."""
+    def feed(self, _chunk: bytes) -> Sequence[Action]:
         raise ZeroDivisionError
 
     def release(self) -> Sequence[Action]:
-        """Everything that came."""
+        """Return all bytes that were fed."""
         return [Send(bytes(self.rest), NOWHERE)]
 
 
-def queue(watch: FakeResponse, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
-    """The actions of one answer."""
-    return ActionQueue(cast("LiveResponse", watch), cast("Schedule | None", schedule))
+def queue(response: FakeResponse, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
+    """Return the queue of a response."""
+    return ActionQueue(cast("LiveResponse", response), cast("Schedule | None", schedule))
 
 
-def actions(of: ActionQueue) -> list[Action]:
-    """Everything that is left to be done."""
+def actions(body: ActionQueue) -> list[Action]:
+    """Remove and return all actions of a queue."""
     found = []
-    while of:
-        found.append(of.pop())
+    while body:
+        found.append(body.pop())
     return found
 
 
 @pytest.mark.parametrize(
-    ("hold", "pause", "behind"),
+    ("hold", "pause", "remaining"),
     [
         (Hold(), math.inf, [Hold()]),
         (Hold(3), 3, [Hold(0)]),
@@ -91,33 +90,35 @@ def actions(of: ActionQueue) -> list[Action]:
         (Hold(None, 2), 2, [HEARTBEAT, Hold(None, 2)]),
     ],
 )
-def test_a_hold_is_waited_for_from_comment_to_comment(hold: Hold, pause: float | None, behind: list[Action]) -> None:
-    """Each wait ends at a comment or at the end of it all."""
+def test_a_hold_with_heartbeats_waits_from_comment_to_comment(
+    hold: Hold, pause: float | None, remaining: list[Action]
+) -> None:
+    """Each wait ends at the next SSE comment or at the end of the hold."""
     body = queue(FakeResponse())
     assert body.hold(hold) == pause
-    assert actions(body) == behind
+    assert actions(body) == remaining
 
 
-def test_a_bug_in_the_faults_loses_no_bytes() -> None:
-    """The piece goes as it is, and so does everything behind it; the bug is told once."""
-    watch = FakeResponse()
-    body = queue(watch, BrokenSchedule())
+def test_an_internal_error_of_a_fault_loses_no_bytes() -> None:
+    """The current chunk and all later chunks are forwarded unchanged, and the error is reported once."""
+    response = FakeResponse()
+    body = queue(response, BrokenSchedule())
     body.send(b"a")
     body.send(b"b")
     assert actions(body) == [Send(b"a", NOWHERE), Send(b"b", NOWHERE)]
-    assert [type(error) for error in watch.errors] == [ZeroDivisionError]
+    assert [type(error) for error in response.errors] == [ZeroDivisionError]
 
 
-def test_half_a_call_ends_as_a_break() -> None:
-    """What repairs it is named."""
-    body = queue(watch := FakeResponse(cut_off="cut-off-call"))
+def test_an_incomplete_call_ends_with_a_disconnect() -> None:
+    """The reason of the disconnect names the repair."""
+    body = queue(response := FakeResponse(cut_off="cut-off-call"))
     body.end()
     assert actions(body) == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
-    assert watch.ends == 1
+    assert response.ends == 1
 
 
 @pytest.mark.parametrize(
-    ("broken", "forgiven", "http2", "then"),
+    ("broken", "ignores_disconnect", "http2", "expected"),
     [
         (None, False, False, [Send(b".", NOWHERE)]),
         ("reset", True, False, [Send(b".", NOWHERE)]),
@@ -125,14 +126,14 @@ def test_half_a_call_ends_as_a_break() -> None:
         ("reset", False, True, [Cut(BreakKind.RESET, "reset")]),
     ],
 )
-def test_a_saved_answer_ends_as_it_was_recorded(
-    *, broken: str | None, forgiven: bool, http2: bool, then: list[Action]
+def test_a_saved_response_ends_as_recorded(
+    *, broken: str | None, ignores_disconnect: bool, http2: bool, expected: list[Action]
 ) -> None:
-    """In order, or as a break that no repair mends."""
-    body = queue(FakeResponse(forgiven=forgiven, http2=http2))
+    """A saved response ends in order or with the recorded disconnect, unless a repair removes it."""
+    body = queue(FakeResponse(ignores_disconnect=ignores_disconnect, http2=http2))
     body.read(b"x")
     body.end_saved(broken)
-    assert actions(body) == [Send(b"X", NOWHERE), *then]
+    assert actions(body) == [Send(b"X", NOWHERE), *expected]
 
 
 FAULTS = ["stall:ms=1,at=event:3", "drip:ms=1", "recut:bytes=3", "recut:events=4"]
@@ -147,16 +148,16 @@ PLACES = [
     (Recut, "sent"),
     (Recut, "_joined"),
 ]
-STREAM = next(one for one in everywhere() if str(one) == "openai-chat, fragments of two")
+STREAM = next(healthy for healthy in everywhere() if str(healthy) == "openai-chat, fragments of two")
 
 
 @pytest.mark.parametrize("at", [1, 2, 5, 9])
-@pytest.mark.parametrize(("owner", "name"), PLACES, ids=lambda one: getattr(one, "__name__", one))
-@pytest.mark.parametrize("specs", [[one] for one in FAULTS] + [FAULTS[:3], FAULTS[3:0:-1]], ids="+".join)
-def test_wherever_the_faults_fail_no_byte_is_lost(
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=lambda spec: getattr(spec, "__name__", spec))
+@pytest.mark.parametrize("specs", [[spec] for spec in FAULTS] + [FAULTS[:3], FAULTS[3:0:-1]], ids="+".join)
+def test_no_byte_is_lost_wherever_a_fault_fails(
     monkeypatch: pytest.MonkeyPatch, specs: list[str], owner: type, name: str, at: int
 ) -> None:
-    """Also those of an event that is incomplete, or that waits for others; and in order, none of them twice."""
+    """The client receives all bytes once and in order, including those of incomplete and of held events."""
     calls, real = itertools.count(1), getattr(owner, name)
 
     def fails(self: object, *arguments: object) -> object:
@@ -165,18 +166,18 @@ def test_wherever_the_faults_fail_no_byte_is_lost(
         return real(self, *arguments)
 
     monkeypatch.setattr(owner, name, fails)
-    watch = FakeResponse()
-    body = queue(watch, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
+    response = FakeResponse()
+    body = queue(response, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
     body.begin()
     for begin in range(0, len(STREAM.body), 50):
         body.send(STREAM.body[begin : begin + 50])
     body.send(b"")
     assert bytes_of(actions(body)) == STREAM.body
-    assert len(watch.errors) == (next(calls) > at)
+    assert len(response.errors) == (next(calls) > at)
 
 
-def test_what_waits_goes_when_the_delivery_fails() -> None:
-    """The finish for which the provider is asked again, and the begin of an incomplete event."""
+def test_held_events_are_forwarded_if_the_delivery_fails() -> None:
+    """A held finish event and the start of an incomplete event are forwarded."""
     schedule = Schedule(STREAM.exchange, ())
     body = queue(FakeResponse(), schedule)
     event = Event(Frame(b"data: {}\n\n", 0, b"{}"), lambda _: EventContent())

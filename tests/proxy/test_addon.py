@@ -1,4 +1,4 @@
-"""The addon inside a mitmproxy master: options, which flows are watched, hooks."""
+"""The addon inside a mitmproxy master: options, hooks, and which flows are watched."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def addon() -> Iterator[tuple[ToolstreamAddon, taddons.context]]:
-    """The addon, loaded; a test that wants its lines calls `running` itself, when its standard output is captured."""
-    made = ToolstreamAddon()
-    with taddons.context(Proxyserver(), made) as context:
-        yield made, context
-        made.done()
+    """Yield the loaded addon; a test that reads its log calls `running` after its standard output is captured."""
+    toolstream = ToolstreamAddon()
+    with taddons.context(Proxyserver(), toolstream) as context:
+        yield toolstream, context
+        toolstream.done()
 
 
-def play(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
-    """Let an answer stream through."""
+def stream_response(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
+    """Pass a response through the addon."""
     addon.running()
     addon.responseheaders(flow)
     assert flow.response is not None
@@ -49,7 +49,7 @@ def play(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "right"),
+    ("option", "value", "expected"),
     [
         ("toolstream_log", "loud", "off, calls, chunks"),
         ("toolstream_filter", "~nonsense (", "~d api.openai.com"),
@@ -58,16 +58,18 @@ def play(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
         ("toolstream_provider_repeats", -1, "-1 is negative. Expected a number, or 0 for no limit"),
     ],
 )
-def test_wrong_options(addon: tuple[ToolstreamAddon, taddons.context], option: str, value: object, right: str) -> None:
-    """The error names what would be right."""
-    with pytest.raises(exceptions.OptionsError, match=right):
+def test_an_invalid_option_is_rejected(
+    addon: tuple[ToolstreamAddon, taddons.context], option: str, value: object, expected: str
+) -> None:
+    """The error names the expected values."""
+    with pytest.raises(exceptions.OptionsError, match=expected):
         addon[1].configure(addon[0], **{option: value})
 
 
-def test_a_stream_is_told(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]) -> None:
-    """A head with the flow's id, its chunks and calls, without the request's secrets."""
+def test_a_stream_is_logged(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]) -> None:
+    """The log names the flow's id, its chunks and its calls, and hides the request's secrets."""
     flow = llm_flow()
-    play(addon[0], flow, CHUNK.replace(b'"{}"', b'"{\\"k\\":\\"' + SECRET.encode() + b'\\"}"'), DONE)
+    stream_response(addon[0], flow, CHUNK.replace(b'"{}"', b'"{\\"k\\":\\"' + SECRET.encode() + b'\\"}"'), DONE)
     addon[0].done()
     lines = capsys.readouterr().out.splitlines()
     assert [line.endswith(f"  flow {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
@@ -76,10 +78,10 @@ def test_a_stream_is_told(addon: tuple[ToolstreamAddon, taddons.context], capsys
     assert SECRET not in "".join(lines)
 
 
-def test_levels(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]) -> None:
-    """`calls` tells the end only; `off` nothing, and the stream is let through all the same."""
+def test_log_levels(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]) -> None:
+    """`calls` logs only the end of a response; `off` logs nothing and the response is streamed unread."""
     addon[1].configure(addon[0], toolstream_log="calls")
-    play(addon[0], llm_flow(), CHUNK, DONE)
+    stream_response(addon[0], llm_flow(), CHUNK, DONE)
     addon[0].done()
     assert "event" not in capsys.readouterr().out.splitlines()[0]
     addon[1].configure(addon[0], toolstream_log="off")
@@ -91,8 +93,8 @@ def test_levels(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.C
     assert capsys.readouterr().out == ""
 
 
-class Kept(Sink):
-    """Keeps the records it is told."""
+class RecordSink(Sink):
+    """Keeps the records of all responses."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -101,15 +103,15 @@ class Kept(Sink):
         self.records.append(record)
 
 
-def test_listeners_are_told_of_each_answer() -> None:
-    """Also where nothing is printed; a gate that is there from the start stays when faults come and go."""
-    kept, flow = Kept(), llm_flow()
-    addon = ToolstreamAddon(lambda watch: [kept] if watch.flow is flow else [], gated=True)
+def test_sinks_receive_each_response_without_a_log() -> None:
+    """Sinks work without a log, and a gate that was requested at the start stays when faults come and go."""
+    sink, flow = RecordSink(), llm_flow()
+    addon = ToolstreamAddon(lambda watch: [sink] if watch.flow is flow else [], gated=True)
     with taddons.context(Proxyserver(), NextLayer(), addon) as context:
         context.configure(addon, toolstream_log="off")
         addon.running()
-        play(addon, flow, CHUNK, DONE)
-        assert [call.name for record in kept.records for call in record.calls] == ["ls"]
+        stream_response(addon, flow, CHUNK, DONE)
+        assert [call.name for record in sink.records for call in record.calls] == ["ls"]
         first = context.master.addons.get("toolstream-gate")
         context.configure(addon, toolstream_fault=["cut"])
         context.configure(addon, toolstream_fault=[])
@@ -119,7 +121,7 @@ def test_listeners_are_told_of_each_answer() -> None:
 
 
 def test_filter(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
-    """What does not match streams unwatched."""
+    """A response that does not match the filter is streamed unread."""
     addon[1].configure(addon[0], toolstream_filter="~d elsewhere.example")
     flow = llm_flow()
     addon[0].responseheaders(flow)
@@ -131,21 +133,21 @@ def test_filter(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     ("authorization", "coding"),
     [("Bearer key", "identity"), ("AWS4-HMAC-SHA256 Credential=a, SignedHeaders=accept-encoding, Signature=b", "gzip")],
 )
-def test_a_signed_request_stays_as_it_is(
+def test_a_signed_request_is_not_changed(
     addon: tuple[ToolstreamAddon, taddons.context], authorization: str, coding: str
 ) -> None:
-    """Others ask for an answer that can be rewritten as it comes."""
-    made, context = addon
-    context.configure(made, toolstream_repair=["safe"])
+    """Only a request without a signature over its headers asks for a response that can be rewritten in flight."""
+    toolstream, context = addon
+    context.configure(toolstream, toolstream_repair=["safe"])
     flow = llm_flow()
     flow.request.headers["authorization"] = authorization
     flow.request.headers["accept-encoding"] = "gzip"
-    made.request(flow)
+    toolstream.request(flow)
     assert flow.request.headers["accept-encoding"] == coding
 
 
-def test_other_traffic_is_not_touched(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
-    """Neither streamed nor watched."""
+def test_other_traffic_is_not_changed(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
+    """A response that is not from an LLM is neither streamed nor watched."""
     flow = llm_flow("text/html")
     flow.request.path = "/index.html"
     flow.request.content = b""
@@ -155,10 +157,10 @@ def test_other_traffic_is_not_touched(addon: tuple[ToolstreamAddon, taddons.cont
     addon[0].response(flow)
 
 
-def test_a_whole_answer_is_read(
+def test_an_unstreamed_response_is_logged(
     addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not streamed: mitmproxy keeps its body, and its calls are told."""
+    """Mitmproxy keeps the body of an unstreamed response, and its calls are logged."""
     call = {"id": "c1", "function": {"name": "ls", "arguments": "{}"}}
     body = {"object": "chat.completion", "choices": [{"message": {"tool_calls": [call]}, "finish_reason": "stop"}]}
     addon[0].running()
@@ -171,10 +173,10 @@ def test_a_whole_answer_is_read(
     assert "call 0 ls" in capsys.readouterr().out
 
 
-def test_a_broken_answer_is_told(
+def test_a_truncated_response_is_logged(
     addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last chunk never comes; the error does."""
+    """A response without its last chunk is logged as truncated."""
     addon[0].running()
     flow = llm_flow()
     addon[0].responseheaders(flow)
@@ -186,8 +188,8 @@ def test_a_broken_answer_is_told(
     assert "truncated-stream" in capsys.readouterr().out
 
 
-def test_another_addons_stream_still_has_its_say(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
-    """What it returns is what goes on."""
+def test_the_stream_function_of_another_addon_is_used(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
+    """The client receives the chunks that the other addon returns."""
     flow = llm_flow()
     assert flow.response is not None
     flow.response.stream = lambda chunk: chunk.upper()
@@ -197,19 +199,19 @@ def test_another_addons_stream_still_has_its_say(addon: tuple[ToolstreamAddon, t
 
 
 def test_jsonl(addon: tuple[ToolstreamAddon, taddons.context], tmp_path: Path) -> None:
-    """One object an event, in a file of its owner's."""
-    path = tmp_path / "told.jsonl"
+    """The file has one JSON object for each event and for the end."""
+    path = tmp_path / "lines.jsonl"
     addon[1].configure(addon[0], toolstream_jsonl=str(path))
     flow = llm_flow()
-    play(addon[0], flow, CHUNK, DONE)
+    stream_response(addon[0], flow, CHUNK, DONE)
     addon[0].done()
-    objects = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [one["type"] for one in objects if one["type"] != "finding"] == ["event", "event", "end"]
-    assert {one["flow"] for one in objects} == {flow.id}
+    objects = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["type"] for line in objects if line["type"] != "finding"] == ["event", "event", "end"]
+    assert {line["flow"] for line in objects} == {flow.id}
 
 
 def test_provider(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
-    """Saved flows answer, and mitmproxy connects to nobody."""
+    """With a provider, saved flows give the responses, and mitmproxy connects only on demand."""
     addon[1].configure(addon[0], toolstream_provider=[str(ROOT / "flows" / "openai-chat-single.flow")])
     assert addon[1].options.connection_strategy == "lazy"
     flow = llm_flow()
@@ -218,10 +220,10 @@ def test_provider(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     assert getattr(flow.response, "status_code", None) == 200
 
 
-def test_a_failure_of_ours_is_one_clear_error(
+def test_an_internal_error_is_logged_once(
     addon: tuple[ToolstreamAddon, taddons.context], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It names the flow and the place, not the text of the exception, which may hold anything."""
+    """The error names the flow and the place, but not the exception's message, which may contain a secret."""
 
     def fail(*_: object) -> None:
         raise ValueError(SECRET)
@@ -229,7 +231,7 @@ def test_a_failure_of_ours_is_one_clear_error(
     monkeypatch.setattr("toolstream_core.engine.record_builder.RecordBuilder.__call__", fail)
     flow = llm_flow()
     with caplog.at_level(logging.ERROR):
-        play(addon[0], flow, CHUNK, CHUNK, DONE)
+        stream_response(addon[0], flow, CHUNK, CHUNK, DONE)
     (message,) = caplog.messages
     assert flow.id in message
     assert "ValueError at test_addon.py" in message

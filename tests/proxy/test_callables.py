@@ -1,4 +1,4 @@
-"""An answer's stream callable, beside one that another addon has set."""
+"""The stream function of a response together with one that another addon set."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def watch(settings: Settings) -> LiveResponse:
-    """Of an answer whose body comes next."""
+def live_response(settings: Settings) -> LiveResponse:
+    """Return a response whose body follows."""
     flow = llm_flow()
     return LiveResponse(flow, request_json(flow.request), lambda *_: (), lambda *_: None, settings)
 
 
-def shout(chunk: bytes) -> Iterable[bytes]:
-    """What another addon does."""
+def upper_case(chunk: bytes) -> Iterable[bytes]:
+    """Return the chunk in upper case, with two more chunks."""
     return [chunk.upper(), b"", b"!"] if chunk else [b"END"]
 
 
-def test_alone_it_is_ours() -> None:
-    """Whatever mitmproxy was told before."""
-    one = watch(NOTHING)
-    assert through(one, before=True) == one.stream
+def test_the_stream_function_without_another_addon() -> None:
+    """The stream function of toolstream is used, whatever `stream` was before."""
+    response = live_response(NOTHING)
+    assert through(response, before=True) == response.stream
     assert chunks(b"a") == [b"a"]
     assert chunks([b"a", b"b"]) == [b"a", b"b"]
 
 
-def test_another_addons_has_its_say_after_us() -> None:
-    """Where we only look it gets the same chunks; what would end the body is left out where we rewrite."""
-    looking = through(watch(NOTHING), shout)
-    assert list(looking(CHUNK)) == [CHUNK.upper(), b"", b"!"]
-    rewriting = through(watch(Settings(shapes=("crlf",))), shout)
-    said = list(rewriting(CHUNK))
-    assert said == [CHUNK.replace(b"\n", b"\r\n").upper(), b"!"]
+def test_another_addon_receives_the_forwarded_chunks() -> None:
+    """A rewritten body has no empty chunk before its end, as mitmproxy treats an empty chunk as the end."""
+    unchanged = through(live_response(NOTHING), upper_case)
+    assert list(unchanged(CHUNK)) == [CHUNK.upper(), b"", b"!"]
+    rewriting = through(live_response(Settings(shapes=("crlf",))), upper_case)
+    forwarded = list(rewriting(CHUNK))
+    assert forwarded == [CHUNK.replace(b"\n", b"\r\n").upper(), b"!"]
     assert list(rewriting(DONE))[-1] == b"!"
     assert list(rewriting(b"")) == [b"END"]

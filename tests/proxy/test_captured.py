@@ -1,4 +1,4 @@
-"""Watched answers that are captured: through the addon, as mitmproxy calls it."""
+"""Captures of watched responses, through the addon as mitmproxy calls it."""
 
 from __future__ import annotations
 
@@ -27,57 +27,56 @@ EMPTY_ID = CHUNK.replace(
 
 @pytest.fixture
 def context() -> Iterator[taddons.context]:
-    """An addon that tells nothing."""
-    with taddons.context(Proxyserver(), ToolstreamAddon()) as made:
-        made.options.toolstream_log = "off"
-        yield made
+    """Yield a context with an addon that logs nothing."""
+    with taddons.context(Proxyserver(), ToolstreamAddon()) as test_context:
+        test_context.options.toolstream_log = "off"
+        yield test_context
 
 
 def addon(context: taddons.context) -> ToolstreamAddon:
-    """The addon."""
-    made = context.master.addons.get("toolstreamaddon")
-    assert isinstance(made, ToolstreamAddon)
-    return made
+    toolstream = context.master.addons.get("toolstreamaddon")
+    assert isinstance(toolstream, ToolstreamAddon)
+    return toolstream
 
 
-def play(context: taddons.context, flow: http.HTTPFlow, *chunks: bytes) -> list[object]:
-    """Let an answer stream through, and give what goes on."""
+def stream_response(context: taddons.context, flow: http.HTTPFlow, *chunks: bytes) -> list[object]:
+    """Pass a response through the addon and return the forwarded chunks."""
     addon(context).responseheaders(flow)
     assert flow.response is not None
     assert callable(flow.response.stream)
-    out: list[object] = [flow.response.stream(chunk) for chunk in (*chunks, b"")]
+    forwarded: list[object] = [flow.response.stream(chunk) for chunk in (*chunks, b"")]
     addon(context).response(flow)
-    return out
+    return forwarded
 
 
-def written(context: taddons.context, folder: Path) -> list[http.HTTPFlow]:
-    """The captures, all of them."""
+def captures_in(context: taddons.context, folder: Path) -> list[http.HTTPFlow]:
+    """Close the addon and return all captures in the folder."""
     addon(context).done()
     return [read(path) for path in sorted(folder.iterdir())]
 
 
-def test_bytes_pass_as_the_same_objects(context: taddons.context, tmp_path: Path) -> None:
-    """Where only captures are on; none is written without the option."""
+def test_a_capture_changes_no_bytes(context: taddons.context, tmp_path: Path) -> None:
+    """The same byte objects are forwarded, and nothing is captured without the option."""
     flow = llm_flow()
     addon(context).responseheaders(flow)
     assert flow.response is not None
     assert flow.response.stream is True
     context.options.toolstream_capture = str(tmp_path)
     chunks = (CHUNK[:9], CHUNK[9:], DONE)
-    out = play(context, llm_flow(), *chunks)
-    assert all(one is other for one, other in zip(out, chunks, strict=False))
-    [capture] = written(context, tmp_path)
+    forwarded = stream_response(context, llm_flow(), *chunks)
+    assert all(sent is received for sent, received in zip(forwarded, chunks, strict=False))
+    [capture] = captures_in(context, tmp_path)
     assert pieces(capture) == list(chunks)
     assert "sent" not in noted(capture)
 
 
-def test_what_is_changed_is_there_twice(context: taddons.context, tmp_path: Path) -> None:
-    """As upstream said it, and as the client received it."""
+def test_a_changed_response_is_captured_twice(context: taddons.context, tmp_path: Path) -> None:
+    """A capture has the response as the provider sent it and as the client received it."""
     context.options.update(toolstream_capture=str(tmp_path), toolstream_repair=["empty-id"])
-    out = play(context, llm_flow(), CHUNK, EMPTY_ID, DONE)
-    [capture] = written(context, tmp_path)
+    forwarded = stream_response(context, llm_flow(), CHUNK, EMPTY_ID, DONE)
+    [capture] = captures_in(context, tmp_path)
     assert pieces(capture) == [CHUNK, EMPTY_ID, DONE]
-    assert [noted(capture)["sent"]["body"]] == [b"".join(piece for one in out for piece in _listed(one))]
+    assert [noted(capture)["sent"]["body"]] == [b"".join(chunk for chunks in forwarded for chunk in _listed(chunks))]
     assert noted(capture)["record"]["changes"] == ["empty-id"]
 
 
@@ -85,25 +84,25 @@ def _listed(passed: Any) -> list[bytes]:
     return [passed] if isinstance(passed, bytes) else passed
 
 
-def test_what_is_on_its_way_at_the_end(context: taddons.context, tmp_path: Path) -> None:
-    """One that broke, and one that the proxy's own end cuts off."""
+def test_incomplete_responses_are_captured(context: taddons.context, tmp_path: Path) -> None:
+    """A response is captured if it breaks and if the proxy is stopped before its end."""
     context.options.toolstream_capture = str(tmp_path)
-    broken, cut = llm_flow(), llm_flow()
-    for flow in (broken, cut):
+    broken, unfinished = llm_flow(), llm_flow()
+    for flow in (broken, unfinished):
         addon(context).responseheaders(flow)
         assert flow.response is not None
         assert callable(flow.response.stream)
         flow.response.stream(CHUNK)
     broken.error = flows.Error("peer closed")
     addon(context).error(broken)
-    assert [(noted(one)["broken"], pieces(one)) for one in written(context, tmp_path)] == [
+    assert [(noted(capture)["broken"], pieces(capture)) for capture in captures_in(context, tmp_path)] == [
         ("peer closed", [CHUNK]),
         ("the proxy was stopped", [CHUNK]),
     ]
 
 
-def test_only_what_is_looked_at(context: taddons.context, tmp_path: Path) -> None:
-    """The filter counts, and so does what is worth keeping."""
+def test_only_selected_responses_are_captured(context: taddons.context, tmp_path: Path) -> None:
+    """A response is captured if the filter matches and the condition holds."""
     context.options.update(toolstream_capture=str(tmp_path), toolstream_filter="~d llm.example")
     flow = llm_flow()
     addon(context).responseheaders(flow)
@@ -111,12 +110,12 @@ def test_only_what_is_looked_at(context: taddons.context, tmp_path: Path) -> Non
     flow.error = flows.Error("refused")
     addon(context).error(flow)
     context.options.update(toolstream_filter="", toolstream_capture_when="errors")
-    play(context, llm_flow(), CHUNK, DONE)
-    assert written(context, tmp_path) == []
+    stream_response(context, llm_flow(), CHUNK, DONE)
+    assert captures_in(context, tmp_path) == []
 
 
 def test_the_chunks_of_one_network_read(context: taddons.context, tmp_path: Path) -> None:
-    """They are read together, and their cuts are kept, also where nothing is read any more."""
+    """Chunks of one network read are captured separately, also of a response that is not read."""
     context.options.toolstream_capture = str(tmp_path)
     for chunks in ((CHUNK, DONE), (b"no", b" stream", b" of ours")):
         flow = llm_flow()
@@ -132,5 +131,5 @@ def test_the_chunks_of_one_network_read(context: taddons.context, tmp_path: Path
             addon(context).response(flow)
 
         asyncio.run(run())
-    captures = written(context, tmp_path)
+    captures = captures_in(context, tmp_path)
     assert sorted(map(pieces, captures)) == sorted([[CHUNK, DONE] * 2, [b"no", b" stream", b" of ours"] * 2])

@@ -1,4 +1,4 @@
-"""Messages around an answer that is rewritten."""
+"""Headers of a rewritten response."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolstream_core.proxy.flow_facts import relabel
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered", "length", "chunked"),
+    ("request_version", "response_version", "length", "chunked"),
     [
         ("HTTP/1.1", "HTTP/1.1", True, True),
         ("HTTP/1.1", "HTTP/2.0", True, True),
@@ -18,30 +18,34 @@ from toolstream_core.proxy.flow_facts import relabel
         ("HTTP/2.0", "HTTP/1.1", True, False),
     ],
 )
-def test_the_client_is_still_told_when_it_is_over(asked: str, answered: str, *, length: bool, chunked: bool) -> None:
-    """Not by the connection's end, where chunks may be."""
+def test_a_rewritten_response_is_chunked(
+    request_version: str, response_version: str, *, length: bool, chunked: bool
+) -> None:
+    """A rewritten response to an HTTP/1.1 request ends by its chunked coding, not by the end of the connection."""
     flow = tflow.tflow(resp=tutils.tresp(headers=((b"content-length", b"7"),) if length else ()))
     assert flow.response
-    flow.request.http_version, flow.response.http_version = asked, answered
+    flow.request.http_version, flow.response.http_version = request_version, response_version
     relabel(flow)
     assert flow.response.headers.get("transfer-encoding") == ("chunked" if chunked else None)
     assert "content-length" not in flow.response.headers
 
 
 @pytest.mark.parametrize(
-    ("came", "goes"),
+    ("received", "forwarded"),
     [("close", None), ("Close, X-Own", "X-Own"), ("keep-alive", "keep-alive"), (None, None)],
 )
-def test_chunks_alone_say_when_it_is_over(came: str | None, goes: str | None) -> None:
-    """The connection's end says it no more; what upstream said of its own connection still counts for that one."""
-    headers = ((b"connection", came.encode()),) if came is not None else ()
+def test_a_chunked_response_does_not_announce_the_end_of_the_connection(
+    received: str | None, forwarded: str | None
+) -> None:
+    """The client gets no `connection: close`, while the provider's header still counts for its own connection."""
+    headers = ((b"connection", received.encode()),) if received is not None else ()
     flow = tflow.tflow(resp=tutils.tresp(http_version=b"HTTP/1.0", headers=headers))
     before = flow.response
     assert before is not None
     before.stream = True
     relabel(flow)
     assert flow.response is not None
-    assert flow.response.headers.get("connection") == goes
+    assert flow.response.headers.get("connection") == forwarded
     assert (flow.response.http_version, flow.response.stream) == ("HTTP/1.1", True)
-    assert (before.http_version, before.headers.get("connection")) == ("HTTP/1.0", came)
+    assert (before.http_version, before.headers.get("connection")) == ("HTTP/1.0", received)
     assert "transfer-encoding" not in before.headers

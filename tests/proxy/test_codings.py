@@ -1,4 +1,4 @@
-"""What is told of codings that cannot be read."""
+"""Content codings that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from toolstream_core.wire import coding
 
 
 @pytest.mark.parametrize(("coding", "known"), [("", True), ("gzip", True), ("gzip, br", True), ("x-own", False)])
-def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> None:
-    """Bytes that nobody can read go on as they came, labelled as they are."""
+def test_only_known_codings_are_decoded(coding: str, *, known: bool) -> None:
+    """A response with an unknown coding is forwarded unchanged."""
     response = tutils.tresp(headers=((b"content-encoding", coding.encode()),) if coding else ())
     assert Codings().reads(response) is known
 
 
-def test_what_is_missing_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """One line says what to install, however many answers come."""
+def test_a_missing_decoder_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One line names the package to install, for any number of responses."""
     monkeypatch.setattr(coding, "_MAKE", None)
     codings = Codings()
     for name in (b"zstd", b"zstd", b"gzip, zstd", b"gzip"):

@@ -1,4 +1,4 @@
-"""Which answers go in their own time, and what is said where mitmproxy's inside is another one."""
+"""Which responses need the gate, and the error if mitmproxy's internals differ."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ TIMED = settings(Words(fault=["stall"]))
 
 
 def gates(context: taddons.context) -> int:
-    """How many gates there are."""
-    return len([one for one in context.master.addons.chain if isinstance(one, gate.Gate)])
+    """Return the number of gates."""
+    return sum(isinstance(addon, gate.Gate) for addon in context.master.addons.chain)
 
 
-def test_there_is_a_gate_only_while_something_needs_it() -> None:
-    """It comes and goes with the options."""
+def test_the_gate_is_present_only_while_an_option_needs_it() -> None:
+    """The gate comes and goes with the options."""
     with taddons.context(NextLayer()) as context:
-        clock = Deliveries(lambda _: None, lambda _: ABSENT)
-        clock.run()
+        delivered = Deliveries(lambda _: None, lambda _: ABSENT)
+        delivered.run()
         assert gates(context) == 0
-        for wanted, speed, needed in (
+        for settings_, speed, needed in (
             (TIMED, None, 1),
             (Settings(), None, 0),
             (Settings(), 0.0, 1),
@@ -38,37 +38,39 @@ def test_there_is_a_gate_only_while_something_needs_it() -> None:
             (settings(Words(shape=["destream"])), None, 1),
             (settings(Words(fault=["http-error"])), None, 1),
         ):
-            clock.configure(wanted, speed)
+            delivered.configure(settings_, speed)
             assert gates(context) == needed
 
 
 def test_an_error_at_the_end_of_a_delivery_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
-    """Its text and traceback may quote the request."""
+    """The message and the traceback of an error may quote the request."""
 
     def closed(flow_id: str) -> None:
         raise ValueError(f"{flow_id}: plain-words-that-are-a-secret")
 
     Deliveries(closed, lambda _: ABSENT)._close("flow 1")
-    [told] = caplog.messages
-    assert "flow 1: ValueError at test_deliveries.py:" in told
+    [message] = caplog.messages
+    assert "flow 1: ValueError at test_deliveries.py:" in message
     assert "plain-words" not in caplog.text
 
 
-@pytest.mark.parametrize("lack", ["HttpLayer.make_stream", None])
-def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lack: str | None) -> None:
-    """One clear error says what is off; everything else goes on."""
-    if lack is not None:
+@pytest.mark.parametrize("missing", ["HttpLayer.make_stream", None])
+def test_a_mitmproxy_with_other_internals(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, missing: str | None
+) -> None:
+    """One error names the missing part, and all other functions work."""
+    if missing is not None:
         monkeypatch.delattr(HttpLayer, "make_stream")
     with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, deliveries.__name__):
-        clock = Deliveries(lambda _: None, lambda _: ABSENT)
-        clock.configure(TIMED, None)
-        clock.run()
-        clock.configure(TIMED, 1.0)
-        assert gates(context) == (0 if lack else 1)
-        told = [record.getMessage() for record in caplog.records]
-        if lack is None:
-            assert told == []
+        delivered = Deliveries(lambda _: None, lambda _: ABSENT)
+        delivered.configure(TIMED, None)
+        delivered.run()
+        delivered.configure(TIMED, 1.0)
+        assert gates(context) == (0 if missing else 1)
+        messages = [record.getMessage() for record in caplog.records]
+        if missing is None:
+            assert messages == []
         else:
-            assert len(told) == 1
-            assert f"has no {lack}" in told[0]
-            assert not clock.destreams(tflow.tflow())
+            assert len(messages) == 1
+            assert f"has no {missing}" in messages[0]
+            assert not delivered.destreams(tflow.tflow())

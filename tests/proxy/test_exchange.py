@@ -1,4 +1,4 @@
-"""Which requests are read as JSON."""
+"""Which request bodies are parsed as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolstream_core.saved import flow as flows
 from toolstream_core.saved.flow import request_json
 
 LONG = 2 * 1024 * 1024
-"""Bytes; far more than are looked at."""
+"""Bytes; far more than are read to recognize a request."""
 MESSAGES = [{"role": "user", "content": "x" * LONG}]
 
 
@@ -27,7 +27,7 @@ MESSAGES = [{"role": "user", "content": "x" * LONG}]
     ],
 )
 def test_a_long_upload_to_another_api_is_not_parsed(body: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would hold up all streams."""
+    """Parsing a long body would block all streams."""
     monkeypatch.setattr(flows, "parse", None)
     flow = llm_flow()
     flow.request.path = "/ingest"
@@ -47,8 +47,8 @@ def test_a_long_upload_to_another_api_is_not_parsed(body: object, monkeypatch: p
     ],
 )
 @pytest.mark.parametrize("path", ["/unknown", "/v1/chat/completions"])
-def test_a_long_request_to_an_llm_is_read(path: str, body: object) -> None:
-    """Long histories and images, at any path, in any order of keys."""
+def test_a_long_request_to_an_llm_is_parsed(path: str, body: object) -> None:
+    """A long history or image is parsed at any path and with any order of keys."""
     flow = llm_flow()
     flow.request.path = path
     flow.request.content = json.dumps(body, indent=1).encode()
@@ -67,7 +67,7 @@ def test_a_long_request_to_an_llm_is_read(path: str, body: object) -> None:
     ],
 )
 def test_the_log_names_the_port(url: str, shown: str) -> None:
-    """Of a server whose port is not the usual one, nor the proxy's own."""
+    """The log names the port of a server unless it is the scheme's default or the proxy's own."""
     flow = tflow.tflow()
     flow.request.url = url
     flow.client_conn.sockname = ("127.0.0.1", 8080)

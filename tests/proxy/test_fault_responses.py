@@ -1,4 +1,4 @@
-"""A fault that answers in the provider's place is told with the answer."""
+"""Responses that a fault sends instead of the provider."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from toolstream_core.proxy.flow_facts import note_fault, noted_faults
 SPEC = "http-error:status=429,retry-after=7,p=0.5"
 
 
-def test_a_fault_that_answered_has_acted_once() -> None:
-    """Under the specification that the user gave; the flow's comment says it too."""
+def test_a_fault_that_sent_the_response_is_noted_once() -> None:
+    """The fault is noted under the user's specification, also in the flow's comment."""
     flow = tflow(resp=True)
     assert noted_faults(flow) == []
     note_fault(flow, SPEC)

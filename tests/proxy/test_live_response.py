@@ -1,4 +1,4 @@
-"""A watched answer: chunks pass as they are and at once; nothing of ours gets in between."""
+"""A watched response: chunks are forwarded unchanged and at once, and internal errors do not affect them."""
 
 from __future__ import annotations
 
@@ -22,104 +22,100 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event
 
 
-class Ear(Sink):
-    """Keeps the records it is told."""
+class RecordSink(Sink):
+    """Keeps the records of all responses."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.records: list[Record] = []
 
     def ended(self, record: Record) -> None:
-        """Keep it."""
         self.records.append(record)
 
 
-class Deaf(Sink):
-    """Raises when it is told anything."""
+class FailingSink(Sink):
+    """A sink that raises on each event."""
 
     live = True
 
     def resolved(self, *_: object) -> None:
-        """Raise."""
         raise ValueError(SECRET)
 
 
-def watch(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
-    """A watch over a chat answer, and the failures that it tells."""
+def live_response(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
+    """Return a watched chat response and the list of its failures."""
     failures: list[Exception] = []
     flow = llm_flow()
-    made = LiveResponse(
+    response = LiveResponse(
         flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _flow, error: failures.append(error)
     )
-    return made, failures
+    return response, failures
 
 
-def test_the_same_objects_pass_at_once() -> None:
-    """Each chunk is returned as it came, before it is read."""
-    ear = Ear()
+def test_chunks_are_forwarded_unchanged() -> None:
+    """Each chunk is returned as the same object before it is read."""
+    sink = RecordSink()
 
     async def run() -> None:
-        made, failures = watch(ear)
+        response, failures = live_response(sink)
         for _ in range(3):
-            assert made.stream(CHUNK) is CHUNK
-        assert made.stream(b"") == []
-        assert made.over
+            assert response.stream(CHUNK) is CHUNK
+        assert response.stream(b"") == []
+        assert response.over
         assert failures == []
 
     asyncio.run(run())
-    (record,) = ear.records
+    (record,) = sink.records
     assert (record.events, len(record.calls)) == (3, 1)
 
 
-class Told(Ear):
-    """Notes the response and the number of each event."""
+class EventSink(RecordSink):
+    """Lists the response's name and the number of each event."""
 
     live = True
 
-    def __init__(self, told: list[tuple[str, int]], name: str = "") -> None:
+    def __init__(self, events: list[tuple[str, int]], name: str = "") -> None:
         super().__init__()
-        self._told, self._name = told, name
+        self._events, self._name = events, name
 
     def resolved(self, event: Event, *_: object) -> None:
-        """Note the event."""
-        self._told.append((self._name, event.frame.number))
+        self._events.append((self._name, event.frame.number))
 
 
-async def waited(done: Callable[[], bool]) -> None:
-    """Let the loop have turns until a condition is met."""
+async def wait_until(done: Callable[[], bool]) -> None:
+    """Yield to the loop until a condition is true."""
     async with asyncio.timeout(60):
         while not done():  # noqa: ASYNC110 - nothing else tells it
             await asyncio.sleep(0.001)
 
 
 def test_chunks_are_read_after_they_were_forwarded() -> None:
-    """Those of all responses in the order in which they came; none waits for more than the next chunks."""
-    told: list[tuple[str, int]] = []
+    """The chunks of all responses are read in the order of arrival, at the latest when the next chunks arrive."""
+    events: list[tuple[str, int]] = []
 
     async def run() -> None:
-        one, two = (watch(Told(told, name))[0] for name in ("one", "two"))
+        one, two = (live_response(EventSink(events, name))[0] for name in ("one", "two"))
         two.backlog = one.backlog
-        for made in (one, one, two, one):
-            assert made.stream(CHUNK) is CHUNK
-        assert told == []
+        for response in (one, one, two, one):
+            assert response.stream(CHUNK) is CHUNK
+        assert events == []
         expected = [("one", 0), ("one", 1), ("two", 0), ("one", 2)]
-        await waited(lambda: told == expected)
+        await wait_until(lambda: events == expected)
         two.stream(CHUNK)
         one.stream(b"")
-        assert told == [*expected, ("two", 1)]
+        assert events == [*expected, ("two", 1)]
 
     asyncio.run(run())
 
 
-def test_a_flood_is_read_as_it_comes() -> None:
-    """So that memory stays bounded."""
-    told: list[tuple[str, int]] = []
+def test_unread_chunks_are_limited() -> None:
+    """A burst of chunks is read before it ends, which bounds the memory."""
+    events: list[tuple[str, int]] = []
 
     async def run() -> None:
-        made, _ = watch(Told(told))
+        response, _ = live_response(EventSink(events))
         sent = 0
-        while not told:
-            made.stream(CHUNK)
+        while not events:
+            response.stream(CHUNK)
             sent += len(CHUNK)
         assert sent <= 2**18 + len(CHUNK)
 
@@ -127,76 +123,76 @@ def test_a_flood_is_read_as_it_comes() -> None:
 
 
 def test_without_a_loop_chunks_are_read_at_once() -> None:
-    """Where nobody has turns, nothing waits."""
-    ear = Ear()
-    made, _ = watch(ear)
-    assert made.stream(CHUNK) is CHUNK
-    made.finish(broken="gone")
-    made.finish()
-    (record,) = ear.records
+    """Without an event loop, each chunk is read when it is forwarded."""
+    sink = RecordSink()
+    response, _ = live_response(sink)
+    assert response.stream(CHUNK) is CHUNK
+    response.finish(broken="gone")
+    response.finish()
+    (record,) = sink.records
     assert (record.events, record.broken) == (1, "gone")
 
 
 @pytest.mark.parametrize(
     ("silent", "broken"), [(4.0, "Client disconnected."), (16.2, "Client disconnected after 16 s without data")]
 )
-def test_a_stall_before_a_break_is_reported(silent: float, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that waited in vain left because of the provider."""
+def test_a_stall_before_a_disconnect_is_reported(silent: float, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record says how long the client received no data before it disconnected."""
     now = [100.0]
     monkeypatch.setattr("toolstream_core.proxy.live_response.time.monotonic", lambda: now[0])
-    ear = Ear()
-    made, _ = watch(ear)
-    made.stream(CHUNK)
+    sink = RecordSink()
+    response, _ = live_response(sink)
+    response.stream(CHUNK)
     now[0] += silent
-    made.finish(broken="Client disconnected.")
-    (record,) = ear.records
+    response.finish(broken="Client disconnected.")
+    (record,) = sink.records
     assert record.broken == broken
     assert broken in record.findings[-1].message
     assert record.findings[-1].severity == "note"
 
 
-def test_a_failure_is_told_once_and_changes_nothing() -> None:
-    """A sink that raises ends the reading of this answer; its bytes go on."""
-    made, failures = watch(Deaf())
+def test_a_failing_sink_is_reported_once() -> None:
+    """After a sink failed, the response is no longer read, and its bytes are forwarded."""
+    response, failures = live_response(FailingSink())
     for _ in range(5):
-        assert made.stream(CHUNK) is CHUNK
-    assert made.stream(b"") == []
-    assert [type(one) for one in failures] == [ValueError]
+        assert response.stream(CHUNK) is CHUNK
+    assert response.stream(b"") == []
+    assert [type(error) for error in failures] == [ValueError]
 
 
-def test_a_failure_in_the_loop_is_told_too() -> None:
-    """And none reaches mitmproxy's loop."""
+def test_a_failing_sink_in_the_loop_is_reported() -> None:
+    """No exception reaches mitmproxy's event loop."""
 
     async def run() -> list[Exception]:
         caught: list[object] = []
         asyncio.get_running_loop().set_exception_handler(lambda _loop, context: caught.append(context))
-        made, failures = watch(Deaf())
-        assert made.stream(CHUNK) is CHUNK
-        await waited(lambda: failures != [])
-        assert made.stream(CHUNK) is CHUNK
-        assert made.stream(b"") == []
+        response, failures = live_response(FailingSink())
+        assert response.stream(CHUNK) is CHUNK
+        await wait_until(lambda: failures != [])
+        assert response.stream(CHUNK) is CHUNK
+        assert response.stream(b"") == []
         assert caught == []
         return failures
 
     assert len(asyncio.run(run())) == 1
 
 
-def test_hide() -> None:
-    """The request's own secrets, wherever they show."""
-    made, _ = watch()
-    assert made.hide(f"no such key: {SECRET}") == "no such key: [redacted]"
+def test_secrets_of_the_request_are_hidden() -> None:
+    """A secret of the request is redacted in any text."""
+    response, _ = live_response()
+    assert response.hide(f"no such key: {SECRET}") == "no such key: [redacted]"
 
 
 def test_elapsed_counts_from_the_request() -> None:
-    """Milliseconds to the arrival of what is read."""
-    made, _ = watch()
-    assert made.elapsed() == 0
-    made.stream(DONE)
-    assert made.elapsed() > 0
+    """`elapsed` is the time in milliseconds from the request to the chunk that is read."""
+    response, _ = live_response()
+    assert response.elapsed() == 0
+    response.stream(DONE)
+    assert response.elapsed() > 0
 
 
-def test_exchange() -> None:
-    """What the flow says beside the body."""
+def test_facts_of_a_flow() -> None:
+    """The facts of a flow are its address and its content headers."""
     flow = llm_flow()
     assert flow.response is not None
     flow.response.headers["content-encoding"] = "br"
@@ -209,8 +205,8 @@ def test_exchange() -> None:
     )
 
 
-def test_request_json() -> None:
-    """Only of a POST that says it is JSON, or says nothing; never raises."""
+def test_which_requests_are_parsed() -> None:
+    """Only the body of a POST with a JSON content type or without a content type is parsed."""
     flow = llm_flow()
     assert request_json(flow.request)["model"] == "m"
     flow.request.headers["content-encoding"] = "gzip"
@@ -219,28 +215,28 @@ def test_request_json() -> None:
     assert request_json(http.Request.make("POST", "http://h/", b"{", http.Headers(content_type="text/plain"))) is ABSENT
 
 
-@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["looking", "repairing"])
+@pytest.mark.parametrize("settings", [NOTHING, Settings(SAFE)], ids=["looking", "repairing"])
 @pytest.mark.parametrize("healthy", streams(), ids=str)
-def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
-    """Whatever went by last, and a text event or a fragment like the one before it goes by unread."""
+def test_the_empty_chunk_is_the_end(healthy: Healthy, settings: Settings) -> None:
+    """A response ends with the empty chunk after any last event, also after one that the fast path forwards unread."""
     frames = healthy.frames
 
     async def run() -> None:
         for count in range(1, len(frames) + 1):
-            ear, flow = Ear(), llm_flow()
+            sink, flow = RecordSink(), llm_flow()
             assert flow.response is not None
             flow.request.path = healthy.exchange.path
             flow.response.headers["content-type"] = healthy.exchange.content_type
-            made = LiveResponse(flow, healthy.exchange.request, lambda *_, ear=ear: (ear,), fail, wanted)
+            response = LiveResponse(flow, healthy.exchange.request, lambda *_, sink=sink: (sink,), fail, settings)
             for frame in [*frames[:count], frames[count - 1]]:
-                made.stream(frame)
-            made.stream(b"")
-            assert made.over
-            assert len(ear.records) == 1
+                response.stream(frame)
+            response.stream(b"")
+            assert response.over
+            assert len(sink.records) == 1
 
     asyncio.run(run())
 
 
 def fail(_flow: http.HTTPFlow, error: Exception) -> None:
-    """Nothing of ours goes wrong here."""
+    """Raise an error that the response reports."""
     raise error

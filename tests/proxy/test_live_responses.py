@@ -1,4 +1,4 @@
-"""The answers that are under way."""
+"""The responses in progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_a_request_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verdict, repair and answer share it; a body that was changed meanwhile is another."""
+    """Verdict, repair and response share the parsed request; a body that changed later is parsed again."""
     parsed: list[bytes | None] = []
 
     def counted(request: http.Request) -> Json:
@@ -48,13 +48,13 @@ def test_a_request_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_request_of_a_protocol_loads_its_stages_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, so that mitmproxy's loop need not wait for it when the response begins."""
+    """The stages are loaded once, in a thread, so the event loop does not wait for them at the response."""
     loaded: list[Thread] = []
-    over = Event()
+    finished = Event()
 
     def load() -> None:
         loaded.append(current_thread())
-        over.set()
+        finished.set()
 
     protocol = SimpleNamespace(name="made-up", load_stages=load)
     monkeypatch.setattr("toolstream_core.proxy.live_responses.claiming", lambda _path: protocol)
@@ -63,7 +63,7 @@ def test_the_first_request_of_a_protocol_loads_its_stages_in_a_thread(monkeypatc
         addon.running()
         for _ in range(3):
             addon.request(llm_flow())
-        assert over.wait(60)
+        assert finished.wait(60)
         addon.done()
     [thread] = loaded
     assert thread is not current_thread()

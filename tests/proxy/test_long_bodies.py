@@ -1,4 +1,4 @@
-"""While a long request or response is read, the event loop goes on: other streams of the proxy do not stop."""
+"""A long request or response does not block the event loop."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ LONG_REQUESTS = {
 
 @pytest.fixture
 def addon() -> Iterator[ToolstreamAddon]:
-    """The addon with its default options."""
-    made = ToolstreamAddon()
-    with taddons.context(Proxyserver(), made):
-        yield made
-        made.done()
+    """Yield the addon with its default options."""
+    toolstream = ToolstreamAddon()
+    with taddons.context(Proxyserver(), toolstream):
+        yield toolstream
+        toolstream.done()
 
 
-def asking(messages: list[Any]) -> http.HTTPFlow:
-    """A request of Chat Completions."""
+def chat_request(messages: list[Any]) -> http.HTTPFlow:
+    """Return a request of Chat Completions."""
     flow = tflow.tflow()
     flow.request.method, flow.request.path = "POST", "/v1/chat/completions"
     flow.request.headers["content-type"] = "application/json"
@@ -55,10 +55,10 @@ def asking(messages: list[Any]) -> http.HTTPFlow:
 
 
 @pytest.mark.parametrize("messages", LONG_REQUESTS.values(), ids=LONG_REQUESTS.keys())
-def test_the_loop_goes_on(addon: ToolstreamAddon, messages: list[Any]) -> None:
-    """It takes several turns; in one call it would take none."""
+def test_a_long_request_does_not_block_the_loop(addon: ToolstreamAddon, messages: list[Any]) -> None:
+    """The event loop runs several turns while a long request is read."""
     addon.running()
-    flow = asking(messages)
+    flow = chat_request(messages)
     body = flow.request.raw_content
     assert len(body or b"") > LONG
 
@@ -80,13 +80,13 @@ def test_the_loop_goes_on(addon: ToolstreamAddon, messages: list[Any]) -> None:
 
 def test_a_short_request_is_read_at_once(addon: ToolstreamAddon) -> None:
     """Nothing has to be awaited."""
-    assert addon.request(asking([{"role": "user", "content": "hi"}])) is None
+    assert addon.request(chat_request([{"role": "user", "content": "hi"}])) is None
 
 
 def test_a_long_request_to_another_api_is_not_read(addon: ToolstreamAddon) -> None:
-    """It goes on unread."""
+    """A long request to another API is forwarded unread."""
     addon.running()
-    flow = asking([])
+    flow = chat_request([])
     flow.request.path, flow.request.content = "/ingest", json.dumps({"rows": [1] * LONG}).encode()
     waiting = addon.request(flow)
     assert waiting is not None
@@ -98,16 +98,16 @@ def test_a_long_request_to_another_api_is_not_read(addon: ToolstreamAddon) -> No
 def test_a_long_response_is_read_in_a_thread(
     addon: ToolstreamAddon, capsys: pytest.CaptureFixture[str], coding: str
 ) -> None:
-    """One that was not streamed. Its calls are logged, and its bytes stay."""
+    """The calls of a long unstreamed response are logged, and its bytes do not change."""
     addon.running()
-    flow = asking([{"role": "user", "content": "hi"}])
+    flow = chat_request([{"role": "user", "content": "hi"}])
     arguments = json.dumps({"text": random.Random(1).randbytes(LONG).hex()})
     call = {"id": "c", "type": "function", "function": {"name": "save", "arguments": arguments}}
     choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}
-    whole = {"id": "r", "object": "chat.completion", "model": "m", "choices": [choice]}
+    completion = {"id": "r", "object": "chat.completion", "model": "m", "choices": [choice]}
     flow.response = tutils.tresp(headers=JSON)
     flow.response.headers["content-encoding"] = coding
-    flow.response.content = json.dumps(whole).encode()
+    flow.response.content = json.dumps(completion).encode()
     body = flow.response.raw_content
     assert addon.request(flow) is None
     addon.responseheaders(flow)

@@ -1,4 +1,4 @@
-"""The addon's options as a table."""
+"""The table of the addon's options."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.option_table import OPTIONS, AddonOption
 
 
-def test_mitmproxy_has_each_option_as_the_table_says() -> None:
-    """Name, default, choices and help."""
+def test_mitmproxy_declares_the_options_of_the_table() -> None:
+    """Mitmproxy has the names and defaults of the table."""
     with taddons.context(ToolstreamAddon()) as context:
         for option in OPTIONS:
             default = context.options.default(option.name)
@@ -21,9 +21,9 @@ def test_mitmproxy_has_each_option_as_the_table_says() -> None:
     assert known == {option.name for option in OPTIONS}
 
 
-@pytest.mark.parametrize("option", [one for one in OPTIONS if one.choices], ids=lambda option: option.name)
-def test_values_of_a_list_are_choices(option: AddonOption) -> None:
-    """Interfaces offer them; any other value is refused, the empty one too."""
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
+def test_an_option_with_choices_rejects_other_values(option: AddonOption) -> None:
+    """Interfaces offer the choices, and any other value is rejected, including the empty one."""
     with taddons.context(ToolstreamAddon()) as context:
         assert optmanager.dump_dicts(context.options, [option.name])[option.name]["choices"] == option.choices
         for value in option.choices:
@@ -34,7 +34,7 @@ def test_values_of_a_list_are_choices(option: AddonOption) -> None:
         assert getattr(context.options, option.name) == option.choices[-1]
 
 
-def test_flags_are_short_and_differ() -> None:
+def test_flags_are_unique() -> None:
     """Each option has a flag of its own."""
     flags = [option.flag for option in OPTIONS]
     assert len({*flags}) == len(flags)

@@ -1,4 +1,4 @@
-"""The options: every one is declared, and a value of the wrong type is told."""
+"""Values of the wrong type, on the command line and in config.yaml."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import pytest
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from toolstream_core.proxy.options import CHANGES, OURS, declare, malformed, normalize_config
-
-
-def test_all_are_declared() -> None:
-    """And the ones that change streams are among them."""
-    with taddons.context(loadcore=False) as context:
-        declare(Loader(context.master))
-        assert {name for name in context.options.keys() if name.startswith("toolstream_")} == set(OURS)  # noqa: SIM118
-    assert set(OURS) > CHANGES
+from toolstream_core.proxy.options import declare, malformed, normalize_config
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "errors"),
     [
         (["toolstream_seed=high"], ["toolstream_seed: Failed to parse option toolstream_seed: not an integer: high"]),
         (["toolstream_log=off", "toolstream_log=calls"], ["toolstream_log: Received multiple values"]),
@@ -27,18 +19,18 @@ def test_all_are_declared() -> None:
         ([], []),
     ],
 )
-def test_values_of_the_wrong_type(given: list[str], told: list[str]) -> None:
-    """They came on the command line, before the script was loaded."""
+def test_values_of_the_wrong_type_on_the_command_line(given: list[str], errors: list[str]) -> None:
+    """A value that was given before the script was loaded is checked when the option is declared."""
     with taddons.context(loadcore=False) as context:
         context.options.set(*given, defer=True)
         declare(Loader(context.master))
         found = list(malformed(context.options))
-    assert len(found) == len(told)
-    assert all(one.startswith(start) for one, start in zip(found, told, strict=True))
+    assert len(found) == len(errors)
+    assert all(message.startswith(start) for message, start in zip(found, errors, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("given", "taken", "told"),
+    ("given", "expected", "errors"),
     [
         ({"toolstream_repair": "safe"}, {"toolstream_repair": ["safe"]}, []),
         ({"toolstream_fault": ["glm-5", "drip"]}, {"toolstream_fault": ["glm-5", "drip"]}, []),
@@ -51,12 +43,14 @@ def test_values_of_the_wrong_type(given: list[str], told: list[str]) -> None:
         ),
     ],
 )
-def test_values_of_the_configuration_file(given: dict[str, object], taken: dict[str, object], told: list[str]) -> None:
-    """They have YAML's types; mitmproxy shows a traceback where these are not the option's."""
+def test_values_of_the_configuration_file(
+    given: dict[str, object], expected: dict[str, object], errors: list[str]
+) -> None:
+    """A value with another YAML type is converted or reported; mitmproxy would show a traceback."""
     with taddons.context(loadcore=False) as context:
         context.options.deferred.update(given)
         found = list(normalize_config(context.options))
         declare(Loader(context.master))
         context.options.process_deferred()
-        assert {name: getattr(context.options, name) for name in taken} == taken
-    assert found == told
+        assert {name: getattr(context.options, name) for name in expected} == expected
+    assert found == errors

@@ -1,4 +1,4 @@
-"""Where told lines go: in batches, to whatever can take them."""
+"""Outlets write lines in batches to a stream, the log or a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_lines_of_one_moment_are_written_together() -> None:
-    """One write for many lines, soon after the first."""
+def test_simultaneous_lines_are_written_together() -> None:
+    """Lines of the same moment need one write."""
     written: list[str] = []
 
     async def run() -> None:
@@ -36,8 +36,8 @@ def test_lines_of_one_moment_are_written_together() -> None:
     assert written == ["a\nb\nc\n"]
 
 
-def test_a_flood_is_written_at_once() -> None:
-    """Memory stays bounded."""
+def test_unwritten_lines_are_limited() -> None:
+    """A full batch is written at once, which bounds the memory."""
     written: list[str] = []
 
     async def run() -> None:
@@ -50,22 +50,22 @@ def test_a_flood_is_written_at_once() -> None:
 
 
 def test_without_a_loop_each_line_is_written() -> None:
-    """At mitmproxy's end there may be no loop left."""
+    """Each line is written at once if mitmproxy has no event loop any more."""
     written: list[str] = []
     Outlet(written.append).line("x")
     assert written == ["x\n"]
 
 
-def test_what_an_encoding_cannot_say_is_escaped() -> None:
-    """A terminal of another time gets an escape, no error."""
+def test_characters_outside_the_encoding_are_escaped() -> None:
+    """A character that the terminal's encoding lacks is written as an escape."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
     to_stream(stream)("é\ud83d\n")
     assert raw.getvalue() == b"\\xe9\\ud83d\n"
 
 
-def test_a_closed_stream_is_given_up() -> None:
-    """Nobody listens: no error."""
+def test_a_closed_stream_raises_no_error() -> None:
+    """Lines for a closed stream are dropped."""
     stream = io.StringIO()
     write = to_stream(stream)
     stream.close()
@@ -74,14 +74,14 @@ def test_a_closed_stream_is_given_up() -> None:
 
 
 def test_to_log(caplog: pytest.LogCaptureFixture) -> None:
-    """A record for each line."""
+    """Each line is a log record."""
     with caplog.at_level(logging.INFO):
         to_log("a\nb\n")
     assert caplog.messages == ["a", "b"]
 
 
 def test_terminal(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    """Standard output, or the event log where mitmproxy has one."""
+    """Lines go to standard output, or to the event log if mitmproxy has one."""
     terminal(event_log=False).line("out")
     assert capsys.readouterr().out == "out\n"
     with caplog.at_level(logging.INFO):
@@ -90,8 +90,8 @@ def test_terminal(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureF
 
 
 def test_file(tmp_path: Path) -> None:
-    """Appended to, readable by its owner alone, also where it was there before."""
-    path = tmp_path / "told.jsonl"
+    """Lines are appended to the file, which only its owner may read from then on."""
+    path = tmp_path / "lines.jsonl"
     path.write_text("before\n", encoding="utf-8")
     path.chmod(0o644)
     outlet = FileOutlet(path)
@@ -102,6 +102,6 @@ def test_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
-    """The caller is told."""
+    """A file that cannot be opened raises."""
     with pytest.raises(OSError, match="directory"):
         FileOutlet(tmp_path / "no" / "such")

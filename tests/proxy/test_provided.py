@@ -1,4 +1,4 @@
-"""What a saved answer becomes on its way."""
+"""Saved responses as the metadata of flows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from toolstream_core.sockets.lines import LineEnds, line_of
 CHUNKS = [Chunk(0, CHUNK), Chunk(12, DONE)]
 
 
-def test_what_was_noted_is_read_back() -> None:
-    """The chunks with their times, and how it broke."""
+def test_noted_chunks_are_read_back() -> None:
+    """The chunks with their times and the disconnect are read back."""
     flow = llm_flow(body=CHUNK + DONE)
     for broken in (None, "peer closed"):
         note_chunks(flow, CHUNKS, broken)
@@ -22,7 +22,7 @@ def test_what_was_noted_is_read_back() -> None:
 
 
 def test_messages_of_several_lines_are_read_back() -> None:
-    """By their lines, which are the chunks."""
+    """A WebSocket message with line breaks is read back by its line, which is the chunk."""
     message = b'{\r\n"a": 1\n}'
     chunk = Chunk(0, line_of(message))
     ends = LineEnds()
@@ -32,18 +32,18 @@ def test_messages_of_several_lines_are_read_back() -> None:
     assert provided(flow) == Provided([chunk], None, {chunk.data: message})
 
 
-def test_a_break_before_the_first_byte() -> None:
-    """There is an answer, without any chunk."""
+def test_a_disconnect_before_the_first_byte() -> None:
+    """A response may have a disconnect and no chunks."""
     flow = llm_flow(body=b"")
     note_chunks(flow, [], "peer closed")
     assert provided(flow) == Provided([], "peer closed")
 
 
-def test_live_answers_are_not_provided() -> None:
-    """One that nobody has noted; a saved one that mitmproxy plays again, whose body is still to come."""
+def test_a_live_response_has_no_saved_chunks() -> None:
+    """Neither a live response nor a saved one that mitmproxy replays, whose body follows, has saved chunks."""
     assert provided(llm_flow(body=CHUNK)) is None
     assert provided(tflow.tflow()) is None
-    again = llm_flow()
-    note_chunks(again, CHUNKS, "peer closed")
-    assert provided(again) is None
-    assert not breaks(again)
+    replayed = llm_flow()
+    note_chunks(replayed, CHUNKS, "peer closed")
+    assert provided(replayed) is None
+    assert not breaks(replayed)

@@ -1,22 +1,22 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import models, nothing_saved
 from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.saved.read import load
 from toolstream_core.wire.frame import Form
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
+FLOWS = ROOT / "flows"
 FIXTURES = load(FLOWS)
 
 
 def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
-    """Each finds its own under its own key, by both names that a model has."""
+    """Each client finds its models under its own key, both by alias and by full name."""
     listed = models("/v1/models?limit=20", FIXTURES)
     assert listed
     ids = [entry["id"] for entry in listed["data"]]
@@ -32,25 +32,25 @@ def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
 
 
 def test_models_of_ollama() -> None:
-    """On their own path."""
+    """Ollama has a path of its own."""
     assert models("/api/tags", FIXTURES) == {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
 
 
-def test_a_list_may_be_empty() -> None:
-    """A client without models is told so."""
+def test_a_list_of_models_may_be_empty() -> None:
+    """A client whose protocol has no saved flow gets an empty list."""
     listed = models("/v1/models", load(FLOWS / "ollama-single.flow"))
     assert listed
     assert (listed["data"], listed["first_id"], listed["last_id"], listed["models"]) == ([], None, None, [])
 
 
 @pytest.mark.parametrize("path", ["/", "/models", "/v1/models/gpt", "/v1/chat/completions", "/x?y=/v1/models"])
-def test_other_paths_list_nothing(path: str) -> None:
-    """Other sites have pages called models."""
+def test_other_paths_list_no_models(path: str) -> None:
+    """A path of another site that contains `models` is ignored."""
     assert models(path, FIXTURES) is None
 
 
 @pytest.mark.parametrize(
-    ("dialect", "where"),
+    ("dialect", "keys"),
     [
         ("openai-chat", ("error", "message")),
         ("openai-responses", ("error", "message")),
@@ -61,13 +61,13 @@ def test_other_paths_list_nothing(path: str) -> None:
         ("bedrock", ("message",)),
     ],
 )
-def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, ...]) -> None:
-    """And names what there is, each model once."""
+def test_the_error_message_is_in_the_field_of_the_api(dialect: str, keys: tuple[str, ...]) -> None:
+    """The message names each saved model once."""
     wanted = RequestKey(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
-    file, there = ("glm-5", "openai-chat (z-ai/glm-5)")
+    file, saved = ("glm-5", "openai-chat (z-ai/glm-5)")
     if dialect == "openai-chat":
-        file, there = ("gemini-single", "gemini (gemini-2.5-flash)")
-    said: Any = nothing_saved(Match(Outcome.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
-    for key in where:
-        said = said[key]
-    assert said == f"toolstream has no saved {dialect} response. It has: {there}"
+        file, saved = ("gemini-single", "gemini (gemini-2.5-flash)")
+    error: Any = nothing_saved(Match(Outcome.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
+    for key in keys:
+        error = error[key]
+    assert error == f"toolstream has no saved {dialect} response. It has: {saved}"

@@ -1,4 +1,4 @@
-"""Ids of requests that follow a rewritten answer."""
+"""Call ids in the requests after a rewritten response."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from toolstream_core.protocols.requests.conversation import mentions
 from toolstream_core.proxy.own_ids import response_ids, restore, restored, upstream
 from toolstream_core.stages.response_ids import Ids, Own
 
-MADE, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
+NEW, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
 
 
 def own(**known: str) -> dict[str, Own]:
-    """What is behind made-up ids, each of a call of `f`."""
-    return {made: Own(identity, "f", "") for made, identity in known.items()}
+    """Return the provider's ids behind generated ids, each of a call of `f`."""
+    return {generated: Own(identity, "f", "") for generated, identity in known.items()}
 
 
 def chat(*calls: tuple[str, str], results: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """A conversation with these calls, by id and name, and a result of each."""
-    made = [{"id": one, "type": "function", "function": {"name": name, "arguments": "{}"}} for one, name in calls]
+    """Return a conversation with these calls, by id and name, and their results."""
+    call_items = [{"id": one, "type": "function", "function": {"name": name, "arguments": "{}"}} for one, name in calls]
     ids = [one for one, _ in calls] if results is None else results
     said = [{"role": "tool", "tool_call_id": one, "content": one} for one in ids]
-    return {"messages": [{"role": "assistant", "content": MADE, "tool_calls": made}, *said]}
+    return {"messages": [{"role": "assistant", "content": NEW, "tool_calls": call_items}, *said]}
 
 
 def ids_of(request: bytes) -> list[list[str]]:
-    """Those of the calls and of the results."""
+    """Return the ids of the calls and of the results."""
     first, *results = json.loads(request)["messages"]
     return [[call["id"] for call in first["tool_calls"]], [result["tool_call_id"] for result in results]]
 
 
-def test_nothing_but_ids_changes() -> None:
-    """Spelling, order, spaces, numbers and text that quotes an id stay as they were."""
+def test_only_ids_change() -> None:
+    """Spelling, order, whitespace, numbers and texts that quote an id do not change."""
     body = (
-        f'{{ "z":1e400,"messages" :[{{"tool_calls":[{{"function":{{"name":"f","arguments":"{{\\"a\\":\\"{MADE}\\"}}"}},'
-        f'"id" : "{MADE}"}}],"content":"{MADE}"}},\n{{"tool_call_id":"{MADE}","content":["{MADE}","\\"{MADE}"]}}],'
-        f'"a":"é\\u00e9","{MADE}":"{MADE}"}}'
+        f'{{ "z":1e400,"messages" :[{{"tool_calls":[{{"function":{{"name":"f","arguments":"{{\\"a\\":\\"{NEW}\\"}}"}},'
+        f'"id" : "{NEW}"}}],"content":"{NEW}"}},\n{{"tool_call_id":"{NEW}","content":["{NEW}","\\"{NEW}"]}}],'
+        f'"a":"é\\u00e9","{NEW}":"{NEW}"}}'
     ).encode()
-    after = restored(body, own(**{MADE: 'x"1'}).get)
-    assert after == body.replace(b'"id" : "' + MADE.encode(), b'"id" : "x\\"1').replace(
-        b'"tool_call_id":"' + MADE.encode(), b'"tool_call_id":"x\\"1'
+    after = restored(body, own(**{NEW: 'x"1'}).get)
+    assert after == body.replace(b'"id" : "' + NEW.encode(), b'"id" : "x\\"1').replace(
+        b'"tool_call_id":"' + NEW.encode(), b'"tool_call_id":"x\\"1'
     )
-    assert after.count(MADE.encode()) == body.count(MADE.encode()) - 2
+    assert after.count(NEW.encode()) == body.count(NEW.encode()) - 2
 
 
 @pytest.mark.parametrize(
     ("request_", "known", "calls", "results"),
     [
-        (chat((MADE, "f"), (OTHER, "f")), {MADE: "a", OTHER: "b"}, ["a", "b"], ["a", "b"]),
-        (chat((MADE, "f"), (OTHER, "f")), {MADE: "a", OTHER: "a"}, ["a", OTHER], ["a", OTHER]),
-        (chat((MADE, "f"), ("a", "f")), {MADE: "a"}, [MADE, "a"], [MADE, "a"]),
-        (chat(("a", "f"), (MADE, "f")), {MADE: "a"}, ["a", MADE], ["a", MADE]),
-        (chat((MADE, "g")), {MADE: "a"}, [MADE], [MADE]),
-        (chat((MADE, "f"), (MADE, "f")), {MADE: "a"}, [MADE, MADE], [MADE, MADE]),
-        (chat(results=(MADE,)), {MADE: "a"}, [], [MADE]),
-        (chat((MADE, "f"), results=("a",)), {MADE: "a"}, ["a"], ["a"]),
+        (chat((NEW, "f"), (OTHER, "f")), {NEW: "a", OTHER: "b"}, ["a", "b"], ["a", "b"]),
+        (chat((NEW, "f"), (OTHER, "f")), {NEW: "a", OTHER: "a"}, ["a", OTHER], ["a", OTHER]),
+        (chat((NEW, "f"), ("a", "f")), {NEW: "a"}, [NEW, "a"], [NEW, "a"]),
+        (chat(("a", "f"), (NEW, "f")), {NEW: "a"}, ["a", NEW], ["a", NEW]),
+        (chat((NEW, "g")), {NEW: "a"}, [NEW], [NEW]),
+        (chat((NEW, "f"), (NEW, "f")), {NEW: "a"}, [NEW, NEW], [NEW, NEW]),
+        (chat(results=(NEW,)), {NEW: "a"}, [], [NEW]),
+        (chat((NEW, "f"), results=("a",)), {NEW: "a"}, ["a"], ["a"]),
     ],
     ids=[
         "two",
@@ -73,42 +73,42 @@ def test_nothing_but_ids_changes() -> None:
         "a result under the provider's id",
     ],
 )
-def test_each_result_has_its_call(request_: Any, known: dict[str, str], calls: list[str], results: list[str]) -> None:
-    """And no two calls an id."""
+def test_each_result_keeps_its_call(request_: Any, known: dict[str, str], calls: list[str], results: list[str]) -> None:
+    """No two calls get the same id."""
     assert ids_of(restored(json.dumps(request_).encode(), own(**known).get)) == [calls, results]
 
 
 @pytest.mark.parametrize("kept", [{"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {}])
-def test_results_of_calls_that_the_server_keeps(kept: dict[str, str]) -> None:
-    """They come without their calls; nowhere else does a result count alone."""
-    output = [{"type": "function_call_output", "call_id": one, "output": ""} for one in (MADE, OTHER)]
+def test_results_of_calls_in_server_side_state(kept: dict[str, str]) -> None:
+    """A result without its call is changed only if the request refers to stored calls."""
+    output = [{"type": "function_call_output", "call_id": one, "output": ""} for one in (NEW, OTHER)]
     body = json.dumps({**kept, "input": output}).encode()
-    after = json.loads(restored(body, own(**{MADE: "a", OTHER: "a"}).get))
-    assert [one["call_id"] for one in after["input"]] == (["a", OTHER] if kept else [MADE, OTHER])
+    after = json.loads(restored(body, own(**{NEW: "a", OTHER: "a"}).get))
+    assert [one["call_id"] for one in after["input"]] == (["a", OTHER] if kept else [NEW, OTHER])
 
 
 @pytest.mark.parametrize("body", [b'"%s"', b'{"messages":[{"tool_call_id":"%s"}', b'\xff"%s"', b"[" * 5000 + b'"%s"'])
-def test_what_is_no_conversation_stays(body: bytes) -> None:
-    """Broken or foreign JSON."""
-    body = body % MADE.encode()
-    assert restored(body, own(**{MADE: "a"}).get) is body
+def test_other_json_is_not_changed(body: bytes) -> None:
+    """Invalid JSON and JSON that is no conversation are forwarded unchanged."""
+    body = body % NEW.encode()
+    assert restored(body, own(**{NEW: "a"}).get) is body
 
 
-def remembered(flow: Any) -> tuple[Ids, str]:
-    """A made-up id of the flow's upstream, with `x` behind it."""
+def ids_for(flow: Any) -> tuple[Ids, str]:
+    """Return ids with one generated id for the flow's upstream that stands for `x`, and that id."""
     ids = Ids()
     response = ids.for_response(upstream(flow))
-    made = response.make("call_")
-    response.stands_for(made, "x", "f")
-    return ids, made
+    generated = response.make("call_")
+    response.stands_for(generated, "x", "f")
+    return ids, generated
 
 
-def test_ids_are_put_back_in_every_coding() -> None:
-    """The body is coded again as it was; one that is not what its coding says stays as it is."""
+def test_ids_are_restored_in_each_content_coding() -> None:
+    """The body keeps its coding; a body that does not match its coding is not changed."""
     for coding in ("gzip", "zstd", "br", "deflate", "identity"):
         flow = tflow.tflow()
-        ids, made = remembered(flow)
-        body = json.dumps(chat((made, "f"))).encode()
+        ids, generated = ids_for(flow)
+        body = json.dumps(chat((generated, "f"))).encode()
         flow.request = tutils.treq(content=body, headers=((b"content-length", b"1"),))
         flow.request.encode(coding)
         restore(flow, ids)
@@ -124,10 +124,10 @@ def test_ids_are_put_back_in_every_coding() -> None:
 
 
 def test_a_chunked_request_gets_no_length() -> None:
-    """Servers refuse one that has both (https://www.rfc-editor.org/rfc/rfc9112#section-6.1)."""
+    """A server rejects a request with both (https://www.rfc-editor.org/rfc/rfc9112#section-6.1)."""
     flow = tflow.tflow()
-    ids, made = remembered(flow)
-    body = json.dumps(chat((made, "f"))).encode()
+    ids, generated = ids_for(flow)
+    body = json.dumps(chat((generated, "f"))).encode()
     flow.request = tutils.treq(content=body, headers=((b"transfer-encoding", b"chunked"),))
     restore(flow, ids)
     assert b'"x"' in (flow.request.raw_content or b"")
@@ -137,40 +137,40 @@ def test_a_chunked_request_gets_no_length() -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("scheme", "https"), ("port", 8443), ("host", "b.example"), ("path", "/other")]
 )
-def test_another_upstream_gets_its_request_as_it_is(field: str, value: object) -> None:
-    """An id means nothing to who has not said it."""
+def test_a_request_to_another_upstream_is_not_changed(field: str, value: object) -> None:
+    """A generated id stands for an id of one provider only."""
     flow = tflow.tflow()
-    ids, made = remembered(flow)
-    flow.request.content = body = json.dumps(chat((made, "f"))).encode()
+    ids, generated = ids_for(flow)
+    flow.request.content = body = json.dumps(chat((generated, "f"))).encode()
     setattr(flow.request, field, value)
     restore(flow, ids)
     assert flow.request.raw_content == body
 
 
 def test_a_flow_from_a_file_has_the_same_ids_each_time() -> None:
-    """One that comes by, or is sent again, has its own each time, although nothing else tells them apart."""
+    """A live or replayed flow gets new ids each time."""
     flow = tflow.tflow()
     ids = Ids()
     for live, replay, equal in ((True, None, False), (False, "request", False), (False, None, True)):
         flow.live, flow.is_replay = live, replay
-        made = [response_ids(flow, ids).make("call_") for _ in range(2)]
-        assert (made[0] == made[1]) is equal
+        generated = [response_ids(flow, ids).make("call_") for _ in range(2)]
+        assert (generated[0] == generated[1]) is equal
 
 
-MADES = [f"call_{at:024x}" for at in range(4)]
-REAL = ["a", "b", "é", MADES[0][:-1]]
+GENERATED_IDS = [f"call_{at:024x}" for at in range(4)]
+PROVIDER_IDS = ["a", "b", "é", GENERATED_IDS[0][:-1]]
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[list[tuple[str, str]]]:
-    """Turns of calls, told apart within a turn by the client."""
-    call = st.tuples(st.sampled_from([*MADES, *REAL]), st.sampled_from("fg"))
+    """Generate turns of calls whose ids differ within a turn."""
+    call = st.tuples(st.sampled_from([*GENERATED_IDS, *PROVIDER_IDS]), st.sampled_from("fg"))
     return draw(st.lists(st.lists(call, min_size=1, max_size=4, unique_by=lambda one: one[0]), max_size=4))
 
 
-@given(turns=conversations(), known=st.dictionaries(st.sampled_from(MADES), st.sampled_from(REAL)))
-def test_no_conversation_is_worse_for_it(turns: list[list[tuple[str, str]]], known: dict[str, str]) -> None:
-    """Calls that were told apart still are, results stay with their calls, and texts that quote an id stay."""
+@given(turns=conversations(), known=st.dictionaries(st.sampled_from(GENERATED_IDS), st.sampled_from(PROVIDER_IDS)))
+def test_restored_ids_keep_calls_apart(turns: list[list[tuple[str, str]]], known: dict[str, str]) -> None:
+    """Different ids stay different, results keep their calls, and texts that quote an id do not change."""
     messages = [message for said in turns for message in chat(*said)["messages"]]
     body = json.dumps({"messages": messages}, ensure_ascii=False).encode()
     after = restored(body, own(**known).get)

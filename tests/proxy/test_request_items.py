@@ -1,4 +1,4 @@
-"""Items of requests that follow an answer whose function calls were said as those of custom tools."""
+"""Items of requests after a response whose function calls were sent as custom tool calls."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ FUNCTION = {
 RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
 
 
-def known() -> Ids:
-    """A call of the custom tool that was said as a function's."""
+def ids_with_custom_call() -> Ids:
+    """Return ids that know one function call that was sent as a custom tool call."""
     ids = Ids()
     ids.for_response(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
     return ids
 
 
-def after(request: Any, place: str = HERE) -> Any:
-    """A request as the provider gets it."""
-    return json.loads(with_functions(json.dumps(request).encode(), known().functions, place))
+def restored(request: Any, place: str = HERE) -> Any:
+    """Return a request as the provider receives it."""
+    return json.loads(with_functions(json.dumps(request).encode(), ids_with_custom_call().functions, place))
 
 
 @pytest.mark.parametrize(
@@ -62,47 +62,47 @@ def after(request: Any, place: str = HERE) -> Any:
     ],
     ids=["both", "among others", "another text", "another tool", "two of an id", "the result alone", "valid already"],
 )
-def test_the_provider_gets_its_own_item(items: list[Any], changed: list[Any]) -> None:
-    """And the result goes the way of its call."""
-    assert after({"input": items}) == {"input": changed}
-    assert after({"input": items}, "https://b.example:443/v1/responses") == {"input": items}
+def test_a_custom_tool_call_becomes_the_providers_function_call(items: list[Any], changed: list[Any]) -> None:
+    """The result of the call changes with it."""
+    assert restored({"input": items}) == {"input": changed}
+    assert restored({"input": items}, "https://b.example:443/v1/responses") == {"input": items}
 
 
 @pytest.mark.parametrize(("previous", "result"), [("resp_1", RESULT), ("resp_2", OUTPUT), (None, OUTPUT), (7, OUTPUT)])
-def test_a_result_whose_call_the_server_keeps(previous: object, result: object) -> None:
-    """It is known by the response that it answers."""
-    assert after({"previous_response_id": previous, "input": [OUTPUT]})["input"] == [result]
+def test_a_result_of_a_call_in_server_side_state(previous: object, result: object) -> None:
+    """The result is matched by the response id that the request continues."""
+    assert restored({"previous_response_id": previous, "input": [OUTPUT]})["input"] == [result]
 
 
-def test_nothing_else_of_the_request_changes() -> None:
-    """Spelling, order, spaces and numbers stay as they were."""
+def test_only_the_items_change() -> None:
+    """Spelling, order, whitespace and numbers of the request do not change."""
     call, output = json.dumps(CALL, ensure_ascii=False), json.dumps(OUTPUT)
     body = f'{{ "z":1e400,"input" :[ {call} ,\n{{"a":1e400}},[{output}],{output}\t] , "input_":[{call}],"é":"\\u00e9"}}'
-    went = with_functions(body.encode(), known().functions, HERE).decode()
+    provider_body = with_functions(body.encode(), ids_with_custom_call().functions, HERE).decode()
     function = json.dumps(FUNCTION, separators=(",", ":"), ensure_ascii=False)
     result = json.dumps(RESULT, separators=(",", ":"))
-    assert went == body.replace(call, function, 1).replace(f",{output}\t", f",{result}\t")
+    assert provider_body == body.replace(call, function, 1).replace(f",{output}\t", f",{result}\t")
 
 
 @pytest.mark.parametrize(
     "body",
     ["%s", "[%s]", '{"input":[%s]', '{"input":%s}', '{"input":[],"a":%s}', '{"input":{"a":%s}}', '\xff{"input":[%s]}'],
 )
-def test_what_is_no_list_of_items_stays(body: str) -> None:
-    """Broken or foreign JSON."""
+def test_other_json_is_not_changed(body: str) -> None:
+    """Invalid JSON and JSON without a list of items are forwarded unchanged."""
     raw = (body % json.dumps(CALL)).encode("latin-1")
-    assert with_functions(raw, known().functions, HERE) is raw
+    assert with_functions(raw, ids_with_custom_call().functions, HERE) is raw
 
 
-def test_items_and_ids_are_put_back_together() -> None:
-    """A call whose id was made up, too."""
+def test_items_and_ids_are_restored_together() -> None:
+    """A custom tool call with a generated id gets the provider's type and id."""
     flow = tflow.tflow()
     ids = Ids()
     response = ids.for_response(upstream(flow))
-    made = response.make("call_")
-    response.stands_for(made, "x", "apply_patch")
-    response.sent_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)
-    request = {"input": [{**CALL, "call_id": made}, {**OUTPUT, "call_id": made}]}
+    generated = response.make("call_")
+    response.stands_for(generated, "x", "apply_patch")
+    response.sent_as_custom(Custom(generated, "apply_patch", PATCH), ARGUMENTS)
+    request = {"input": [{**CALL, "call_id": generated}, {**OUTPUT, "call_id": generated}]}
     flow.request.content = json.dumps(request).encode()
     restore(flow, ids)
     assert json.loads(flow.request.content or b"")["input"] == [

@@ -1,4 +1,4 @@
-"""Saved chunks come at their times."""
+"""The delivery of saved chunks at their times."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CHUNKS = (Chunk(100, b"a"), Chunk(700, b"b"))
 
 
 @pytest.mark.parametrize(("speed", "due"), [(1, [5.1, 5.7]), (2, [5.05, 5.35]), (0, [5, 5])])
-def test_due(monkeypatch: pytest.MonkeyPatch, speed: float, due: list[float]) -> None:
-    """Milliseconds after the beginning, divided by the speed; at once where the speed is 0. Then comes the end."""
+def test_saved_chunks_are_sent_at_their_times(monkeypatch: pytest.MonkeyPatch, speed: float, due: list[float]) -> None:
+    """Times are divided by the speed, and the speed 0 sends at once; then the response ends."""
     now = 5.0
     monkeypatch.setattr(module, "_now", lambda: now)
     live = FakeResponse()

@@ -8,6 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from tests.conftest import ROOT
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, StreamFacts
 from toolstream_core.proxy.provider import assembled
@@ -19,22 +20,21 @@ from toolstream_core.wire.frame import Form
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
+FLOWS = ROOT / "flows"
 FIXTURES = load(FLOWS)
 
 
-def name_of(fixture: LlmFlow) -> str:
-    """For the test's name."""
+def file_name(fixture: LlmFlow) -> str:
     return Path(fixture.source).name
 
 
-def calls_of(calls: Sequence[Call]) -> list[tuple[int, str, str, object]]:
-    """What has to be the same; how arguments are spaced need not be."""
+def comparable(calls: Sequence[Call]) -> list[tuple[int, str, str, object]]:
+    """Return the fields of calls that must be equal; the whitespace of arguments may differ."""
     return [(call.choice, call.id, call.name, json.loads(call.arguments)) for call in calls]
 
 
 def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any = None) -> LlmFlow:
-    """A fixture of these events."""
+    """Return a fixture of these events."""
     flow = tflow.tflow(resp=True)
     assert flow.response
     body = request or {"model": "m", "messages": [], "stream": True}
@@ -47,12 +47,12 @@ def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any
     return fixture
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=name_of)
-def test_the_whole_answer_says_the_same_as_the_stream(fixture: LlmFlow) -> None:
-    """Read by our reader: model, calls, finish."""
-    whole = json.dumps(assembled(fixture)).encode()
+@pytest.mark.parametrize("fixture", FIXTURES, ids=file_name)
+def test_an_assembled_response_has_the_model_calls_and_finish_of_its_stream(fixture: LlmFlow) -> None:
+    """The assembled response is read back with the same model, calls and finish reason."""
+    assembled_body = json.dumps(assembled(fixture)).encode()
     exchange = StreamFacts(path=fixture.path, content_type="application/json", request=fixture.request)
-    record = read_body([whole], exchange)
+    record = read_body([assembled_body], exchange)
     assert record
     assert not record.streamed
     assert (record.dialect, record.model, record.finish) == (
@@ -60,7 +60,7 @@ def test_the_whole_answer_says_the_same_as_the_stream(fixture: LlmFlow) -> None:
         fixture.record.model,
         fixture.record.finish,
     )
-    assert calls_of(record.calls) == calls_of(fixture.record.calls)
+    assert comparable(record.calls) == comparable(fixture.record.calls)
 
 
 @pytest.mark.parametrize(
@@ -72,20 +72,20 @@ def test_the_whole_answer_says_the_same_as_the_stream(fixture: LlmFlow) -> None:
         ("ollama-single", Form.LINES),
     ],
 )
-def test_the_form_of_what_was_saved(file: str, form: Form) -> None:
-    """By its bytes, where the protocol has two."""
+def test_the_form_of_a_saved_response(file: str, form: Form) -> None:
+    """The bytes decide if a protocol has two forms."""
     assert form_of(load(FLOWS / f"{file}.flow")[0]) is form
 
 
-def test_what_was_saved_whole_stays_itself() -> None:
-    """Vendor fields and all."""
+def test_an_unstreamed_response_is_not_changed() -> None:
+    """An unstreamed saved response keeps all fields, including a vendor's own."""
     fixture = load(FLOWS / "openrouter-no-deltas.flow")[1]
     assert form_of(fixture) is Form.WHOLE
     assert assembled(fixture) == json.loads(fixture.body)
 
 
 def test_chat() -> None:
-    """Usage, fingerprint, every choice, and what vendors say beside `content`; no obfuscation, no deltas."""
+    """Usage, fingerprint, all choices and vendor fields are kept; obfuscation and deltas are left out."""
 
     def chunk(*choices: Any, **more: Any) -> Any:
         return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": list(choices), **more}
@@ -122,15 +122,15 @@ def test_chat() -> None:
     }
 
 
-def test_chat_that_was_cut_off() -> None:
-    """No finish reason is made up."""
+def test_a_truncated_chat_response() -> None:
+    """No finish reason is added."""
     fixture = from_events({"choices": [{"delta": {"content": "he"}}]})
     [choice] = assembled(fixture)["choices"]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("he", None)
 
 
-def test_responses_whose_last_event_lists_nothing() -> None:
-    """Some servers complete with an empty output: the items are what was streamed."""
+def test_responses_with_an_empty_final_output() -> None:
+    """Some servers complete with an empty output; the output is then assembled from the streamed items."""
     path = "/v1/responses"
     request = {"model": "m", "input": "hi", "stream": True}
     added = {"type": "function_call", "id": "fc", "call_id": "call", "name": "f"}
@@ -156,7 +156,7 @@ def test_responses_whose_last_event_lists_nothing() -> None:
 
 
 def test_anthropic() -> None:
-    """Usage of the start and the end together, text before calls, the provider's own calls by their type."""
+    """The usage of start and end is merged, text precedes calls, and server tool calls keep their type."""
     block = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     fixture = from_events(
         {"type": "message_start", "message": {"id": "msg", "model": "c", "usage": {"input_tokens": 5}}},
@@ -180,13 +180,13 @@ def test_anthropic() -> None:
 
 
 def gemini(*candidates: Any) -> LlmFlow:
-    """A fixture of Gemini's."""
-    payloads = [{"candidates": [one], "usageMetadata": {"n": at}} for at, one in enumerate(candidates)]
+    """Return a fixture of Gemini's events."""
+    payloads = [{"candidates": [candidate], "usageMetadata": {"n": at}} for at, candidate in enumerate(candidates)]
     return from_events(*payloads, path="/v1beta/models/g:streamGenerateContent?alt=sse", request={"contents": []})
 
 
 def test_gemini() -> None:
-    """Plain texts run together, signatures stay with their part, the last usage counts."""
+    """Texts are joined, signatures stay with their part, and the last usage counts."""
     call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2ln"}
     fixture = gemini(
         {"content": {"parts": [{"text": "th", "thought": True}]}},
@@ -201,8 +201,8 @@ def test_gemini() -> None:
     }
 
 
-def test_gemini_arguments_in_pieces() -> None:
-    """Become the call they are."""
+def test_gemini_partial_arguments() -> None:
+    """Streamed arguments become one call."""
     fixture = gemini(
         {"content": {"parts": [{"text": "so"}, {"functionCall": {"name": "f", "willContinue": True}}]}},
         {
@@ -227,11 +227,11 @@ def test_gemini_arguments_in_pieces() -> None:
 
 
 def test_ollama() -> None:
-    """One message, and the figures of the last line."""
+    """The response has one message and the figures of the last line."""
     fixture = load(FLOWS / "ollama-text-then-call.flow")[0]
-    whole = assembled(fixture)
-    assert whole["message"]["content"] == "I'll put that on your shopping list."
-    [call] = whole["message"]["tool_calls"]
+    response = assembled(fixture)
+    assert response["message"]["content"] == "I'll put that on your shopping list."
+    [call] = response["message"]["tool_calls"]
     assert call["function"] == {"name": "add_item", "arguments": {"list": "shopping", "item": "oat milk"}}
     last = fixture.payloads[-1]
-    assert {**whole, "message": None} == {**last, "message": None}
+    assert {**response, "message": None} == {**last, "message": None}
