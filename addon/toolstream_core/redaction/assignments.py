@@ -94,6 +94,8 @@ _PLACEHOLDER: Final = re.compile(
     rb"|same-origin|include|omit|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
+_OVERWRITTEN: Final = b"*" * 8
+"""In a value with a secret that is overwritten already: `sid=********; theme=********`."""
 _TEMPLATE: Final = re.compile(rb"\$?\{{1,2}[^{}]*\}{1,2}")
 _PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
 """Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
@@ -260,6 +262,8 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
 def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
     if b"EXAMPLE" in value or _PLACEHOLDER.fullmatch(value.strip()) is not None:
+        return True
+    if _OVERWRITTEN in value and 2 * value.count(b"*") >= len(value):
         return True
     return b"{" in value and not looks_random(_TEMPLATE.sub(b"", value))
 

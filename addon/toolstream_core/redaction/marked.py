@@ -91,7 +91,7 @@ MARKS: Final = (
     _mark("bearer basic ssws", rb"(?:bearer|basic|ssws)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
     _mark(
         "authorization",
-        rb"""authorization\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?[A-Za-z0-9_-]{2,20}\s{1,4}([^\s"'\\,;*]{6,4096})""",
+        rb"""authorization\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?[A-Za-z0-9_-]{2,20}\s{1,4}([^\s"'`\\,;*]{6,4096})""",
         lambda word: is_value(word) and b"=" not in word.rstrip(b"="),
     ),
     _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@", _is_userinfo),
