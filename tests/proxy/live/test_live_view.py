@@ -1,4 +1,4 @@
-"""The live view grows by patches that give the document, keeps bounded memory, and costs traffic nothing."""
+"""The live view: patches add up to the document, memory is bounded, and traffic is not delayed."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 TEXT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"%d"}}]}\n\n'
 
 
-def begun(view: LiveView, flow: http.HTTPFlow) -> LiveRecording:
-    """The recording of a response that begins."""
+def begin(view: LiveView, flow: http.HTTPFlow) -> LiveRecording:
+    """Start the recording of a response."""
     return view.begin(flow, request_json(flow.request))
 
 
-def ended(flow: http.HTTPFlow, recording: LiveRecording) -> None:
-    """End a response as the watch does."""
+def end(flow: http.HTTPFlow, recording: LiveRecording) -> None:
+    """End a response as the live response does."""
     body = b"".join(data for _, data in recording.chunks)
     recording.end(flow, read_body([body], recording.exchange), None, differs=False)
 
 
-def failed(error: Exception) -> None:
-    """Nothing may fail."""
+def fail(error: Exception) -> None:
+    """Raise an internal error of the view."""
     raise error
 
 
 def apply(document: dict[str, Any], patch: dict[str, Any]) -> None:
-    """A patch, as the page applies it."""
+    """Apply a patch as the page does."""
     patch = json.loads(json.dumps(patch))
     for key in ("conversations", "models", "projects", "defects"):
         if key in patch:
@@ -53,33 +53,33 @@ def apply(document: dict[str, Any], patch: dict[str, Any]) -> None:
     responses[at] |= patch
 
 
-async def followed(cursor: LiveCursor, document: dict[str, Any]) -> int:
-    """Apply what is new; how many patches that were."""
+async def apply_patches(cursor: LiveCursor, document: dict[str, Any]) -> int:
+    """Apply all new patches and return their number."""
     patches = await cursor.next(5)
     for patch in patches:
         apply(document, patch)
     return len(patches)
 
 
-def test_it_grows() -> None:
-    """Each event comes with a patch; at the end the page has the document, without secrets."""
+def test_patches_add_up_to_the_document() -> None:
+    """Each event gives a patch; at the end the page equals the document, without secrets."""
 
     async def run() -> None:
-        view = LiveView(failed)
+        view = LiveView(fail)
         page = json.loads(json.dumps(view.document()))
         cursor = view.follow()
         flow = llm_flow()
-        recording = begun(view, flow)
+        recording = begin(view, flow)
         recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
-        await followed(cursor, page)
+        await apply_patches(cursor, page)
         (response,) = page["responses"]
         assert (response["state"], len(response["events"]), response["lanes"]) == ("live", 1, ["call-0"])
         recording.take_upstream(1.5, TEXT % 1, ())
-        await followed(cursor, page)
+        await apply_patches(cursor, page)
         assert [event.get("ms") for event in response["events"]] == [0, 500]
         recording.take_upstream(1.6, DONE, ())
-        ended(flow, recording)
-        await followed(cursor, page)
+        end(flow, recording)
+        await apply_patches(cursor, page)
         assert page["responses"][0]["state"] == "complete"
         assert page == json.loads(json.dumps(view.document()))
         assert [error.message for error in SCHEMA.iter_errors(page)] == []
@@ -90,79 +90,84 @@ def test_it_grows() -> None:
     asyncio.run(run())
 
 
-def test_a_slow_viewer_costs_nothing() -> None:
-    """What it did not fetch is not queued: a thousand chunks are one patch."""
+def test_a_slow_viewer_gets_one_patch() -> None:
+    """Patches are not queued: a thousand chunks are one patch."""
 
     async def run() -> None:
-        view = LiveView(failed)
+        view = LiveView(fail)
         page, cursor = json.loads(json.dumps(view.document())), view.follow()
-        recording = begun(view, llm_flow())
+        recording = begin(view, llm_flow())
         recording.take_upstream(0.0, CHUNK, ())
-        await followed(cursor, page)
+        await apply_patches(cursor, page)
         for number in range(1000):
             recording.take_upstream(0.0, TEXT % number, ())
-        assert await followed(cursor, page) == 1
+        assert await apply_patches(cursor, page) == 1
         assert len(page["responses"][0]["events"]) == 1001
 
     asyncio.run(run())
 
 
 def test_memory_is_bounded() -> None:
-    """The oldest complete responses lose their events; one that is too long is not kept to its end."""
-    view = LiveView(failed, limit=10 * len(CHUNK))
+    """The oldest complete responses lose their events, and a response that is too long is not recorded to its end."""
+    view = LiveView(fail, limit=10 * len(CHUNK))
     for _ in range(30):
         flow = llm_flow()
-        recording = begun(view, flow)
+        recording = begin(view, flow)
         recording.take_upstream(0.0, CHUNK, ())
-        ended(flow, recording)
+        end(flow, recording)
     document = view.document()
-    assert sum(len(one["events"]) for one in document["responses"]) <= 10
-    long = begun(view, llm_flow())
+    assert sum(len(response["events"]) for response in document["responses"]) <= 10
+    long = begin(view, llm_flow())
     for _ in range(30):
         long.take_upstream(0.0, CHUNK, ())
     assert len(long.chunks) == long.size // len(CHUNK) <= 10
 
 
 def test_responses_without_a_viewer_are_not_read() -> None:
-    """Chunks are appended, and nothing else."""
-    view = LiveView(failed)
-    recording = begun(view, llm_flow())
+    """Chunks are stored and read when a viewer asks for the document."""
+    view = LiveView(fail)
+    recording = begin(view, llm_flow())
     recording.take_upstream(0.0, CHUNK, ())
     assert view.document()["responses"][0]["events"]
-    again = begun(view, llm_flow())
-    again.take_upstream(0.0, b"no response at all", ())
+    unread = begin(view, llm_flow())
+    unread.take_upstream(0.0, b"no response at all", ())
     assert len(view.document()["responses"]) == 1
 
 
 def test_an_internal_error_is_reported_once() -> None:
-    """And nothing raises."""
+    """An internal error stops the recording and raises nothing."""
     errors: list[Exception] = []
     view = LiveView(errors.append)
-    recording = begun(view, llm_flow())
+    recording = begin(view, llm_flow())
     recording._keep = lambda size: 1 // (size * 0) > 0
     recording.take_upstream(0.0, CHUNK, ())
     recording.take_upstream(0.0, CHUNK, ())
-    assert [type(one) for one in errors] == [ZeroDivisionError]
+    assert [type(error) for error in errors] == [ZeroDivisionError]
     assert recording.chunks == []
 
 
-def test_both_recorders_get_everything() -> None:
-    """A capture and the view."""
-    view, other = LiveView(failed), LiveView(failed)
+def test_two_recordings_get_all_chunks() -> None:
+    """A capture and the view record the same response."""
+    view, other = LiveView(fail), LiveView(fail)
     flow = llm_flow()
-    one, two = begun(view, flow), begun(other, flow)
-    live = LiveResponse(
+    first, second = begin(view, flow), begin(other, flow)
+    response = LiveResponse(
         flow,
         request_json(flow.request),
         lambda *_: (),
-        lambda _, error: failed(error),
+        lambda _, error: fail(error),
         settings(Words(repair=["safe"])),
     )
-    live.record_with([one, two])
-    live.stream(CHUNK)
-    live.added(DONE)
-    live.finish(broken="lost")
-    live.close()
-    for each in (one, two):
-        assert (each.chunks, each.sent, each.broken, each.over) == ([(0, CHUNK)], [DONE], "lost", True)
-    assert live.recorded == one.size
+    response.record_with([first, second])
+    response.stream(CHUNK)
+    response.added(DONE)
+    response.finish(broken="lost")
+    response.close()
+    for recording in (first, second):
+        assert (recording.chunks, recording.sent, recording.broken, recording.over) == (
+            [(0, CHUNK)],
+            [DONE],
+            "lost",
+            True,
+        )
+    assert response.recorded == first.size

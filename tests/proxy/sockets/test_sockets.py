@@ -1,4 +1,4 @@
-"""Which sockets are read, what is kept of them, and what a bug of ours costs."""
+"""Which sockets are read, which messages are kept, and the effect of internal errors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ EVENTS = [
 ]
 
 
-class Kept(Sink):
-    """Keeps the records of answers."""
+class RecordSink(Sink):
+    """Keeps the records of all responses."""
 
     live = False
 
@@ -38,16 +38,15 @@ class Kept(Sink):
         self.records: list[Record] = []
 
     def ended(self, record: Record) -> None:
-        """Of one answer."""
         self.records.append(record)
 
 
-class Driven:
-    """The addon, and a socket through it."""
+class SocketThroughAddon:
+    """The addon with one socket through it."""
 
-    def __init__(self, addon: ToolstreamAddon, kept: Kept, context: Any) -> None:
+    def __init__(self, addon: ToolstreamAddon, sink: RecordSink, context: Any) -> None:
         self.addon = addon
-        self.records = kept.records
+        self.records = sink.records
         self.context = context
         self.flow: http.HTTPFlow = tflow.twebsocketflow()
         assert self.flow.websocket is not None
@@ -55,129 +54,128 @@ class Driven:
         self.messages.clear()
 
     def open(self, path: str) -> None:
-        """Open the socket."""
         self.flow.request.path = path
         self.flow.request.method = "GET"
         self.addon.websocket_start(self.flow)
 
-    def say(self, message: Any, *, client: bool = False) -> websocket.WebSocketMessage:
-        """Let one side send a message, and see what became of it."""
+    def send(self, message: Any, *, client: bool = False) -> websocket.WebSocketMessage:
+        """Send a message from one side and return it as it was after the addon."""
         content = message if isinstance(message, bytes) else json.dumps(message).encode()
-        one = websocket.WebSocketMessage(Opcode.TEXT, client, content)
-        self.messages.append(one)
+        sent = websocket.WebSocketMessage(Opcode.TEXT, client, content)
+        self.messages.append(sent)
         self.addon.websocket_message(self.flow)
-        return one
+        return sent
 
     def close(self) -> None:
-        """The provider closes it in order."""
+        """Close the socket in order from the provider's side."""
         assert self.flow.websocket is not None
         self.flow.websocket.closed_by_client, self.flow.websocket.close_code = False, 1000
         self.addon.websocket_end(self.flow)
 
 
 @pytest.fixture
-def driven() -> Iterator[Driven]:
-    """An addon whose answers are kept."""
-    kept = Kept()
-    addon = ToolstreamAddon(lambda watch: [kept])  # noqa: ARG005
+def socket() -> Iterator[SocketThroughAddon]:
+    """Yield a socket through an addon whose records are kept."""
+    sink = RecordSink()
+    addon = ToolstreamAddon(lambda watch: [sink])  # noqa: ARG005
     with taddons.context(addon) as context:
         context.options.toolstream_log = "off"
         addon.running()
-        yield Driven(addon, kept, context)
+        yield SocketThroughAddon(addon, sink, context)
 
 
-def test_messages_that_were_told_are_forgotten(driven: Driven) -> None:
-    """However many come; the answer is told all the same."""
-    driven.open("/v1/responses")
+def test_logged_messages_are_removed(socket: SocketThroughAddon) -> None:
+    """Responses are logged although the flow keeps only the last message."""
+    socket.open("/v1/responses")
     for _ in range(3):
-        driven.say(CREATE, client=True)
+        socket.send(CREATE, client=True)
         for event in EVENTS:
-            driven.say(event)
-            assert len(driven.messages) == 1
-    assert [(record.events, record.finish) for record in driven.records] == [(3, ["completed"])] * 3
+            socket.send(event)
+            assert len(socket.messages) == 1
+    assert [(record.events, record.finish) for record in socket.records] == [(3, ["completed"])] * 3
 
 
-def test_messages_that_are_saved_are_kept(driven: Driven) -> None:
-    """By `-w`."""
-    driven.context.options.add_option("save_stream_file", str, "all.flow", "")
-    driven.open("/v1/responses")
+def test_messages_are_kept_for_a_flow_file(socket: SocketThroughAddon) -> None:
+    """With `-w`, the flow keeps all messages."""
+    socket.context.options.add_option("save_stream_file", str, "all.flow", "")
+    socket.open("/v1/responses")
     for message in (CREATE, *EVENTS):
-        driven.say(message, client=message is CREATE)
-    assert len(driven.messages) == 1 + len(EVENTS)
+        socket.send(message, client=message is CREATE)
+    assert len(socket.messages) == 1 + len(EVENTS)
 
 
-def test_a_socket_is_known_by_its_first_messages(driven: Driven) -> None:
-    """At any path; one that never asks is looked at no more."""
-    driven.open("/gateway/socket")
-    driven.say({"type": "hello"}, client=True)
-    driven.say(CREATE, client=True)
+def test_a_socket_is_recognized_by_its_first_messages(socket: SocketThroughAddon) -> None:
+    """The path does not matter; a socket without an early request is not read."""
+    socket.open("/gateway/socket")
+    socket.send({"type": "hello"}, client=True)
+    socket.send(CREATE, client=True)
     for event in EVENTS:
-        driven.say(event)
-    assert [record.dialect for record in driven.records] == ["openai-responses"]
-    other = Driven(driven.addon, Kept(), driven.context)
+        socket.send(event)
+    assert [record.dialect for record in socket.records] == ["openai-responses"]
+    other = SocketThroughAddon(socket.addon, RecordSink(), socket.context)
     other.flow.id = "other"
     other.open("/chat")
     for _ in range(8):
-        other.say({"type": "hello"}, client=True)
-    other.say(CREATE, client=True)
+        other.send({"type": "hello"}, client=True)
+    other.send(CREATE, client=True)
     for event in EVENTS:
-        other.say(event)
-    assert len(driven.records) == 1
+        other.send(event)
+    assert len(socket.records) == 1
     assert len(other.messages) == 8 + 1 + len(EVENTS)
 
 
-def test_a_bug_of_ours_costs_no_message(
-    driven: Driven, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_an_internal_error_loses_no_message(
+    socket: SocketThroughAddon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They pass as they came, and it is told once."""
+    """Messages are forwarded unchanged, and the error is logged once."""
 
     def broken(relay: SocketRelay, message: websocket.WebSocketMessage) -> None:
         raise ZeroDivisionError(relay, message)
 
     monkeypatch.setattr(SocketRelay, "take", broken)
-    driven.open("/v1/responses")
-    said = [driven.say(message, client=message is CREATE) for message in (CREATE, *EVENTS)]
-    assert not any(one.dropped for one in said)
-    assert [json.loads(one.content) for one in said] == [CREATE, *EVENTS]
+    socket.open("/v1/responses")
+    messages = [socket.send(message, client=message is CREATE) for message in (CREATE, *EVENTS)]
+    assert not any(message.dropped for message in messages)
+    assert [json.loads(message.content) for message in messages] == [CREATE, *EVENTS]
     [error] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert error == f"toolstream stopped reading the WebSocket {driven.flow.id} and forwards it unchanged"
+    assert error == f"toolstream stopped reading the WebSocket {socket.flow.id} and forwards it unchanged"
 
 
-def test_a_socket_that_cannot_be_read_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
-    """One of an API that is known, but not over sockets."""
-    driven.open("/v1/chat/completions")
-    driven.say(EVENTS[0])
+def test_an_unsupported_socket_is_logged(socket: SocketThroughAddon, caplog: pytest.LogCaptureFixture) -> None:
+    """A warning names a socket of an API that toolstream reads over HTTP only."""
+    socket.open("/v1/chat/completions")
+    socket.send(EVENTS[0])
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert line == f"toolstream cannot read the WebSocket {driven.flow.id} and forwards it unchanged"
+    assert line == f"toolstream cannot read the WebSocket {socket.flow.id} and forwards it unchanged"
 
 
-def test_a_socket_that_ends_amid_an_answer(driven: Driven) -> None:
-    """Is how that answer broke, where nothing repairs it."""
-    driven.open("/v1/responses")
-    driven.say(CREATE, client=True)
+def test_a_socket_that_is_closed_inside_a_response(socket: SocketThroughAddon) -> None:
+    """The response has the close code as its error."""
+    socket.open("/v1/responses")
+    socket.send(CREATE, client=True)
     for event in EVENTS[:2]:
-        driven.say(event)
-    driven.close()
-    assert [record.broken for record in driven.records] == ["the server closed the WebSocket with code 1000"]
+        socket.send(event)
+    socket.close()
+    assert [record.broken for record in socket.records] == ["the server closed the WebSocket with code 1000"]
 
 
-def test_destream_on_a_socket_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
-    """It has no meaning there."""
-    driven.context.options.toolstream_shape = ["destream"]
-    driven.open("/v1/responses")
+def test_destream_on_a_socket_is_logged(socket: SocketThroughAddon, caplog: pytest.LogCaptureFixture) -> None:
+    """Responses on a socket always stream."""
+    socket.context.options.toolstream_shape = ["destream"]
+    socket.open("/v1/responses")
     lines = [record.getMessage() for record in caplog.records]
-    assert f"toolstream does not destream the WebSocket {driven.flow.id}: its responses always stream" in lines
+    assert f"toolstream does not destream the WebSocket {socket.flow.id}: its responses always stream" in lines
 
 
-def test_an_error_of_realtime_answers_the_request_that_it_names(driven: Driven) -> None:
-    """One that names another message, or none, passes; the request that was refused is not taken for a later one."""
-    driven.open("/v1/realtime?model=gpt-realtime")
+def test_a_realtime_error_belongs_to_the_request_that_it_names(socket: SocketThroughAddon) -> None:
+    """An error for another message or for none is forwarded, and a rejected request gets no later response."""
+    socket.open("/v1/realtime?model=gpt-realtime")
     for name in ("event_a", "event_b"):
-        driven.say({"type": "response.create", "event_id": name}, client=True)
+        socket.send({"type": "response.create", "event_id": name}, client=True)
     for named in (None, "event_z", "event_a"):
         error = {"type": "server_error", "code": "busy", "message": "come again", "event_id": named}
-        driven.say({"type": "error", "event_id": "event_1", "error": error})
-    [record] = driven.records
+        socket.send({"type": "error", "event_id": "event_1", "error": error})
+    [record] = socket.records
     assert (record.dialect, record.model, record.events) == ("openai-realtime", "gpt-realtime", 1)
     assert record.error is not None
     assert "come again" in record.error

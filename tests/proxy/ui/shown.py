@@ -1,4 +1,4 @@
-"""An interface of mitmproxy with a list of flows, as mitmweb and the console have one, and what it shows of them."""
+"""An interface of mitmproxy with a list of flows, like mitmweb and the console, and the texts that it shows."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 FLOWS: Final = Path(__file__).resolve().parents[3] / "flows"
 
 
-class Shown:
-    """An addon and the interface that it is loaded in."""
+class Interface:
+    """A running addon in a running interface."""
 
     def __init__(self, addon: ToolstreamAddon, view: View, context: taddons.context) -> None:
-        """Both are running."""
+        """Store the addon, the list of flows and the context."""
         self.addon, self.view, self.context = addon, view, context
 
     def load(self, path: Path) -> list[http.HTTPFlow]:
-        """Load a flow file, as `-r` does."""
+        """Load a flow file as `-r` does."""
         flows = flows_in(path)
         self.pass_through(*flows)
         return flows
 
     def pass_through(self, *flows: http.HTTPFlow) -> None:
-        """Let all hooks see flows, until each verdict has come."""
+        """Pass flows through all hooks and wait for their verdicts."""
 
         async def passing() -> None:
             for flow in flows:
@@ -49,29 +49,29 @@ class Shown:
         asyncio.run(passing())
 
     def text(self, flow: http.HTTPFlow, message: http.Message | WebSocketMessage | None, view: str = "auto") -> str:
-        """What is shown of a message."""
+        """Return the text that is shown of a message."""
         return self.result(flow, message, view).text
 
     def result(self, flow: http.HTTPFlow, message: Any, view: str = "auto") -> contentviews.ContentviewResult:
-        """As `text`, with the name of the view."""
+        """Return the text of a message with the name of its view."""
         return contentviews.prettify_message(message, flow, view)
 
 
 def flows_in(path: Path) -> list[http.HTTPFlow]:
-    """The HTTP flows of a file."""
+    """Return the HTTP flows of a file."""
     with path.open("rb") as file:
         return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
 
 
 @contextlib.contextmanager
-def interface(**options: Any) -> Iterator[Shown]:
-    """An interface of mitmproxy with toolstream, running; the content views are removed at the end."""
+def interface(**options: Any) -> Iterator[Interface]:
+    """Yield a running interface of mitmproxy with toolstream; its content views are removed at the end."""
     addon, view = ToolstreamAddon(), View()
     before = dict(contentviews.registry)
     with taddons.context(Proxyserver(), NextLayer(), SaveHar(), view, addon) as context:
         context.configure(addon, **{"toolstream_log": "off", **options})
         addon.running()
         try:
-            yield Shown(addon, view, context)
+            yield Interface(addon, view, context)
         finally:
             contentviews.registry._by_name = before

@@ -11,9 +11,9 @@ from mitmproxy.test import tflow
 from mitmproxy.tools.web.webaddons import WebAddon
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from tests.proxy.ui.shown import FLOWS, Shown, flows_in, interface
-from tests.proxy.ui.test_bodies import BEGUN, EMPTY_ID, shown_in
-from tests.proxy.ui.test_views import answered, call
+from tests.proxy.ui.shown import FLOWS, Interface, flows_in, interface
+from tests.proxy.ui.test_bodies import EMPTY_ID, FIRST_FRAGMENT, shown_response
+from tests.proxy.ui.test_views import response_flow, returned_call
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 
@@ -24,37 +24,37 @@ FINISH = (
     b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{},'
     b'"finish_reason":"tool_calls"}]}\n\n'
 )
-TYPED = CHUNK.replace(b'"id":"c1"', b'"type":"function","id":"c1"')
-HEALTHY = TYPED + FINISH + DONE
+WITH_TYPE = CHUNK.replace(b'"id":"c1"', b'"type":"function","id":"c1"')
+HEALTHY = WITH_TYPE + FINISH + DONE
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "ok"}
 
 
 @pytest.fixture
-def shown() -> Iterator[Shown]:
-    """An interface of mitmproxy with toolstream."""
-    with interface() as made:
-        yield made
+def mitm() -> Iterator[Interface]:
+    """Yield an interface of mitmproxy with toolstream."""
+    with interface() as started:
+        yield started
 
 
-def misread(shown: Shown, *, before: Any = None) -> http.HTTPFlow:
-    """A response that its client misread; `before` changes its flow before the verdict comes."""
-    first, second = answered(HEALTHY), answered(DONE, call("c1", '{"x":1}'), RESULT)
-    shown.pass_through(first)
+def misread_response(mitm: Interface, *, before: Any = None) -> http.HTTPFlow:
+    """Return a response that its client misread; `before` changes its flow before the verdict."""
+    first, second = response_flow(HEALTHY), response_flow(DONE, returned_call("c1", '{"x":1}'), RESULT)
+    mitm.pass_through(first)
     if before is not None:
         before(first)
-    shown.pass_through(second)
+    mitm.pass_through(second)
     return first
 
 
-def test_a_misread_response_is_marked(shown: Shown) -> None:
-    """The verdict comes first in the comment; filters find it; the list is refreshed."""
+def test_a_misread_response_is_marked(mitm: Interface) -> None:
+    """The comment starts with the verdict, filters match it, and the list is updated."""
     updated: list[str] = []
 
     def note(flow: Any) -> None:
         updated.append(flow.id)
 
-    shown.view.sig_view_update.connect(note)
-    flow = misread(shown)
+    mitm.view.sig_view_update.connect(note)
+    flow = misread_response(mitm)
     assert flow.marked == ":x:"
     assert flow.comment == "wrong-arguments", "no event: no known client bug has this effect"
     assert updated[-1] == flow.id
@@ -71,31 +71,31 @@ def test_a_misread_response_is_marked(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("web", [False, True])
-def test_a_verdict_makes_mitmweb_load_the_messages_again(web: bool) -> None:
-    """It does so when a hash changes. The bodies are the same afterwards."""
-    with interface() as shown:
+def test_a_verdict_makes_mitmweb_reload_the_messages(web: bool) -> None:
+    """Mitmweb reloads a message when its hash changes; the bodies are the same afterwards."""
+    with interface() as mitm:
         if web:
-            shown.context.master.addons.add(WebAddon())
-        first, second = answered(HEALTHY), answered(DONE, call("c1", '{"x":1}'), RESULT)
-        shown.pass_through(first)
+            mitm.context.master.addons.add(WebAddon())
+        first, second = response_flow(HEALTHY), response_flow(DONE, returned_call("c1", '{"x":1}'), RESULT)
+        mitm.pass_through(first)
         bodies: list[tuple[bytes | None, bytes | None]] = []
 
         def note(flow: Any) -> None:
             assert first.response is not None
             bodies.append((first.response.raw_content, second.request.raw_content))
 
-        shown.view.sig_view_update.connect(note)
-        shown.pass_through(second)
+        mitm.view.sig_view_update.connect(note)
+        mitm.pass_through(second)
         response, request = HEALTHY, second.request.raw_content
         assert bodies[-1] == (response, request)
         assert ((response + b"\n", request) in bodies) == web
         assert ((response, (request or b"") + b"\n") in bodies) == web
 
 
-def test_a_response_that_was_read_well_has_no_mark(shown: Shown) -> None:
-    """Filters find its verdict and its protocol."""
-    first, second = answered(HEALTHY), answered(DONE, call("c1", "{}"), RESULT)
-    shown.pass_through(first, second)
+def test_a_correctly_read_response_has_no_mark(mitm: Interface) -> None:
+    """Filters match its verdict and its protocol."""
+    first, second = response_flow(HEALTHY), response_flow(DONE, returned_call("c1", "{}"), RESULT)
+    mitm.pass_through(first, second)
     assert (first.marked, first.comment) == ("", "")
     assert flowfilter.match('~meta "toolstream_verdict: ok"', first)
     assert not flowfilter.match("~meta toolstream_misread", first)
@@ -104,96 +104,98 @@ def test_a_response_that_was_read_well_has_no_mark(shown: Shown) -> None:
 @pytest.mark.parametrize(
     ("mark", "comment"), [("", "mine"), (":red_circle:", ""), (":red_circle:", "mine")], ids=["comment", "mark", "both"]
 )
-def test_what_a_user_set_stays(shown: Shown, mark: str, comment: str) -> None:
-    """Whatever comes after."""
+def test_a_users_mark_and_comment_stay(mitm: Interface, mark: str, comment: str) -> None:
+    """A later verdict does not replace them."""
 
-    def mine(flow: http.HTTPFlow) -> None:
+    def set_by_user(flow: http.HTTPFlow) -> None:
         flow.marked, flow.comment = mark, comment
 
-    flow = misread(shown, before=mine)
+    flow = misread_response(mitm, before=set_by_user)
     assert flow.marked == (mark or ":x:")
     assert flow.comment.startswith(comment or "wrong-arguments")
 
 
-def test_what_a_user_removed_stays_removed(shown: Shown) -> None:
-    """A mark of ours too; a worse one does not come back in its place."""
-    flow = answered(CHUNK + DONE)
-    shown.pass_through(flow)
+def test_a_removed_mark_is_not_set_again(mitm: Interface) -> None:
+    """A later verdict sets no mark after the user removed one."""
+    flow = response_flow(CHUNK + DONE)
+    mitm.pass_through(flow)
     assert flow.marked == ":warning:"
     flow.marked = flow.comment = ""
-    shown.pass_through(answered(DONE, call("c1", '{"x":1}'), RESULT))
+    mitm.pass_through(response_flow(DONE, returned_call("c1", '{"x":1}'), RESULT))
     assert (flow.marked, flow.comment) == ("", "")
     assert flowfilter.match("~meta toolstream_misread", flow)
 
 
-def test_a_saved_mark_is_still_ours(shown: Shown) -> None:
-    """A flow that was saved with it gets the verdict when it is loaded again."""
-    flow = answered(CHUNK + DONE)
-    shown.pass_through(flow)
+def test_a_saved_mark_is_updated(mitm: Interface) -> None:
+    """A mark of toolstream in a loaded flow is replaced by a later verdict."""
+    flow = response_flow(CHUNK + DONE)
+    mitm.pass_through(flow)
     loaded = http.HTTPFlow.from_state(flow.get_state())
     assert isinstance(loaded, http.HTTPFlow)
     with interface() as other:
-        other.pass_through(loaded, answered(DONE, call("c1", '{"x":1}'), RESULT))
+        other.pass_through(loaded, response_flow(DONE, returned_call("c1", '{"x":1}'), RESULT))
     assert loaded.marked == ":x:"
     assert loaded.comment.startswith("wrong-arguments")
 
 
-def test_a_response_in_the_place_of_another_has_its_own_mark(shown: Shown) -> None:
-    """A flow that is replayed loses what its first response got."""
-    flow = misread(shown)
+def test_a_replayed_flow_gets_a_new_mark(mitm: Interface) -> None:
+    """A replayed flow loses the mark of its first response."""
+    flow = misread_response(mitm)
     assert flow.marked == ":x:"
     assert flow.response is not None
     flow.response.content = HEALTHY
-    shown.pass_through(flow)
+    mitm.pass_through(flow)
     assert (flow.marked, flow.comment) == ("", "")
     assert not flowfilter.match("~meta toolstream_misread", flow)
 
 
-def test_findings_are_marked(shown: Shown) -> None:
-    """Errors and warnings in front of notes."""
-    flow = answered(CHUNK + DONE)
-    shown.pass_through(flow)
+def test_findings_are_marked(mitm: Interface) -> None:
+    """Errors and warnings precede notes."""
+    flow = response_flow(CHUNK + DONE)
+    mitm.pass_through(flow)
     assert flow.marked == ":warning:"
     assert re.fullmatch(r"missing-finish at event \d", flow.comment)
     assert flowfilter.match("~meta toolstream_findings:.*missing-finish", flow)
-    (noted, *_) = shown.load(FLOWS / "deepseek-empty-id.flow")
-    assert (noted.marked, noted.comment) == (":small_red_triangle_down:", "empty-id at event 2")
+    (with_note, *_) = mitm.load(FLOWS / "deepseek-empty-id.flow")
+    assert (with_note.marked, with_note.comment) == (":small_red_triangle_down:", "empty-id at event 2")
 
 
 def test_repairs_and_faults_are_marked() -> None:
-    """A finding that was repaired is no warning."""
-    with interface(toolstream_repair=["empty-id", "missing-type"]) as shown:
-        flow = shown_in(shown, BEGUN, EMPTY_ID, FINISH, DONE)
+    """A repaired finding is not marked as a warning."""
+    with interface(toolstream_repair=["empty-id", "missing-type"]) as mitm:
+        flow = shown_response(mitm, FIRST_FRAGMENT, EMPTY_ID, FINISH, DONE)
         assert flow.marked == ":wrench:"
         assert re.match(r"\d events? repaired \(.*empty-id", flow.comment)
-    with interface(toolstream_fault=["empty-id"]) as shown:
-        flow = shown_in(shown, TYPED.replace(b'"{}"', b'"{"'), EMPTY_ID.replace(b'"id":"",', b""), FINISH, DONE)
+    with interface(toolstream_fault=["empty-id"]) as mitm:
+        flow = shown_response(
+            mitm, WITH_TYPE.replace(b'"{}"', b'"{"'), EMPTY_ID.replace(b'"id":"",', b""), FINISH, DONE
+        )
         assert (flow.marked, flow.comment) == (":zap:", "fault empty-id")
 
 
-def test_a_socket_has_the_mark_of_its_worst_response(shown: Shown) -> None:
-    """Its responses share one flow."""
+def test_a_socket_has_the_mark_of_its_worst_response(mitm: Interface) -> None:
+    """The responses of a socket share one flow."""
     flow = socket(conversation.two_answers())
-    shown.pass_through(flow)
+    mitm.pass_through(flow)
     assert flow.metadata["toolstream_protocol"] == "openai-responses"
     assert flow.metadata["toolstream_verdict"] == "results-only"
     assert flow.marked == ""
 
 
-def test_no_secret_is_in_a_comment(shown: Shown) -> None:
-    """Of a provider's error either."""
-    flow = answered(b'data: {"error":{"message":"key ' + SECRET.encode() + b' is wrong","code":401}}\n\n')
-    shown.pass_through(flow)
+def test_no_secret_is_in_a_comment(mitm: Interface) -> None:
+    """A secret in a provider's error is hidden."""
+    flow = response_flow(b'data: {"error":{"message":"key ' + SECRET.encode() + b' is wrong","code":401}}\n\n')
+    mitm.pass_through(flow)
     assert flow.marked == ":warning:"
     assert SECRET not in str(flow.metadata) + flow.comment
 
 
-def test_loaded_flows_are_as_they_were_but_for_marks(shown: Shown) -> None:
-    """Their messages are the same bytes."""
+def test_marks_do_not_change_messages(mitm: Interface) -> None:
+    """The messages of a loaded flow have the same bytes."""
     for path in sorted(FLOWS.glob("*.flow")):
         before = flows_in(path)
-        after = shown.load(path)
-        assert [one.request.raw_content for one in before] == [one.request.raw_content for one in after]
-        assert [one.response and one.response.raw_content for one in before] == [
-            one.response and one.response.raw_content for one in after
+        after = mitm.load(path)
+        assert [flow.request.raw_content for flow in before] == [flow.request.raw_content for flow in after]
+        assert [flow.response and flow.response.raw_content for flow in before] == [
+            flow.response and flow.response.raw_content for flow in after
         ]

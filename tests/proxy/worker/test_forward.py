@@ -1,4 +1,4 @@
-"""Requests that name the proxy go on to the real provider."""
+"""Requests to the proxy's own address are forwarded to the provider."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ROUTES = {
 }
 
 
-def asked(path: str, host: str = "127.0.0.1", port: int = 4711) -> http.HTTPFlow:
-    """A request, after the proxy forwarded it."""
+def forwarded(path: str, host: str = "127.0.0.1", port: int = 4711) -> http.HTTPFlow:
+    """Return a request after the proxy forwarded it."""
     forward = Forward(ROUTES)
     forward.port = 4711
     headers = ((b"host", f"{host}:{port}".encode()),)
@@ -41,23 +41,23 @@ def asked(path: str, host: str = "127.0.0.1", port: int = 4711) -> http.HTTPFlow
         ("/v1/messages?beta=true", "https://api.anthropic.com/v1/messages?beta=true"),
     ],
 )
-def test_by_route_or_by_protocol(path: str, url: str) -> None:
-    """The route's name is taken off; without one, the protocol's base URL stands before the endpoint."""
-    flow = asked(path, "localhost")
+def test_the_route_or_the_protocol_selects_the_provider(path: str, url: str) -> None:
+    """The route's name is removed; without a route, the protocol's base URL precedes the endpoint."""
+    flow = forwarded(path, "localhost")
     assert (flow.request.url, flow.response) == (url, None)
     assert flow.request.headers["host"] in url
 
 
 @pytest.mark.parametrize(("host", "port"), [("api.openai.com", 4711), ("127.0.0.1", 8000)])
-def test_what_names_another_server_goes_there(host: str, port: int) -> None:
-    """Also to another port of this machine."""
-    flow = asked("/openai-base-url/v1", host, port)
+def test_requests_to_other_servers_are_not_changed(host: str, port: int) -> None:
+    """Another port of this machine is another server."""
+    flow = forwarded("/openai-base-url/v1", host, port)
     assert (flow.request.host, flow.request.port, flow.request.path) == (host, port, "/openai-base-url/v1")
 
 
-def test_what_names_no_provider_is_told() -> None:
-    """The proxy would ask itself."""
-    flow = asked("/favicon.ico?key=secret")
+def test_a_request_without_a_provider_gets_an_error() -> None:
+    """Without a provider, the proxy would forward the request to itself."""
+    flow = forwarded("/favicon.ico?key=secret")
     assert flow.response is not None
     assert flow.response.status_code == 404
     assert json.loads(flow.response.content or b"")["error"]["message"] == (
@@ -65,8 +65,8 @@ def test_what_names_no_provider_is_told() -> None:
     )
 
 
-def test_without_routes_nothing_is_changed() -> None:
-    """Saved flows answer at the proxy's own address."""
+def test_without_routes_requests_are_not_changed() -> None:
+    """Without routes, saved flows answer at the proxy's own address."""
     flow = tflow.tflow()
     before = flow.request.url
     Forward({}).requestheaders(flow)

@@ -1,4 +1,4 @@
-"""What the worker tells of requests, responses and errors holds no secret."""
+"""The worker's reports on requests, responses and errors contain no secrets."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SECRET = "plain-words-that-are-a-secret"
 HEADERS = ((b"authorization", f"Bearer {SECRET}-a".encode()), (b"cookie", f"a={SECRET}-b".encode()))
 
 
-def raising() -> None:
-    """What goes wrong quotes what passes."""
+def fail() -> None:
+    """Raise an error that quotes a secret."""
     raise KeyError(SECRET)
 
 
-def test_an_error_with_a_traceback_is_kept_without_its_text() -> None:
-    """The proxy logs the text of what an addon raises."""
+def test_an_error_is_kept_without_its_message() -> None:
+    """Mitmproxy logs the message of an addon's exception."""
     ledger = Ledger()
     keeper = LogKeeper(ledger)
     try:
-        raising()
+        fail()
     except KeyError as error:
         raised = (KeyError, error, error.__traceback__)
         keeper.emit(logging.LogRecord("", logging.ERROR, "", 0, "Addon error: %s", (error,), raised))
@@ -41,8 +41,8 @@ def test_an_error_with_a_traceback_is_kept_without_its_text() -> None:
     assert second == "no key [redacted]"
 
 
-def test_a_failed_order_is_told_without_the_text_of_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever gave it prints the reply."""
+def test_a_failed_order_is_reported_without_the_error_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client that gave the order prints the reply."""
 
     def failing(_: object) -> Any:
         raise ValueError(SECRET)
@@ -58,8 +58,8 @@ def test_a_failed_order_is_told_without_the_text_of_its_error(tmp_path: Path, mo
     assert SECRET not in json.dumps(reply)
 
 
-def test_a_request_is_told_without_its_credentials() -> None:
-    """In its headers, its URL, the comment and the error; its body stays, for tests to read."""
+def test_a_request_is_reported_without_its_credentials() -> None:
+    """Headers, URL, comment and error are redacted, and the body stays for tests to read."""
     path = f"/v1/chat/completions?key={SECRET}-c&page=2"
     request = tutils.treq(method=b"POST", path=path.encode(), headers=HEADERS, content=b'{"model": "m"}')
     flow = tflow.tflow(req=request, err=True)
@@ -69,9 +69,9 @@ def test_a_request_is_told_without_its_credentials() -> None:
     ledger = Ledger()
     ledger.request(flow)
     ledger.last.error(flow)
-    [told] = [entry.as_json(bodies=True) for entry in ledger.entries.values()]
-    secrets = told["request"].pop("secrets")
+    [entry] = [stored.as_json(bodies=True) for stored in ledger.entries.values()]
+    secrets = entry["request"].pop("secrets")
     assert set(secrets) >= {f"{SECRET}-a", f"{SECRET}-b", f"{SECRET}-c"}
-    assert SECRET not in json.dumps(told)
-    assert told["request"]["path"] == "/v1/chat/completions?key=[redacted]&page=2"
-    assert told["request"]["body"] == '{"model": "m"}'
+    assert SECRET not in json.dumps(entry)
+    assert entry["request"]["path"] == "/v1/chat/completions?key=[redacted]&page=2"
+    assert entry["request"]["body"] == '{"model": "m"}'
