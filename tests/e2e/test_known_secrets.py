@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.harness.captures import captured, pieces
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import response
-from tests.redaction.test_known import DEFECTS, HEADERS, PARAMETERS, Defect
+from tests.redaction.test_known import HEADERS, PARAMETERS, TEXTS, Sample
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-SECRET_ROWS = [row for row in DEFECTS if row.secrets]
+SECRET_ROWS = [row for row in TEXTS if row.secrets]
 EACH = list({row.kind: row for row in reversed(SECRET_ROWS)}.values())
 """The first row of each kind."""
 LINKS = [row for row in SECRET_ROWS if re.fullmatch(r"https://\S+", row.text)]
@@ -103,7 +103,7 @@ def joined(body: bytes) -> str:
     return "\n".join(found.values())
 
 
-def shown(rows: Iterable[Defect], text: str) -> list[tuple[str, str]]:
+def shown(rows: Iterable[Sample], text: str) -> list[tuple[str, str]]:
     """The secrets that a text holds, also in JSON, in JSON within JSON, and in a URL."""
     secrets = ((row.kind, secret) for row in rows for secret in row.secrets)
     return [(kind, secret) for kind, secret in secrets if any(form in text for form in forms(secret))]

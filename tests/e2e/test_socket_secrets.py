@@ -15,8 +15,7 @@ from websockets.sync.client import connect
 from tests.e2e.harness.captures import captured, pieces
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
-from tests.redaction.test_planted import FREE, SHAPED
-from tests.redaction.test_planted import pieces as cut
+from tests.redaction.test_random_secrets import FREE, SHAPED, split
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Plants:
 
     def turns(self, *says: Callable[[str], Event], texts: tuple[str, ...] = ()) -> Iterator[Event]:
         """Texts piece by piece, a piece of each in turn."""
-        said = [cut(self.rng, text) for text in texts or [self.text() for _ in says]]
+        said = [split(self.rng, text) for text in texts or [self.text() for _ in says]]
         for turn in zip_longest(*said):
             yield from (say(piece) for say, piece in zip(says, turn, strict=True) if piece is not None)
 

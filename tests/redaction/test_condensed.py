@@ -1,4 +1,4 @@
-"""Similar events that are searched as one: redacted byte for byte as one by one."""
+"""Similar events are searched together, and the result is the same as for each event alone."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ EXTRAS: Final[dict[str, Callable[[int], object]]] = {
 
 
 def streams() -> Iterator[bytes]:
-    """Those of `test_so_far`, and events with further fields."""
-    for planted in SECRETS.values():
+    """The streams of `test_so_far`, and events with more fields."""
+    for sample in SECRETS.values():
         for form in FORMS.values():
             for size in (1, 4, 1000):
-                yield b"".join(bodies(planted, form, size)[0])
+                yield b"".join(bodies(sample, form, size)[0])
     pick = random.Random(38)
     for _ in range(150):
         yield b"".join(_events(pick))
@@ -54,26 +54,26 @@ def _events(pick: random.Random) -> Iterator[bytes]:
     extras, end = pick.sample([*EXTRAS], 2), pick.choice([b"\n", b"\n\n", b"\r\n\r\n"])
     is_ascii, separators = pick.random() < 0.3, pick.choice([(",", ":"), (", ", ": ")])
     for number, text in enumerate(texts):
-        said: dict[str, Any] = {"delta": {"content": text}, **{name: EXTRAS[name](number) for name in extras}}
-        yield b"data: " + json.dumps(said, ensure_ascii=is_ascii, separators=separators).encode() + end
+        event: dict[str, Any] = {"delta": {"content": text}, **{name: EXTRAS[name](number) for name in extras}}
+        yield b"data: " + json.dumps(event, ensure_ascii=is_ascii, separators=separators).encode() + end
         if pick.random() < 0.03:
             yield b": sk-" + end
 
 
-def _redacted(body: bytes) -> Iterator[bytes]:
-    """The body, and what can be saved of it before its end."""
+def redacted_chunks(body: bytes) -> Iterator[bytes]:
+    """The redacted body, and between its chunks what a capture can save so far."""
     redactor = BodyRedactor(Redaction(), [KNOWN])
-    half = len(body) // 2
-    yield redactor.feed(body[:half])
+    middle = len(body) // 2
+    yield redactor.feed(body[:middle])
     yield redactor.so_far()
-    yield redactor.feed(body[half:]) + redactor.finish()
+    yield redactor.feed(body[middle:]) + redactor.finish()
 
 
-def test_the_same_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With runs of similar events, and without."""
-    condensed = [[*_redacted(body)] for body in streams()]
+def test_condensed_events_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result with condensed events equals the result without."""
+    condensed = [[*redacted_chunks(body)] for body in streams()]
     monkeypatch.setattr(module, "_FEWEST", 1 << 30)
-    assert condensed == [[*_redacted(body)] for body in streams()]
+    assert condensed == [[*redacted_chunks(body)] for body in streams()]
 
 
 def _condensed(events: list[dict[str, object]], flushed: int | None = None) -> tuple[bytes, Condensed]:
@@ -81,16 +81,16 @@ def _condensed(events: list[dict[str, object]], flushed: int | None = None) -> t
     return body, Condensed(body, len(body) if flushed is None else flushed, lambda key: key == b"key")
 
 
-def test_texts_are_joined_and_numbers_left_out() -> None:
-    """The first and the last event stay."""
+def test_texts_are_joined_and_numbers_dropped() -> None:
+    """The first and the last event stay complete."""
     _, condensed = _condensed([{"n": number, "content": chr(97 + number)} for number in range(9)])
     data = [json.loads(line[6:]) for line in condensed.text.splitlines() if line]
     assert [one["content"] for one in data] == ["a", "bcdefgh", "i"]
     assert [one["n"] for one in data] == [0, 1, 8]
 
 
-def test_edits_are_made_in_all_events() -> None:
-    """Of a text where its bytes stand, of the rest in each event."""
+def test_edits_apply_to_all_events() -> None:
+    """The edit of a joined text applies to its own bytes, and any other edit to each event."""
     events: list[dict[str, object]] = [{"same": "x" * 20, "content": 3 * chr(97 + number)} for number in range(9)]
     body, condensed = _condensed(events)
     same = condensed.text.index(b'"same"', condensed.text.index(b'"same"') + 1)
@@ -111,14 +111,14 @@ def test_edits_are_made_in_all_events() -> None:
         lambda number: {"a": {"content": str(number)}, "b": {"content": ""}},
     ],
 )
-def test_what_is_more_than_a_text_stays(event: Callable[[int], dict[str, object]]) -> None:
-    """Values of which more is asked than what they say together."""
+def test_values_that_matter_separately_are_not_condensed(event: Callable[[int], dict[str, object]]) -> None:
+    """Keys, ids and long repeated texts are searched in each event."""
     body, condensed = _condensed([event(number) for number in range(20)])
     assert condensed.text == body
 
 
-def test_no_run_crosses_the_end_of_what_is_finished() -> None:
-    """Each part is condensed by itself."""
+def test_no_run_crosses_the_end_of_the_flushed_bytes() -> None:
+    """The flushed bytes and the rest are condensed separately."""
     events: list[dict[str, object]] = [{"content": str(number)} for number in range(40)]
     body, _ = _condensed(events)
     flushed = body.index(b"\n\n", len(body) // 2) + 2

@@ -1,4 +1,4 @@
-"""The strings of one JSON document stand side by side; those that a client joins are looked at as one."""
+"""Secrets in the strings of a JSON document. Strings that a client joins are searched as one text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PEM: Final = ("-----BEGIN RSA PRIVATE " + "KEY-----", "MIIEow0123456789abcdef", 
 
 
 def text(*parts: str) -> Any:
-    """A message of these parts."""
+    """A message with these parts."""
     return {"messages": [{"role": "user", "content": [{"type": "text", "text": part} for part in parts]}]}
 
 
 def chunks(*parts: str) -> Any:
-    """What a client of Gemini says again of an answer: each chunk by itself."""
+    """The response that a client of Gemini returns, with a message for each chunk."""
     return {"contents": [{"parts": [{"text": part}], "role": "model"} for part in parts]}
 
 
@@ -48,15 +48,15 @@ HARMLESS: Final = (
     {"text": "class A(B):\n    pass\n\n\nCertPolicyFlags.namedValues = 1"},
     chunks("I look for", " the password", " in configuration", "2024.yaml"),
 )
-"""Documents that stay as they are."""
-HIDDEN: Final[tuple[tuple[Any, str], ...]] = (
-    # Where one text ends, another begins.
+"""Documents without a secret."""
+SECRETS: Final[tuple[tuple[Any, str], ...]] = (
+    # Texts that stay separate.
     (text(f"see {ACCESS}", "Hello"), ACCESS),
     (text("word", KEY, "word"), KEY),
     (text("Hello", f"authorization: {SECRET}", "x-api-key"), SECRET),
     ({"input": [{"output": KEY}, {"output": "done"}]}, KEY),
     ({"system": [{"text": KEY}, {"text": "Be good."}]}, KEY),
-    # What is one text for those who read it.
+    # Strings that are read as one text.
     ({"lines": PEM}, PEM[1]),
     ({"lines": ["env:", "  - name: DB_PASSWORD", f"    value: {SECRET}"]}, SECRET),
     ({"argv": ["docker", "login", "-u", "me", "-p", SECRET, "host"]}, SECRET),
@@ -68,7 +68,7 @@ HIDDEN: Final[tuple[tuple[Any, str], ...]] = (
     ({"arguments": json.dumps({"argv": ["deploy", "--password", "hunter2x"]})}, "hunter2x"),
     ({"arguments": json.dumps({"lines": ["<key>apiKey</key>", f"<string>{SECRET}</string>"]})}, SECRET),
     ({"arguments": json.dumps({"lines": ["  - name: DB_PASSWORD", f"    value: {SECRET}"]})}, SECRET),
-    # By the name of a field, or what stands beside it.
+    # Values that are secret because of their field's name or a neighbouring field.
     ({"headers": [["x-api-key", SECRET], ["cookie", "sid=a b"]]}, SECRET),
     ({"pair": ["x-api-key", SECRET]}, SECRET),
     ({"headers": [{"name": "x-api-key", "value": SECRET}]}, SECRET),
@@ -85,21 +85,21 @@ HIDDEN: Final[tuple[tuple[Any, str], ...]] = (
     ({"private_key_id": "d7e02b784e93a8eb07ce"}, "d7e02b784e93a8eb07ce"),
     ({"mnemonic": "legal winner thank year wave sausage worth useful legal winner thank yellow"}, "sausage worth"),
 )
-"""Documents, and what is overwritten in each."""
+"""Documents, and the secret in each."""
 
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("document", HARMLESS, ids=lambda one: json.dumps(one)[:40])
-def test_what_is_no_secret_stays(document: Any, indent: int | None) -> None:
-    """Byte for byte."""
+def test_documents_without_secrets_stay(document: Any, indent: int | None) -> None:
+    """They are unchanged byte for byte."""
     body = json.dumps(document, indent=indent).encode()
     assert redacted_body(body) == body
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize(("document", "secret"), HIDDEN, ids=lambda one: json.dumps(one)[:40])
-def test_secrets_of_a_document(document: Any, secret: str, indent: int | None) -> None:
-    """Nothing else is overwritten."""
+@pytest.mark.parametrize(("document", "secret"), SECRETS, ids=lambda one: json.dumps(one)[:40])
+def test_the_secret_of_a_document_is_overwritten(document: Any, secret: str, indent: int | None) -> None:
+    """Only the secret and its close surroundings change."""
     body = json.dumps(document, indent=indent)
     clean = redacted_body(body.encode()).decode()
     assert len(clean) == len(body)
@@ -109,26 +109,26 @@ def test_secrets_of_a_document(document: Any, secret: str, indent: int | None) -
 
 
 @pytest.mark.parametrize("step", [1, 3, 8])
-def test_a_secret_that_a_client_says_again_in_chunks(step: int) -> None:
-    """As one text, which it was."""
-    said = f"The file says password={SECRET} and {KEY}."
-    body = json.dumps(chunks(*[said[at : at + step] for at in range(0, len(said), step)]))
+def test_a_secret_in_a_response_that_a_client_returns_in_chunks(step: int) -> None:
+    """The chunks are searched as one text."""
+    response = f"The file says password={SECRET} and {KEY}."
+    body = json.dumps(chunks(*[response[at : at + step] for at in range(0, len(response), step)]))
     clean = json.loads(redacted_body(body.encode()))
     left = "".join(content["parts"][0]["text"] for content in clean["contents"])
     assert left == f"The file says password={'*' * len(SECRET)} and {'*' * len(KEY)}."
 
 
 def test_a_thought_that_ends_with_a_key() -> None:
-    """What is said behind it is no part of it."""
+    """The text after the thought is not part of the key."""
     parts = [{"text": letter, "thought": True} for letter in f"see {ACCESS}"] + [{"text": "Here"}, {"text": " it is"}]
     events = [json.dumps({"candidates": [{"content": {"parts": [part]}}]}) for part in parts]
     clean = redacted_body("".join(f"data: {event}\n\n" for event in events).encode()).decode()
-    said = [json.loads(line[6:])["candidates"][0]["content"]["parts"][0]["text"] for line in clean.split("\n\n")[:-1]]
-    assert "".join(said) == f"see {'*' * len(ACCESS)}Here it is"
+    texts = [json.loads(line[6:])["candidates"][0]["content"]["parts"][0]["text"] for line in clean.split("\n\n")[:-1]]
+    assert "".join(texts) == f"see {'*' * len(ACCESS)}Here it is"
 
 
 def test_a_document_of_many_windows() -> None:
-    """A text that a window cuts goes on in the next; two texts are still two."""
+    """A text that crosses a window is searched as one text, and two texts stay two."""
     filling = "some words of no use. " * 60_000
     parts = [filling, f"see {ACCESS}", "Hello", filling + f"password={SECRET}", "and2026more", filling]
     for indent in (None, 2):

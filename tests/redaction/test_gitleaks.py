@@ -1,6 +1,6 @@
-"""What gitleaks tells as a secret is redacted too.
+"""Secrets that gitleaks finds are redacted too.
 
-`TOOLSTREAM_GITLEAKS` names a `gitleaks.toml`: then each rule in it is held against samples of its own expression.
+If `TOOLSTREAM_GITLEAKS` is the path of a `gitleaks.toml`, each of its rules is tested with samples of its expression.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.redaction.test_planted import ALNUM, HEX, SHAPED, URLSAFE, draw, shaped
+from tests.redaction.test_random_secrets import ALNUM, HEX, SHAPED, URLSAFE, random_text, shaped
 from toolstream_core.redaction import redacted_body
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ RULES: Final[dict[str, Callable[[random.Random], str]]] = {
     "twilio-api-key": SHAPED["twilio"],
     "vault-service-token": SHAPED["vault"],
     "age-secret-key": shaped("AGE-SECRET" + "-KEY-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
-    "airtable-personnal-access-token": lambda rng: "pa" + f"t{draw(rng, ALNUM, 14)}.{draw(rng, HEX, 64)}",
+    "airtable-personnal-access-token": lambda rng: "pa" + f"t{random_text(rng, ALNUM, 14)}.{random_text(rng, HEX, 64)}",
     "alibaba-access-key-id": shaped("LT" + "AI", ALNUM, 20),
     "artifactory-api-key": shaped("AK" + "Cp", ALNUM, 69),
     "digitalocean-pat": shaped("do" + "p_v1_", HEX, 64),
     "doppler-api-token": shaped("d" + "p.pt.", ALNUM, 43),
-    "grafana-service-account-token": lambda rng: "gl" + f"sa_{draw(rng, ALNUM, 32)}_{draw(rng, HEX, 8)}",
+    "grafana-service-account-token": lambda rng: "gl" + f"sa_{random_text(rng, ALNUM, 32)}_{random_text(rng, HEX, 8)}",
     "linear-api-key": shaped("li" + "n_api_", ALNUM, 40),
     "notion-api-token": shaped("nt" + "n_", ALNUM, 46),
     "planetscale-password": shaped("psca" + "le_pw_", ALNUM, 40),
@@ -63,48 +63,48 @@ RULES: Final[dict[str, Callable[[random.Random], str]]] = {
     "shopify-access-token": shaped("sh" + "pat_", HEX, 32),
     "slack-webhook-url": shaped("https://hooks.slack.com/serv" + "ices/T0", ALNUM, 44),
     "square-access-token": shaped("sq" + "0atp-", URLSAFE, 22),
-    "telegram-bot-api-token": lambda rng: f"{rng.randrange(10**8, 10**9)}:A{draw(rng, URLSAFE, 34)}",
-    "cohere-api-token": lambda rng: f"cohere_token = {draw(rng, ALNUM, 40)}",
-    "discord-client-secret": lambda rng: f'discord_secret: "{draw(rng, ALNUM, 32)}"',
-    "heroku-api-key": lambda rng: "heroku_key=" + "-".join(draw(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
+    "telegram-bot-api-token": lambda rng: f"{rng.randrange(10**8, 10**9)}:A{random_text(rng, URLSAFE, 34)}",
+    "cohere-api-token": lambda rng: f"cohere_token = {random_text(rng, ALNUM, 40)}",
+    "discord-client-secret": lambda rng: f'discord_secret: "{random_text(rng, ALNUM, 32)}"',
+    "heroku-api-key": lambda rng: "heroku_key=" + "-".join(random_text(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
     "private-key": lambda rng: (
-        f"-----BEGIN RSA PRIVATE KEY-----\n{draw(rng, ALNUM, 64)}\n-----END RSA PRIVATE KEY-----"
+        f"-----BEGIN RSA PRIVATE KEY-----\n{random_text(rng, ALNUM, 64)}\n-----END RSA PRIVATE KEY-----"
     ),
-    "curl-auth-user": lambda rng: f"curl -u me:{draw(rng, ALNUM, 16)} https://x.example",
+    "curl-auth-user": lambda rng: f"curl -u me:{random_text(rng, ALNUM, 16)} https://x.example",
 }
-"""Rules on credentials that are met in the traffic of language models, and how a sample of each is made."""
+"""Rules for credentials that occur in the traffic of language models, with a function that makes a sample."""
 
-ELSEWHERE: Final = {
-    "pkcs12-file": "it is a file's name",
-    "kubernetes-secret-yaml": "it is a manifest, of which the values are found by their names and shapes",
-    "generic-api-key": "it takes any word that only begins with key or api for a name",
-    "hashicorp-tf-password": "the same; and its secret has the quotes in it",
-    "curl-auth-user": "its samples have a user in quotes and control characters between words",
-    "curl-auth-header": "its samples have control characters between words",
-    "sidekiq-secret": "two short numbers",
-    "sumologic-access-id": "an id of 14 letters, which names the account and opens nothing",
-    "linkedin-client-id": "an id of 14 letters, which names the application and opens nothing",
-    "linkedin-client-secret": "16 letters, found where they have a digit and a name that says secret",
-    "dropbox-api-token": "15 letters, found where they have a digit and a name that says token",
-    "slack-webhook-url": "its samples have any letter where an address has a dot",
-    "slack-config-access-token": "its samples have any letter where the token has a dot",
-    "slack-legacy-workspace-token": "eight letters, found where one is a digit",
-    "sourcegraph-access-token": "40 hexadecimal digits alone, as any commit has",
-    "authress-service-client-access-key": "its words are cut by dots where they like",
-    "facebook-access-token": "its samples have more than one place for the sign between id and token",
-    "freemius-secret-key": "its samples have signs that no key has",
-    "jwt": "its samples end in the middle of a part",
-    "mailchimp-api-key": "found but where several signs stand between name and key",
-    "nytimes-access-token": "found but where several signs stand between name and key",
-    "sonar-api-token": "found but where several signs stand between name and key",
-    "cohere-api-token": "found but where several signs stand between name and key",
+EXEMPT: Final = {
+    "pkcs12-file": "matches a file name",
+    "kubernetes-secret-yaml": "matches a manifest, whose values are found by their names and shapes",
+    "generic-api-key": "any word that begins with key or api counts as a name",
+    "hashicorp-tf-password": "as generic-api-key, and its secret includes the quotes",
+    "curl-auth-user": "samples have a quoted user, and control characters between words",
+    "curl-auth-header": "samples have control characters between words",
+    "sidekiq-secret": "matches two short numbers",
+    "sumologic-access-id": "an account id of 14 letters, not a credential",
+    "linkedin-client-id": "an application id of 14 letters, not a credential",
+    "linkedin-client-secret": "16 letters, found if they have a digit and a name with `secret`",
+    "dropbox-api-token": "15 letters, found if they have a digit and a name with `token`",
+    "slack-webhook-url": "samples have any letter in place of an address's dot",
+    "slack-config-access-token": "samples have any letter in place of the token's dot",
+    "slack-legacy-workspace-token": "eight letters, found if one is a digit",
+    "sourcegraph-access-token": "40 hexadecimal digits, like any commit",
+    "authress-service-client-access-key": "samples have dots in random places",
+    "facebook-access-token": "samples have several separators between id and token",
+    "freemius-secret-key": "samples have signs that no key has",
+    "jwt": "samples end inside a part",
+    "mailchimp-api-key": "not found with several signs between name and key",
+    "nytimes-access-token": "not found with several signs between name and key",
+    "sonar-api-token": "not found with several signs between name and key",
+    "cohere-api-token": "not found with several signs between name and key",
 }
-"""Rules of which samples by chance are not all found: why."""
+"""Rules with random samples that are not all found, and the reason."""
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_credentials_that_gitleaks_knows_are_redacted(rule: str) -> None:
-    """In text and in JSON."""
+    """They are found in text and in JSON."""
     rng = random.Random(rule)
     for frame in ("{}", 'data: {{"text":"see {} here"}}\n\n'):
         for _ in range(5):
@@ -114,7 +114,7 @@ def test_credentials_that_gitleaks_knows_are_redacted(rule: str) -> None:
 
 
 def sample_of(rng: random.Random, parsed: Any) -> str:
-    """A text by chance that an expression matches, where nothing but its letters decides that."""
+    """A random text that matches an expression."""
     made: list[str] = []
     for operation, value in parsed:
         match str(operation):
@@ -136,7 +136,7 @@ def sample_of(rng: random.Random, parsed: Any) -> str:
 
 
 def letters_of(choices: Any) -> str:
-    """The characters of a class, letters and digits where it has any."""
+    """The characters of a class, only letters and digits if it has any."""
     found: set[str] = set()
     negated = False
     for operation, value in choices:
@@ -156,19 +156,19 @@ def letters_of(choices: Any) -> str:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, as gitleaks counts them."""
+    """Bits for each character, as in gitleaks."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
 def python_of(expression: str) -> str:
-    """An expression of Go as one of Python."""
+    """A regular expression of Go, translated to Python."""
     plain = expression.replace(r"\z", r"\Z").replace("[[:alnum:]]", "[A-Za-z0-9]").replace("[:alnum:]", "A-Za-z0-9")
     plain = plain.replace("(?-i:", "(?:").replace("(?s)", "")
     return "(?i)" + plain.replace("(?i)", "") if "(?i)" in plain else plain
 
 
 def secrets_of(rule: dict[str, Any], rng: random.Random) -> list[tuple[str, str]]:
-    """Texts in which a rule finds a secret, and that secret."""
+    """Texts in which a rule finds a secret, and the secret."""
     expression = re.compile(python_of(rule["regex"]))
     parsed = _parser.parse(expression.pattern)
     found: list[tuple[str, str]] = []
@@ -181,8 +181,8 @@ def secrets_of(rule: dict[str, Any], rng: random.Random) -> list[tuple[str, str]
     return found[:8]
 
 
-def test_every_rule_of_a_published_table() -> None:
-    """Where one is at hand."""
+def test_every_rule_of_a_gitleaks_table() -> None:
+    """No rule finds a secret in redacted text. Needs `TOOLSTREAM_GITLEAKS`."""
     path = os.environ.get("TOOLSTREAM_GITLEAKS")
     if not path:
         pytest.skip("TOOLSTREAM_GITLEAKS names no gitleaks.toml")
@@ -191,7 +191,7 @@ def test_every_rule_of_a_published_table() -> None:
     missed = {
         rule["id"]: sample
         for rule in rules
-        if "regex" in rule and rule["id"] not in ELSEWHERE
+        if "regex" in rule and rule["id"] not in EXEMPT
         for sample, secret in secrets_of(rule, rng)
         if secret in redacted_body(sample.encode()).decode()
     }

@@ -44,18 +44,18 @@ SECRETS = (
 
 
 def finder() -> SecretFinder:
-    """One that knows a secret."""
+    """A finder with a known secret."""
     return SecretFinder(Redaction(), (KNOWN,))
 
 
 def are_clean(texts: list[bytes], finder: SecretFinder) -> bool:
-    """Whether nothing is overwritten in texts side by side."""
+    """Whether texts that are searched together have no secret."""
     return not any(finder.edits(APART.join(texts)))
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_among_other_texts(secret: str) -> None:
-    """Wherever it stands, and however often it is JSON in JSON."""
+    """A secret is found at any position, and inside nested JSON strings."""
     chance = random.Random(secret)
     text = secret
     for _ in range(4):
@@ -65,21 +65,21 @@ def test_a_secret_among_other_texts(secret: str) -> None:
         text = json.dumps({"x": text})
 
 
-def test_texts_without_secrets() -> None:
-    """Two texts that would be one together are none side by side."""
+def test_separate_texts_are_not_joined() -> None:
+    """Two texts that would be a secret together are none separately."""
     for pair in batched([*CLEAN, *CLEAN[::-1], *CLEAN[1:], *CLEAN[::2]], 2):
         assert are_clean([one.encode() for one in pair], finder()), pair
 
 
-def test_a_key_that_is_cut_off_ends_with_its_text() -> None:
-    """However much follows it that would be too long for one."""
+def test_a_truncated_key_ends_with_its_text() -> None:
+    """It is found although a long text follows."""
     cut = b"-----BEGIN EC PRIVATE KEY-----\nmnmnmn"
     assert list(finder().find(cut))
     assert not are_clean([cut, b"word " * 10_000], finder())
 
 
-def test_letters_and_digits_alone_name_no_secret() -> None:
-    """Whatever words they are, no expression that needs a sign or a space beside them finds one: none is tried."""
+def test_text_of_letters_and_digits_has_no_named_secret() -> None:
+    """Expressions that need a sign or a space find nothing in it, and are not tried."""
     chance = random.Random(7)
     words = [*(stem.decode() for stem in STEMS), *(sign for mark in MARKS for sign in map(bytes.decode, mark.signs))]
     words += ["PRIVATE", "KEY", "BEGIN", "Cookie", "value", "hunter2", "aB3dE6fG9hI2jK5l", "0f1e2d3c4b5a69788796", "is"]
@@ -91,6 +91,6 @@ def test_letters_and_digits_alone_name_no_secret() -> None:
 
 @pytest.mark.parametrize("secret", [KNOWN.replace("-", ""), "AKIAIOSFODNN7EXAMPLQ"])
 def test_a_secret_of_letters_and_digits(secret: str) -> None:
-    """Is found among padding by itself."""
+    """It is found among padding."""
     knowing = SecretFinder(Redaction(), (KNOWN.replace("-", ""),))
     assert not are_clean([b"aB3xK9mQ2z" * 40, b"some text", secret.encode()], knowing)

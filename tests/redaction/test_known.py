@@ -1,4 +1,4 @@
-"""The table of known secrets and of texts without one, held to every surface that redacts."""
+"""The table of known secrets and of texts without one, tested on every surface that redacts."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ ALPHABETS = {
 }
 
 
-class Defect(NamedTuple):
-    """A text, its secrets, and what stands around them."""
+class Sample(NamedTuple):
+    """A text, its secrets, and the rest of the text."""
 
     kind: str
     surface: str
-    """`text` is any text; a `header` or a `parameter` is secret by its name."""
+    """`text`, `header` or `parameter`. The last two are secret because of their name."""
     text: str
     secrets: list[str]
     rest: list[str]
 
     def __str__(self) -> str:
-        """The kind and the beginning, as a test's name."""
+        """The kind and the beginning of the text, for the name of a test."""
         return f"{self.kind}-{self.text[:24]!a}"
 
 
 def expanded(text: str, seed: int) -> str:
-    """`{w24}` becomes 24 random letters and digits: no file holds anything that looks like a key."""
+    """Replaces `{w24}` by 24 random letters and digits, since no file may contain text that looks like a key."""
     source = random.Random(seed)
 
-    def drawn(found: re.Match[str]) -> str:
+    def random_value(found: re.Match[str]) -> str:
         if found[1] == "u":
             digits = "".join(source.choices(ALPHABETS["h"], k=32))
             return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
         return "".join(source.choices(ALPHABETS[found[1]], k=int(found[2])))
 
-    return re.sub(r"\{([whdbBUu])(\d*)\}", drawn, text)
+    return re.sub(r"\{([whdbBUu])(\d*)\}", random_value, text)
 
 
-def rows() -> list[Defect]:
-    """All rows; `⟦…⟧` encloses a secret."""
+def samples() -> list[Sample]:
+    """All samples of the table. `⟦…⟧` encloses a secret."""
     lines = (Path(__file__).parent / "known.jsonl").read_text(encoding="utf-8").splitlines()
     found = []
     for number, line in enumerate(lines):
@@ -66,21 +66,23 @@ def rows() -> list[Defect]:
         text = expanded(entry["text"], number)
         secrets = re.findall("⟦(.*?)⟧", text, re.DOTALL)
         rest = re.split("⟦.*?⟧", text, flags=re.DOTALL)
-        found.append(Defect(entry["kind"], entry.get("surface", "text"), re.sub("[⟦⟧]", "", text), secrets, rest))
+        found.append(Sample(entry["kind"], entry.get("surface", "text"), re.sub("[⟦⟧]", "", text), secrets, rest))
     return found
 
 
-ALL = rows()
-DEFECTS, HEADERS, PARAMETERS = ([row for row in ALL if row.surface == one] for one in ("text", "header", "parameter"))
+ALL = samples()
+TEXTS, HEADERS, PARAMETERS = (
+    [sample for sample in ALL if sample.surface == one] for one in ("text", "header", "parameter")
+)
 
 
 def body_of(document: Any) -> str:
-    """As a client or provider sends it, redacted."""
+    """A redacted JSON body."""
     return redacted_body(json.dumps(document, ensure_ascii=False).encode()).decode()
 
 
 def stream_of(*documents: Any) -> str:
-    """Server-sent events, redacted."""
+    """Redacted server-sent events."""
     events = "".join(f"data: {json.dumps(one, ensure_ascii=False)}\n\n" for one in documents)
     return redacted_body(events.encode()).decode()
 
@@ -105,13 +107,13 @@ def gemini(text: str) -> dict[str, Any]:
     return {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "index": 0}]}
 
 
-def quoted(text: str) -> str:
-    """As it stands in a JSON string."""
+def escaped(text: str) -> str:
+    """The text as it is escaped in a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def said(delta: Callable[[str], Any], text: str) -> str:
-    """A stream of one delta, redacted."""
+def stream_of_text(delta: Callable[[str], Any], text: str) -> str:
+    """A redacted stream with one delta."""
     return stream_of(delta(text))
 
 
@@ -121,29 +123,29 @@ SURFACES: dict[str, Callable[[str], str]] = {
     "log of JSON": lambda text: redacted(json.dumps({"args": text}, ensure_ascii=False)),
     "text": lambda text: redacted_text(text, Redaction()),
     "request": lambda text: body_of({"messages": [{"role": "user", "content": text}]}),
-    **{f"stream of {delta.__name__}": partial(said, delta) for delta in DELTAS},
+    **{f"stream of {delta.__name__}": partial(stream_of_text, delta) for delta in DELTAS},
 }
 
 
-@grouped(Case(surface, (row, surface)) for surface in SURFACES for row in DEFECTS)
-def test_every_surface_hides_the_secrets_alone(row: Defect, surface: str) -> None:
-    """What is secret is gone; what stands around it stays."""
-    out = SURFACES[surface](row.text)
-    written = (lambda text: text) if surface in {"log", "text"} else quoted
-    assert not [secret for secret in row.secrets if secret in out or quoted(secret) in out]
-    assert not [rest for rest in row.rest if written(rest) not in out]
+@grouped(Case(surface, (sample, surface)) for surface in SURFACES for sample in TEXTS)
+def test_every_surface_hides_only_the_secrets(sample: Sample, surface: str) -> None:
+    """The text around a secret stays."""
+    out = SURFACES[surface](sample.text)
+    written = (lambda text: text) if surface in {"log", "text"} else escaped
+    assert not [secret for secret in sample.secrets if secret in out or escaped(secret) in out]
+    assert not [rest for rest in sample.rest if written(rest) not in out]
 
 
-@grouped(Case(delta.__name__, (row, delta)) for delta in DELTAS for row in DEFECTS if row.kind != "none")
-def test_a_secret_cut_into_deltas_is_hidden(row: Defect, delta: Callable[[str], dict[str, Any]]) -> None:
-    """Joined, the deltas hold no secret, and what stands around it stays."""
+@grouped(Case(delta.__name__, (sample, delta)) for delta in DELTAS for sample in TEXTS if sample.kind != "none")
+def test_a_secret_split_over_deltas_is_hidden(sample: Sample, delta: Callable[[str], dict[str, Any]]) -> None:
+    """The joined deltas have no secret, and the text around it stays."""
     size = 5
-    parts = [row.text[at : at + size] for at in range(0, len(row.text), size)]
+    parts = [sample.text[at : at + size] for at in range(0, len(sample.text), size)]
     clean = stream_of(*map(delta, parts))
     events = [json.loads(line.removeprefix("data: ")) for line in clean.split("\n\n") if line]
     joined = "".join(_text(event) for event in events)
-    assert not [secret for secret in row.secrets if secret in joined]
-    assert not [rest for rest in row.rest if rest not in joined]
+    assert not [secret for secret in sample.secrets if secret in joined]
+    assert not [rest for rest in sample.rest if rest not in joined]
 
 
 def _text(event: dict[str, Any]) -> str:
@@ -154,20 +156,20 @@ def _text(event: dict[str, Any]) -> str:
     return str(event["delta"] if isinstance(event["delta"], str) else event["delta"]["text"])
 
 
-@pytest.mark.parametrize("row", HEADERS, ids=str)
-def test_headers_have_one_list_of_names(row: Defect) -> None:
-    """Whatever the case is."""
-    name, _, value = row.text.partition(": ")
-    assert {is_secret_header(one) for one in (name, name.upper(), name.lower())} == {bool(row.secrets)}
+@pytest.mark.parametrize("sample", HEADERS, ids=str)
+def test_headers_have_one_list_of_names(sample: Sample) -> None:
+    """A header is secret with any case of its name."""
+    name, _, value = sample.text.partition(": ")
+    assert {is_secret_header(one) for one in (name, name.upper(), name.lower())} == {bool(sample.secrets)}
     [(_, kept)] = redacted_fields([(name.encode(), value.encode())], Redaction())
-    assert not [secret for secret in row.secrets if secret.encode() in kept]
-    assert (kept == value.encode()) is not bool(row.secrets)
+    assert not [secret for secret in sample.secrets if secret.encode() in kept]
+    assert (kept == value.encode()) is not bool(sample.secrets)
 
 
-@pytest.mark.parametrize("row", PARAMETERS, ids=str)
-def test_parameters_have_one_list_of_names(row: Defect) -> None:
-    """In the path of a capture, and where the log says a URL."""
-    path = f"/v1/a?x=1&{row.text}&y=2"
+@pytest.mark.parametrize("sample", PARAMETERS, ids=str)
+def test_parameters_have_one_list_of_names(sample: Sample) -> None:
+    """A parameter is hidden in the path of a capture and in a URL in the log."""
+    path = f"/v1/a?x=1&{sample.text}&y=2"
     for out in (redacted_path(path, Redaction()), redacted(f"https://a.example{path}")):
-        assert not [secret for secret in row.secrets if secret in out]
-        assert not [rest for rest in row.rest if rest not in out]
+        assert not [secret for secret in sample.secrets if secret in out]
+        assert not [rest for rest in sample.rest if rest not in out]

@@ -1,4 +1,4 @@
-"""Secrets that a sign beside them tells: of commands, markup, tables, URLs, and shapes that hosts publish."""
+"""Secrets that are found by a mark next to them: in commands, markup, tables, URLs and published key formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALNUM: Final = string.ascii_letters + string.digits
 HEX: Final = "0123456789abcdef"
-SAID: Final = (
+SPOTS: Final = (
     # Commands.
     "docker login -u bob -p {} registry.example.com",
     "mysql -u root -p{} shop",
@@ -106,7 +106,7 @@ SHAPED: Final[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = (
     ("sdk" + "-", HEX, 8, "-4f2a-", 4, "-9c1d-", 12),
     ("discord.com/api/webhooks/123456789012345678/", ALNUM, 68),
 )
-"""What they begin with; the alphabet; lengths of what is drawn, and what stands between."""
+"""Prefix, alphabet, and then lengths of random parts and the texts between them."""
 HARMLESS: Final = (
     "docker run -p 5432:5432 postgres",
     "ssh -p 2222 host",
@@ -139,12 +139,12 @@ HARMLESS: Final = (
 
 
 def in_deltas(text: str) -> str:
-    """Cut into characters."""
+    """A stream with a delta for each character."""
     return "".join(f'data: {{"choices":[{{"delta":{{"content":{json.dumps(one)}}}}}]}}\n\n' for one in text)
 
 
 FORMS: Final[dict[str, Callable[[str], str]]] = {
-    "said": lambda text: json.dumps({"content": text}),
+    "in text": lambda text: json.dumps({"content": text}),
     "in deltas": in_deltas,
     "in arguments": lambda text: json.dumps({"arguments": json.dumps({"command": text})}),
     "in a query": lambda text: f"https://x.example/?note={quote_plus(text)}&b=1",
@@ -155,7 +155,7 @@ FORMS: Final[dict[str, Callable[[str], str]]] = {
 
 
 def left(body: str, text: str, secret: str, form: str) -> str:
-    """The secret, or so much of it as is left."""
+    """The secret, if eight of its characters are left in the redacted body."""
     clean = redacted_body(body.encode()).decode()
     assert len(clean) == len(body)
     if form == "in deltas":
@@ -164,11 +164,11 @@ def left(body: str, text: str, secret: str, form: str) -> str:
 
 
 def secrets() -> list[tuple[str, str]]:
-    """Texts, and the part of each that nobody may see."""
+    """Texts, and the secret of each."""
     rng = random.Random(5)
-    drawn = [(text, "".join(rng.choices(ALNUM, k=22)) + "7aB") for text in SAID]
-    drawn += [(text, "".join(rng.choices(HEX, k=30)) + "7a") for text in WITH_HEX]
-    found = [(text.format(*[secret] * text.count("{}")), secret) for text, secret in drawn]
+    filled = [(text, "".join(rng.choices(ALNUM, k=22)) + "7aB") for text in SPOTS]
+    filled += [(text, "".join(rng.choices(HEX, k=30)) + "7a") for text in WITH_HEX]
+    found = [(text.format(*[secret] * text.count("{}")), secret) for text, secret in filled]
     for prefix, alphabet, *rest in SHAPED:
         text, secret = prefix, ""
         for part in rest:
@@ -183,37 +183,37 @@ def secrets() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_is_left(form: str) -> None:
-    """Wherever it is said, each with the others that are left in the message."""
+    """Each secret is overwritten in every form."""
     assert not [text for text, secret in secrets() if len(secret) > 7 and left(FORMS[form](text), text, secret, form)]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_no_secret_stays(form: str) -> None:
-    """Byte for byte."""
+def test_harmless_texts_stay(form: str) -> None:
+    """They are unchanged byte for byte in every form."""
     changed = [text for text in HARMLESS if redacted_body(FORMS[form](text).encode()).decode() != FORMS[form](text)]
     assert not changed
 
 
-def test_a_key_between_two_parts_of_an_answer() -> None:
-    """What ends one part and what begins the next are no word together."""
+def test_keys_in_separate_parts_of_a_response() -> None:
+    """The end of a part and the beginning of the next are not joined to a word."""
     first, second = "AK" + "IA" + "QWERTZ23ABCDE234", "sk" + "-proj-" + "Ab3dEf6hIj9lMn2pQr5t"
     parts = [("done " + first, 0), ("Hello", 1), (second, 2)]
     body = "".join(
         f'data: {{"output_index":{index},"delta":{json.dumps(one)}}}\n\n' for text, index in parts for one in text
     )
     clean = redacted_body(body.encode()).decode()
-    said = "".join(json.loads(line[6:])["delta"] for line in clean.splitlines() if line)
-    assert said == "done " + "*" * len(first) + "Hello" + "*" * len(second)
+    joined = "".join(json.loads(line[6:])["delta"] for line in clean.splitlines() if line)
+    assert joined == "done " + "*" * len(first) + "Hello" + "*" * len(second)
 
 
-def test_a_key_behind_an_escape_beside_another_text() -> None:
-    """The texts of two fields of one name are no word together."""
+def test_a_key_with_an_escape_between_other_texts() -> None:
+    """The texts of fields with the same name are not joined to a word."""
     key = "sk" + "-proj-" + "Ab3dEf6hIj9lMn2pQr5t"
     body = json.dumps([{"text": "Hello"}, {"text": key}, {"text": "bye"}]).replace("proj", "pr\\u006fj").encode()
     assert [one["text"] for one in json.loads(redacted_body(body))] == ["Hello", "*" * len(key), "bye"]
 
 
-def test_a_text_that_is_said_again() -> None:
-    """A message that comes twice is redacted twice."""
+def test_a_repeated_text_is_redacted_each_time() -> None:
+    """A message that occurs three times is redacted three times."""
     body = json.dumps({"messages": [{"role": "user", "content": "export DB_PASSWORD=abc123XYZ987 ok"}] * 3})
     assert redacted_body(body.encode()).decode() == body.replace("abc123XYZ987", "*" * 12)

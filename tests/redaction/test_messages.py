@@ -1,4 +1,4 @@
-"""Secrets in the messages of an AWS event stream: found in base64 too, with checksums that are right behind them."""
+"""Secrets in the messages of an AWS event stream are also found in base64, and the checksums stay valid."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ KEY = "sk-ant-api03-" + "A1b2C3d4E5f6G7h8" * 5
 
 
 def delta(text: str) -> bytes:
-    """An event that says text."""
+    """A delta event with this text."""
     return json.dumps({"contentBlockIndex": 0, "delta": {"text": text}, "p": "abc"}).encode()
 
 
 def plain(text: str) -> bytes:
-    """A message that says text."""
+    """A message with a delta event."""
     return fresh(delta(text), "contentBlockDelta").encode()
 
 
 def wrapped(text: str) -> bytes:
-    """A message that wraps an event which says text."""
+    """A message that contains the delta event in base64."""
     payload = {"bytes": base64.b64encode(delta(text)).decode(), "p": "abc"}
     return fresh(json.dumps(payload).encode(), "chunk").encode()
 
 
 def error(text: str) -> bytes:
-    """An error that says text, in a header."""
-    said = {":message-type": "error", ":error-code": "X", ":error-message": text}
-    return Message(tuple(Header(name, STRING, value.encode()) for name, value in said.items()), b"").encode()
+    """An error with the text in a header."""
+    headers = {":message-type": "error", ":error-code": "X", ":error-message": text}
+    return Message(tuple(Header(name, STRING, value.encode()) for name, value in headers.items()), b"").encode()
 
 
 BODIES = {
@@ -51,8 +51,8 @@ BODIES = {
 }
 
 
-def said(body: bytes) -> str:
-    """All that messages say, whose checksums have to be right."""
+def text_of(body: bytes) -> str:
+    """The joined text of all messages. Raises an error if a checksum is wrong."""
     buffer = EventStreamBuffer()
     buffer.add_data(body)
     out = []
@@ -67,44 +67,44 @@ def said(body: bytes) -> str:
 @pytest.mark.parametrize("size", [1, 7, 100, 100_000])
 @pytest.mark.parametrize("name", BODIES)
 def test_a_secret_is_overwritten(name: str, size: int) -> None:
-    """The rest is what it was, and as long."""
+    """The rest of the text and the length of the body stay."""
     body = BODIES[name]
     redactor = BodyRedactor(Redaction())
     clean = b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size)) + redactor.finish()
     assert len(clean) == len(body)
-    assert said(clean) == said(body).replace(KEY, "*" * len(KEY)) != said(body)
+    assert text_of(clean) == text_of(body).replace(KEY, "*" * len(KEY)) != text_of(body)
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_an_empty_chunk_is_not_the_end(name: str) -> None:
-    """A compressed chunk may decode to nothing in the middle of a message."""
+    """A compressed chunk may decode to nothing inside a message."""
     body = BODIES[name]
     redactor = BodyRedactor(Redaction(text=TextMode.MASK))
-    chunks = [piece for at in range(0, len(body), 50) for piece in (body[at : at + 50], b"")]
+    chunks = [part for at in range(0, len(body), 50) for part in (body[at : at + 50], b"")]
     clean = b"".join(map(redactor.feed, chunks)) + redactor.finish()
     assert clean == redacted_body(body, Redaction(text=TextMode.MASK))
 
 
 def test_text_is_masked() -> None:
-    """In base64 too."""
+    """It is also masked in base64."""
     for body in (plain("my own words"), wrapped("my own words")):
         clean = redacted_body(body, Redaction(text=TextMode.MASK))
         assert len(clean) == len(body)
-        assert "words" not in said(clean)
+        assert "words" not in text_of(clean)
 
 
 @settings(max_examples=15)
 @given(st.binary(max_size=60), st.integers(1, 20))
-def test_what_is_no_message_is_as_long_as_it_was(rest: bytes, size: int) -> None:
-    """Damaged, cut off, or something else from the start."""
+def test_other_bytes_keep_their_length(rest: bytes, size: int) -> None:
+    """The body is damaged, truncated, or no event stream."""
     for body in (rest, b"\0" + rest, plain("a") + rest, plain("a")[:-1] + rest):
         redactor = BodyRedactor(Redaction())
         clean = b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size)) + redactor.finish()
         assert len(clean) == len(body)
 
 
-def test_recorded_streams_stay_as_they_are(shared: Path) -> None:
-    """There is no secret in them."""
+def test_recorded_streams_stay(shared: Path) -> None:
+    """Recorded streams have no secret."""
     for file in (shared / "streams" / "bedrock-eventstream").iterdir():
         body = file.read_bytes()
         assert redacted_body(body) == body, file.name

@@ -1,4 +1,4 @@
-"""Chat text becomes filler: the same invariant over recorded streams, where they are at hand."""
+"""Chat text of recorded streams becomes filler text, and everything else stays."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 pytestmark = needs_shared
 EACH = 25
-"""Of each protocol, every so many is taken."""
+"""Every 25th recording of a protocol is tested."""
 LONGEST = 40_000
 
 
 def sample() -> list[Path]:
-    """The same few recordings of each protocol every time."""
+    """The same few recordings of each protocol in every run."""
     chosen: list[Path] = []
     for dialect in sorted(READ):
         found = (one.path for one in recordings() if one.dialect == dialect and one.path.suffix in TYPES)
@@ -31,7 +31,7 @@ def sample() -> list[Path]:
 
 @pytest.mark.parametrize("path", sample(), ids=lambda path: path.stem[-40:])
 def test_the_invariant_over_recorded_streams(path: Path) -> None:
-    """Bytes' number, calls, findings, ending: as they were."""
+    """The length, calls, findings and ending stay."""
     number = sample().index(path)
     exchange = StreamFacts(content_type=TYPES[path.suffix])
     assert_same(path.read_bytes(), exchange, (MODES[number % 2],))

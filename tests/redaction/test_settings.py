@@ -1,4 +1,4 @@
-"""What options ask of redaction."""
+"""The settings of redaction, made from options."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from toolstream_core.redaction import Redaction, TextMode, redaction_of
 
 
 def test_names_and_patterns() -> None:
-    """Names, and regular expressions between slashes."""
-    made = redaction_of(["x-tenant", "/acme-[0-9]+/", "/"], TextMode.SHAPE)
-    assert made == Redaction(text=TextMode.SHAPE, names=("x-tenant", "/"), patterns=("acme-[0-9]+",))
+    """Values between slashes are regular expressions, and others are names."""
+    redaction = redaction_of(["x-tenant", "/acme-[0-9]+/", "/"], TextMode.SHAPE)
+    assert redaction == Redaction(text=TextMode.SHAPE, names=("x-tenant", "/"), patterns=("acme-[0-9]+",))
 
 
-def test_a_wrong_pattern() -> None:
-    """It is told before the first flow comes."""
+def test_an_invalid_pattern() -> None:
+    """It is reported when the options are read."""
     with pytest.raises(ValueError, match="not a regular expression"):
         redaction_of(["/(/"])

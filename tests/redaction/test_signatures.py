@@ -1,4 +1,4 @@
-"""Signatures of reasoning stay byte for byte where a protocol has them, and nowhere else."""
+"""Signatures of reasoning stay byte for byte in the fields that a protocol has for them, and only there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREFIXES: Final = sorted({shape.prefix for shape in SHAPES if shape.prefix} | {"
 
 
 def signature(seed: int, prefix: str = "") -> str:
-    """Random base64 or base64url with a key's prefix at its begin, inside it or at its end."""
+    """Random base64 or base64url with a key's prefix at its start, inside, or at its end."""
     rng = random.Random(f"{seed} {prefix}")
     alphabet, edges = (STANDARD, "+/") if seed % 2 else (URLSAFE, "-_")
     size = rng.choice([88, 88, 200, 344, 1000])
@@ -38,9 +38,9 @@ def signature(seed: int, prefix: str = "") -> str:
 
 SIGNATURES: Final = [signature(seed, prefix) for seed, prefix in enumerate(PREFIXES + PREFIXES[::-1])]
 
-type Made = Callable[[str], Any]
+type MakeDocument = Callable[[str], Any]
 
-DOCUMENTS: Final[dict[str, Made]] = {
+DOCUMENTS: Final[dict[str, MakeDocument]] = {
     "anthropic thinking": lambda s: {
         "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": s}]}]
     },
@@ -98,8 +98,8 @@ DOCUMENTS: Final[dict[str, Made]] = {
     "interactions, whole": lambda s: {"object": "interaction", "steps": [{"type": "thought", "signature": s}]},
     "copilot": lambda s: {"messages": [{"role": "assistant", "content": None, "reasoning_opaque": s}]},
 }
-"""Requests and whole responses."""
-EVENTS: Final[dict[str, Made]] = {
+"""Requests and non-streaming responses."""
+EVENTS: Final[dict[str, MakeDocument]] = {
     "anthropic delta": lambda s: {
         "type": "content_block_delta",
         "index": 0,
@@ -150,8 +150,8 @@ EVENTS: Final[dict[str, Made]] = {
     },
     "copilot": lambda s: {"choices": [{"index": 0, "delta": {"reasoning_opaque": s}}]},
 }
-WHOLE: Final = {"anthropic block", "responses", "responses, completed", "interactions, start"}
-"""Events that never bring a signature in fragments."""
+IN_ONE_EVENT: Final = {"anthropic block", "responses", "responses, completed", "interactions, start"}
+"""Events with a complete signature."""
 
 
 def stream(*events: Any) -> bytes:
@@ -165,51 +165,51 @@ def fragments(rng: random.Random, text: str) -> list[str]:
     return [text[low:high] for low, high in zip([0, *places], [*places, len(text)], strict=True)]
 
 
-def fed(body: bytes, redactor: BodyRedactor, size: int) -> bytes:
-    """What a redactor makes of a body that comes in chunks."""
+def redacted_in_chunks(body: bytes, redactor: BodyRedactor, size: int) -> bytes:
+    """The redacted body, fed in chunks."""
     return b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size)) + redactor.finish()
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_signatures_of_requests_and_whole_responses_stay(kind: str) -> None:
-    """In compact, indented and escaped JSON, in captures, the log and what `doctor` finds."""
-    damaged = []
+def test_signatures_of_requests_and_non_streaming_responses_stay(kind: str) -> None:
+    """In compact, indented and escaped JSON, for captures, the log and `doctor`."""
+    changed = []
     for one in SIGNATURES:
         document = DOCUMENTS[kind](one)
         escaped = json.dumps(document).replace("/", "\\/").replace("=", "\\u003d").replace("+", "\\u002b")
         for text in (json.dumps(document), json.dumps(document, separators=(",", ":"), indent=1), escaped):
             body = text.encode()
-            kept = redacted_body(body) == body == fed(body, BodyRedactor(Redaction()), 997)
+            kept = redacted_body(body) == body == redacted_in_chunks(body, BodyRedactor(Redaction()), 997)
             if not (kept and redacted(text) == text and not [*secrets_of_text(body, Redaction())]):
-                damaged.append(one)
-    assert damaged == []
+                changed.append(one)
+    assert changed == []
 
 
 @pytest.mark.parametrize("kind", EVENTS)
 def test_signatures_of_streams_stay(kind: str) -> None:
-    """Whole or over several events, with the stream cut at random."""
+    """In one event or in fragments, with random chunk boundaries."""
     rng = random.Random(kind)
-    damaged = []
+    changed = []
     for one in SIGNATURES:
-        parts = [one] if kind in WHOLE or rng.random() < 0.4 else fragments(rng, one)
+        parts = [one] if kind in IN_ONE_EVENT or rng.random() < 0.4 else fragments(rng, one)
         body = stream(*map(EVENTS[kind], parts))
         size = rng.randrange(1, 2000)
-        kept = fed(body, BodyRedactor(Redaction()), size) == body
+        kept = redacted_in_chunks(body, BodyRedactor(Redaction()), size) == body
         lines = b"".join(line.removeprefix(b"data: ") for line in body.splitlines(keepends=True) if line.strip())
         if not (kept and redacted_body(lines) == lines and redacted(body.decode()) == body.decode()):
-            damaged.append(one)
-    assert damaged == []
+            changed.append(one)
+    assert changed == []
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-def test_a_message_of_a_socket_by_itself(kind: str) -> None:
-    """One event is the body."""
+def test_signatures_of_socket_messages_stay(kind: str) -> None:
+    """The body is a single event."""
     bodies = [json.dumps(EVENTS[kind](one)).encode() for one in SIGNATURES]
     assert [body for body in bodies if redacted_body(body) != body] == []
 
 
 def test_signatures_in_an_aws_event_stream_stay() -> None:
-    """In the messages' payloads, with their checksums."""
+    """The payloads and their checksums are unchanged."""
     rng = random.Random(1)
     headers = (
         Header(":event-type", STRING, b"contentBlockDelta"),
@@ -224,7 +224,7 @@ def test_signatures_in_an_aws_event_stream_stay() -> None:
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("kind", ["anthropic thinking", "responses, whole"])
 def test_signatures_of_a_long_conversation_stay(kind: str, indent: int | None) -> None:
-    """In a document longer than what is looked at together, each of its turns different."""
+    """The document is longer than the window that is searched together."""
     rng = random.Random(kind)
     document = DOCUMENTS[kind](SIGNATURES[0])
     [name] = document
@@ -237,8 +237,8 @@ def test_signatures_of_a_long_conversation_stay(kind: str, indent: int | None) -
     assert redacted_body(body) == body
 
 
-def test_a_signature_longer_than_what_is_looked_at_together_stays() -> None:
-    """A compacted conversation, for example."""
+def test_a_signature_longer_than_the_window_stays() -> None:
+    """A compacted conversation can be as long."""
     blob = "".join(SIGNATURES * 20)[: 3 << 19].replace("=", "x")
     assert len(blob) > WINDOW
     document = DOCUMENTS["responses, compaction"](blob)
@@ -251,7 +251,7 @@ def test_a_signature_longer_than_what_is_looked_at_together_stays() -> None:
 
 
 KEY: Final = "sk-" + "proj-" + "Ab3dEf7hIj" * 6
-ELSEWHERE: Final[dict[str, Any]] = {
+NO_SIGNATURES: Final[dict[str, Any]] = {
     "the arguments of Gemini": {
         "contents": [{"parts": [{"functionCall": {"name": "f", "args": {"parts": [{"thoughtSignature": KEY}]}}}]}]
     },
@@ -294,10 +294,10 @@ ELSEWHERE: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", ELSEWHERE)
-def test_elsewhere_nothing_is_exempt(place: str) -> None:
-    """Names alone do not make a signature."""
-    text = json.dumps(ELSEWHERE[place])
+@pytest.mark.parametrize("place", NO_SIGNATURES)
+def test_other_fields_with_the_names_of_signatures_are_redacted(place: str) -> None:
+    """The name of a field alone is not enough."""
+    text = json.dumps(NO_SIGNATURES[place])
     for body in (text, f"data: {text}\n\n"):
         for clean in (redacted_body(body.encode()).decode(), redacted(body)):
             assert KEY not in clean
@@ -305,36 +305,37 @@ def test_elsewhere_nothing_is_exempt(place: str) -> None:
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-def test_what_the_request_carried_is_hidden_in_signatures_too(kind: str) -> None:
-    """Also where the fragments of a signature say it together."""
+def test_a_secret_of_the_request_is_hidden_in_signatures(kind: str) -> None:
+    """It is also hidden if it is split over the fragments of a signature."""
     secret = "plainSecretOfTheRequest4711"
     one = f"{SIGNATURES[0][:40]}{secret}{SIGNATURES[0][40:]}"
     at = one.index(secret) + 9
-    for parts in ([one],) if kind in WHOLE else ([one], [one[:at], one[at:]]):
+    for parts in ([one],) if kind in IN_ONE_EVENT else ([one], [one[:at], one[at:]]):
         body = stream(*map(EVENTS[kind], parts))
         clean = redacted_body(body, known=(secret,))
-        assert clean == stream(*map(EVENTS[kind], _starred(parts, one.index(secret), len(secret))))
+        assert clean == stream(*map(EVENTS[kind], starred(parts, one.index(secret), len(secret))))
     text = json.dumps(EVENTS[kind](one))
     assert secret not in redacted(text, (secret,))
     assert one[:40] in redacted(text, (secret,))
 
 
-def _starred(parts: list[str], at: int, size: int) -> list[str]:
+def starred(parts: list[str], at: int, size: int) -> list[str]:
+    """The one or two parts, with `*` at this place of their joined text."""
     text = "".join(parts)
     clean = text[:at] + "*" * size + text[at + size :]
     return [clean[: len(parts[0])], clean[len(parts[0]) :]] if len(parts) > 1 else [clean]
 
 
-def test_what_the_user_names_is_hidden() -> None:
-    """By its field's name, or by an expression."""
+def test_names_and_patterns_of_the_user_are_hidden() -> None:
+    """They are hidden in signatures too."""
     body = json.dumps(DOCUMENTS["anthropic thinking"](SIGNATURES[0])).encode()
     assert SIGNATURES[0].encode() not in redacted_body(body, Redaction(names=("signature",)))
     middle = SIGNATURES[0][30:60]
     assert middle.encode() not in redacted_body(body, Redaction(patterns=(middle.replace("+", "[+]"),)))
 
 
-def test_a_secret_beside_a_signature_is_hidden() -> None:
-    """As before."""
+def test_a_secret_next_to_a_signature_is_hidden() -> None:
+    """The signature stays."""
     for one in SIGNATURES:
         document = DOCUMENTS["anthropic thinking"](one)
         document["messages"][0]["content"].append({"type": "text", "text": f"use {KEY}"})

@@ -1,4 +1,4 @@
-"""Chat text becomes filler, and what is read of a stream stays the same."""
+"""Chat text becomes filler text, and everything else that is read from a stream stays."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 MODES = (TextMode.MASK, TextMode.SHAPE)
 WITHOUT_ORDER = ("item-per-fragment", "interleaved")
-"""Pieces of two calls as items of their own: nothing tells which of them belong together."""
+"""Interleaved fragments of two calls as separate items, which only their text assigns to a call."""
 
 
 def shape(value: Any) -> Any:
-    """A JSON value without its texts and numbers."""
+    """A JSON value with types in place of texts and numbers."""
     if isinstance(value, dict):
         return {key: shape(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -46,7 +46,7 @@ def arguments(text: str) -> Any:
 
 
 def read(body: bytes, exchange: StreamFacts) -> Any:
-    """What stays of a stream in every text mode: its calls' structure, its findings, its ending."""
+    """What every text mode keeps: the structure of calls, the findings, the ending."""
     record: Record | None = read_body([body], exchange)
     if record is None:
         return None
@@ -61,7 +61,7 @@ def read(body: bytes, exchange: StreamFacts) -> Any:
 
 
 def assert_same(body: bytes, exchange: StreamFacts, modes: tuple[TextMode, ...] = MODES) -> None:
-    """Bytes' number, calls, findings; and what is redacted once stays as it is."""
+    """Assert that length, calls and findings stay, and that a second redaction changes nothing."""
     before = read(body, exchange)
     for mode in modes:
         clean = redacted_body(body, Redaction(text=mode))
@@ -72,13 +72,13 @@ def assert_same(body: bytes, exchange: StreamFacts, modes: tuple[TextMode, ...] 
 
 @grouped(Case(pattern.protocol, (pattern,)) for pattern in patterns())
 def test_the_invariant_over_every_known_pattern(pattern: Any) -> None:
-    """Leaked calls, cumulative and cut arguments, odd indexes among them."""
+    """Among them are leaked calls, cumulative and truncated arguments, and odd indexes."""
     assert_same(pattern.body, pattern.exchange)
 
 
 @pytest.mark.parametrize("dialect", sorted(INJECTORS))
-def test_the_invariant_over_every_plant(dialect: str) -> None:
-    """Each row's plant on two of the protocol's healthy streams and in the two modes, both in turn."""
+def test_the_invariant_over_every_injected_defect(dialect: str) -> None:
+    """Each defect is injected into one of two valid streams of the protocol, and the text modes alternate."""
     known = [stream for stream in streams() if stream.dialect == dialect]
     for healthy in known:
         assert_same(healthy.body, healthy.exchange)
@@ -90,7 +90,7 @@ def test_the_invariant_over_every_plant(dialect: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)
 def test_the_invariant_over_the_saved_flows(path: Path) -> None:
-    """As a folder of fixtures is redacted."""
+    """Each response is read like a saved fixture."""
     for fixture in load(path):
         host = StreamFacts(
             source="", host=fixture.record.host, path=fixture.path, content_type="", request=fixture.request
@@ -100,7 +100,7 @@ def test_the_invariant_over_the_saved_flows(path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_text_is_left_in_a_request(mode: TextMode) -> None:
-    """Prompts, history, tool results, arguments; names, ids, schemas stay."""
+    """Prompts, history, tool results and arguments are replaced. Names, ids and schemas stay."""
     tools = [{"type": "function", "function": {"name": "query", "parameters": {"properties": {"sql": {"type": "x"}}}}}]
     body = {
         "model": "gpt-4o",
@@ -132,7 +132,7 @@ def test_no_text_is_left_in_a_request(mode: TextMode) -> None:
 
 
 def test_shape_keeps_case_words_and_bytes() -> None:
-    """And mask keeps the words' lengths alone."""
+    """`mask` keeps only the lengths of words."""
     body = json.dumps({"content": "Hello World, ZÜRICH 2024"}, ensure_ascii=False).encode()
     shaped = json.loads(redacted_body(body, Redaction(text=TextMode.SHAPE)))["content"]
     assert re.fullmatch(r"[A-Z][a-z]{4} [A-Z][a-z]{4}, [A-Z]é[A-Z]{4} \d{4}", shaped)
@@ -140,8 +140,8 @@ def test_shape_keeps_case_words_and_bytes() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 13, 5000])
-def test_how_the_body_is_fed_does_not_matter(size: int) -> None:
-    """Nor where a window ends: strings longer than one are filled to their end."""
+def test_chunk_boundaries_do_not_matter(size: int) -> None:
+    """Strings that are longer than a window are replaced to their end."""
     content = "lorem ipsum dolor sit amet, a b." * 36_000
     long = json.dumps({"messages": [{"role": "user", "content": content}], "model": "m"}).encode()
     body = long if size > 1000 else long[:20_000]

@@ -10,7 +10,7 @@ from mitmproxy.flow import Error
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
-from tests.redaction.test_planted import ALNUM, HEX, NAMED, SHAPED, draw
+from tests.redaction.test_random_secrets import ALNUM, HEX, NAMED, SHAPED, random_text
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.examine import examine, fix
 from toolstream_core.saved.redact import save
@@ -51,8 +51,8 @@ def injected(rng: random.Random) -> tuple[http.HTTPFlow, list[str]]:
     """A flow with secrets in every place that is no body, and what shows again elsewhere; and the secrets."""
     make = [*SHAPED.values(), *NAMED.values()]
     header, query, cookie, shown, split, comment = (rng.choice(make)(rng) for _ in range(6))
-    cookie = draw(rng, ALNUM, 20)
-    query = draw(rng, HEX, 32)
+    cookie = random_text(rng, ALNUM, 20)
+    query = random_text(rng, HEX, 32)
     comment = SHAPED["openai"](rng)
     split = SHAPED["anthropic"](rng)
     name = rng.choice(
@@ -170,7 +170,7 @@ def test_a_stale_expectation_is_told(tmp_path: Path) -> None:
 def test_secrets_in_text_files_are_told(tmp_path: Path, text: str) -> None:
     """Cassettes, HAR files, bare streams, environments; with their line."""
     path = tmp_path / "x.yaml"
-    secret = draw(random.Random(3), HEX, 32)
+    secret = random_text(random.Random(3), HEX, 32)
     path.write_text(text.format(secret))
     path.chmod(0o600)
     [problem] = examine(path, PLAIN)
@@ -188,7 +188,7 @@ def test_a_binary_file_is_left_alone(tmp_path: Path) -> None:
 def test_what_was_redacted_behind_a_scheme_is_no_secret_of_the_request(tmp_path: Path) -> None:
     """Its `Bearer ***` is also how every other token begins that was redacted, and longer ones."""
     rng = random.Random(4)
-    said = f'curl -H "Authorization: Bearer {draw(rng, ALNUM, 50)}" https://x.example'
+    said = f'curl -H "Authorization: Bearer {random_text(rng, ALNUM, 50)}" https://x.example'
     flow = flow_of(json.dumps({"choices": [{"delta": {"content": said}}]}).encode(), authorization="Bearer " + "a1" * 8)
     path = tmp_path / "kept.flow"
     save([flow], path)

@@ -1,4 +1,4 @@
-"""A thousand secrets, planted where they are met, and none of them left in any byte."""
+"""Random secrets are injected into bodies, and none is left after redaction."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ UPPER: Final = string.ascii_uppercase + "234567"
 URLSAFE: Final = ALNUM + "-_"
 
 
-def draw(rng: random.Random, alphabet: str, size: int) -> str:
-    """A text by chance, that begins and ends with a letter or a digit."""
+def random_text(rng: random.Random, alphabet: str, size: int) -> str:
+    """A random text that begins and ends with a letter or a digit."""
     middle = "".join(rng.choices(alphabet, k=size - 2))
     return rng.choice(alphabet.strip("-_+/")) + middle + rng.choice(alphabet.strip("-_+/"))
 
@@ -32,13 +32,13 @@ def draw(rng: random.Random, alphabet: str, size: int) -> str:
 def token(rng: random.Random) -> str:
     """A JSON web token."""
     head = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()).decode().rstrip("=")
-    body = base64.urlsafe_b64encode(json.dumps({"sub": draw(rng, ALNUM, 12)}).encode()).decode().rstrip("=")
-    return f"{head}.{body}.{draw(rng, URLSAFE, 43)}"
+    body = base64.urlsafe_b64encode(json.dumps({"sub": random_text(rng, ALNUM, 12)}).encode()).decode().rstrip("=")
+    return f"{head}.{body}.{random_text(rng, URLSAFE, 43)}"
 
 
 def shaped(prefix: str, alphabet: str, size: int, end: str = "") -> Callable[[random.Random], str]:
-    """A kind of secret that its issuer's prefix tells."""
-    return lambda rng: prefix + draw(rng, alphabet, size) + end
+    """Returns a function that makes a secret with its issuer's prefix."""
+    return lambda rng: prefix + random_text(rng, alphabet, size) + end
 
 
 SHAPED: Final[dict[str, Callable[[random.Random], str]]] = {
@@ -67,13 +67,15 @@ SHAPED: Final[dict[str, Callable[[random.Random], str]]] = {
     "github": shaped("gh" + "p_", ALNUM, 36),
     "github-oauth": shaped("gh" + "o_", ALNUM, 36),
     "github-app": shaped("gh" + "s_", ALNUM, 36),
-    "github-fine": lambda rng: "github" + f"_pat_{draw(rng, ALNUM, 22)}_{draw(rng, ALNUM, 59)}",
+    "github-fine": lambda rng: "github" + f"_pat_{random_text(rng, ALNUM, 22)}_{random_text(rng, ALNUM, 59)}",
     "gitlab": shaped("gl" + "pat-", URLSAFE, 20),
-    "slack-bot": lambda rng: "xo" + f"xb-{rng.randrange(10**12)}-{rng.randrange(10**12)}-{draw(rng, ALNUM, 24)}",
-    "slack-app": lambda rng: "xa" + f"pp-1-{draw(rng, UPPER, 11)}-{rng.randrange(10**13)}-{draw(rng, HEX, 64)}",
+    "slack-bot": lambda rng: "xo" + f"xb-{rng.randrange(10**12)}-{rng.randrange(10**12)}-{random_text(rng, ALNUM, 24)}",
+    "slack-app": lambda rng: (
+        "xa" + f"pp-1-{random_text(rng, UPPER, 11)}-{rng.randrange(10**13)}-{random_text(rng, HEX, 64)}"
+    ),
     "stripe": shaped("sk" + "_live_", ALNUM, 24),
     "twilio": shaped("S" + "K", HEX, 32),
-    "sendgrid": lambda rng: f"SG.{draw(rng, URLSAFE, 22)}.{draw(rng, URLSAFE, 43)}",
+    "sendgrid": lambda rng: f"SG.{random_text(rng, URLSAFE, 22)}.{random_text(rng, URLSAFE, 43)}",
     "npm": shaped("np" + "m_", ALNUM, 36),
     "pypi": shaped("py" + "pi-AgEIcHlwaS5vcmc", URLSAFE, 70),
     "databricks": shaped("da" + "pi", HEX, 32),
@@ -83,16 +85,16 @@ SHAPED: Final[dict[str, Callable[[random.Random], str]]] = {
     "user": shaped("us" + "er-", ALNUM, 24),
     "token": token,
 }
-"""Kinds that are found wherever they stand."""
+"""Kinds that are found in any text."""
 
 NAMED: Final[dict[str, Callable[[random.Random], str]]] = {
-    "mistral": lambda rng: draw(rng, ALNUM, 32),
-    "azure": lambda rng: draw(rng, HEX, 32),
-    "uuid": lambda rng: "-".join(draw(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
-    "aws-secret": lambda rng: draw(rng, ALNUM + "+/", 40),
-    "short": lambda rng: draw(rng, ALNUM, 6) + str(rng.randrange(10, 99)),
+    "mistral": lambda rng: random_text(rng, ALNUM, 32),
+    "azure": lambda rng: random_text(rng, HEX, 32),
+    "uuid": lambda rng: "-".join(random_text(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
+    "aws-secret": lambda rng: random_text(rng, ALNUM + "+/", 40),
+    "short": lambda rng: random_text(rng, ALNUM, 6) + str(rng.randrange(10, 99)),
 }
-"""Kinds that only a name tells."""
+"""Kinds that are found only by a name next to them."""
 NAMES: Final = (
     "api_key", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "access_token", "refresh_token", "id_token",
     "client_secret", "password", "passwd", "secret", "authorization", "session_token", "AWS_SECRET_ACCESS_KEY", "auth",
@@ -108,7 +110,7 @@ FREE: Final = (
     "Incorrect API key provided: {}.",
     "x\t{}\u2028é",
 )
-UNDER_A_NAME: Final = (
+WITH_A_NAME: Final = (
     '{{"{name}": "{}"}}',
     '{{"{name}":"{}","city":"Bern"}}',
     "export {name}={}",
@@ -127,47 +129,48 @@ def texts(rng: random.Random, count: int) -> Iterator[tuple[str, str]]:
             yield rng.choice(FREE).format(secret), secret
         else:
             secret = NAMED[rng.choice(list(NAMED))](rng)
-            yield rng.choice(UNDER_A_NAME).format(secret, name=rng.choice(NAMES)), secret
+            yield rng.choice(WITH_A_NAME).format(secret, name=rng.choice(NAMES)), secret
 
 
-def pieces(rng: random.Random, text: str) -> list[str]:
-    """A text cut into one, a few or all of its characters."""
+def split(rng: random.Random, text: str) -> list[str]:
+    """A text cut into one, a few, or as many fragments as characters."""
     cuts = rng.choice([0, 1, 2, 5, len(text) // 4, len(text) - 1])
     places = sorted(rng.sample(range(1, len(text)), min(cuts, len(text) - 1)))
     return [text[low:high] for low, high in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 def escaped(rng: random.Random, text: str) -> str:
-    """A JSON string, some of whose characters are escaped though they need not be."""
+    """A JSON string, some of whose characters are escaped unnecessarily."""
     plain = json.dumps(text, ensure_ascii=rng.random() < 0.5)
     if rng.random() < 0.4:
         plain = re.sub(r"(?<!\\)[-_.]", lambda found: f"\\u{ord(found[0]):04x}", plain)
     return plain.replace("/", "\\/") if rng.random() < 0.3 else plain
 
 
-def chat(index: int, piece: str) -> str:
+def chat(index: int, fragment: str) -> str:
     """A delta of a call's arguments."""
     return (
         '{"id":"chatcmpl-9Zs1aQ","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":'
-        f'{index},"function":{{"arguments":{piece}}}}}]}},"finish_reason":null}}]}}'
+        f'{index},"function":{{"arguments":{fragment}}}}}]}},"finish_reason":null}}]}}'
     )
 
 
-def responses(index: int, piece: str) -> str:
-    """The index stands behind the delta."""
-    return f'{{"type":"response.function_call_arguments.delta","delta":{piece},"output_index":{index}}}'
+def responses(index: int, fragment: str) -> str:
+    """A delta of a call's arguments, with the index after it."""
+    return f'{{"type":"response.function_call_arguments.delta","delta":{fragment},"output_index":{index}}}'
 
 
-def messages(index: int, piece: str) -> str:
-    """A block's delta."""
-    return (
-        f'{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{piece}}}}}'
-    )
+def messages(index: int, fragment: str) -> str:
+    """A delta of a block."""
+    delta = f'{{"type":"input_json_delta","partial_json":{fragment}}}'
+    return f'{{"type":"content_block_delta","index":{index},"delta":{delta}}}'
 
 
-def ollama(index: int, piece: str) -> str:
+def ollama(index: int, fragment: str) -> str:
     """A line of text or of thinking."""
-    return f'{{"model":"m","message":{{"role":"assistant","{("content", "thinking")[index]}":{piece}}},"done":false}}'
+    return (
+        f'{{"model":"m","message":{{"role":"assistant","{("content", "thinking")[index]}":{fragment}}},"done":false}}'
+    )
 
 
 def framed(rng: random.Random, events: list[str]) -> bytes:
@@ -183,20 +186,20 @@ def framed(rng: random.Random, events: list[str]) -> bytes:
 
 
 def injected(rng: random.Random, text: str, other: str) -> bytes:
-    """A body that says `text` in deltas, as it is or as JSON in a string, while another call says `other`."""
+    """A body with `text` in deltas of a call, perhaps as a string in JSON, among deltas with `other`."""
     for _ in range(rng.randrange(3)):
         text = json.dumps({"command": text})
-    say = rng.choice([chat, responses, messages, ollama])
-    mine, theirs = pieces(rng, text), pieces(rng, other)
+    event = rng.choice([chat, responses, messages, ollama])
+    first, second = split(rng, text), split(rng, other)
     events = []
-    for at in range(max(len(mine), len(theirs))):
-        events += [say(0, escaped(rng, part)) for part in mine[at : at + 1]]
-        events += [say(1, escaped(rng, part)) for part in theirs[at : at + 1]]
+    for at in range(max(len(first), len(second))):
+        events += [event(0, escaped(rng, part)) for part in first[at : at + 1]]
+        events += [event(1, escaped(rng, part)) for part in second[at : at + 1]]
     return framed(rng, events)
 
 
-def piece_of(event: Any) -> tuple[int, str]:
-    """Which call an event is of, and what it says."""
+def fragment_of(event: Any) -> tuple[int, str]:
+    """The index of an event's call, and the fragment."""
     if "choices" in event:
         [call] = event["choices"][0]["delta"]["tool_calls"]
         return call["index"], call["function"]["arguments"]
@@ -208,12 +211,12 @@ def piece_of(event: Any) -> tuple[int, str]:
     return event["index"], event["delta"]["partial_json"]
 
 
-def said(body: bytes) -> str:
-    """All that the body says: as it stands, and each call's deltas joined, with escapes undone again and again."""
+def readable(body: bytes) -> str:
+    """The body, and the joined deltas of each call, also with their escapes undone several times."""
     plain = body.decode()
     events = [json.loads(line.rstrip("],\r")) for line in re.findall(r"(?m)^(?:data: |\[)?(\{.*)$", plain)]
-    said = [piece_of(event) for event in events]
-    everything = [plain, *("".join(piece for at, piece in said if at == index) for index in (0, 1))]
+    fragments = [fragment_of(event) for event in events]
+    everything = [plain, *("".join(fragment for at, fragment in fragments if at == index) for index in (0, 1))]
     for text in everything[1:3]:
         everything.append(text)
         for _ in range(4):
@@ -223,23 +226,23 @@ def said(body: bytes) -> str:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_planted_secret_is_left(seed: int) -> None:
-    """In deltas of two calls at once, in every framing, under escapes, in JSON in strings."""
+def test_no_secret_is_left_in_a_stream(seed: int) -> None:
+    """In deltas of two calls, in every framing, with escapes, and in JSON in strings."""
     rng = random.Random(seed)
     left = []
     for text, secret in texts(rng, 220):
         body = injected(rng, text, "the weather in Bern is fine today, and so on")
-        assert secret in said(body)
+        assert secret in readable(body)
         clean = redacted_body(body)
         assert len(clean) == len(body)
-        if secret in said(clean):
+        if secret in readable(clean):
             left.append((text, body))
     assert left == []
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_planted_secret_is_left_in_a_whole_answer(seed: int) -> None:
-    """In JSON, in text that is none, in forms."""
+def test_no_secret_is_left_in_other_bodies(seed: int) -> None:
+    """In JSON, comments and plain text."""
     rng = random.Random(seed)
     for text, secret in texts(rng, 200):
         for body in (json.dumps({"messages": [{"role": "user", "content": text}]}), f": {text}\n\n", text):
@@ -248,11 +251,11 @@ def test_no_planted_secret_is_left_in_a_whole_answer(seed: int) -> None:
             assert secret not in clean.decode(), body
 
 
-def test_what_the_request_carried_is_found_in_every_form() -> None:
-    """Plain, in a URL, in base64, in JSON."""
+def test_a_secret_of_the_request_is_found_in_every_form() -> None:
+    """In plain text, in a URL, in base64 and in JSON."""
     rng = random.Random(1)
     for _ in range(50):
-        secret = draw(rng, ALNUM + "+/ ", 16)
+        secret = random_text(rng, ALNUM + "+/ ", 16)
         coded = base64.b64encode(f"user:{secret}".encode()).decode()
         body = json.dumps({"error": f"no {secret}, no {quote(secret, safe='')}, no {coded}"}).encode()
         clean = redacted_body(body, Redaction(), (secret,))
