@@ -242,10 +242,28 @@ def test_a_complete_call_means_its_arguments(key: str, inner: object, indent: in
     assert not grown(text[:-1]).is_complete
 
 
+@pytest.mark.parametrize("key", ["arguments", "input"])
+@pytest.mark.parametrize("inner", [{"path": "a"}, json.dumps({"path": "a"})])
+def test_a_wrapper_means_what_it_holds(key: str, inner: object) -> None:
+    """However it is cut."""
+    assert json.loads(grown(json.dumps({key: inner})).reading()[0]) == {"path": "a"}
+
+
+@pytest.mark.parametrize("text", [', "arguments": {"path": "a"}}', '"parameters":{"path": "a"}}'])
+def test_the_rest_of_a_complete_call_means_its_arguments(text: str) -> None:
+    """The server took the name out, and sent what follows it."""
+    assert grown(text).reading() == ('{"path": "a"}', True)
+    assert not grown(text[:-1]).is_complete
+
+
 @pytest.mark.parametrize(
     ("value", "tool"),
     [
         ({"name": "write", "arguments": {"path": "a"}}, TOOL),
+        ({"input": "ls"}, TOOL),
+        ({"input": {"path": "a"}, "n": 1}, TOOL),
+        ({"input": {"path": "a"}}, Parameters.of({**SCHEMA, "properties": {**KNOWN, "input": {}}}, "read")),
+        ({"input": {"path": "a"}}, Parameters.of({**SCHEMA, "required": []}, "read")),
         ({"name": "read", "arguments": {"path": "a"}, "n": 1}, TOOL),
         ({"name": "read", "arguments": 1}, TOOL),
         (
@@ -262,7 +280,7 @@ def test_other_objects_are_no_calls(value: object, tool: Parameters) -> None:
 
 def test_a_long_fragment_shows_what_it_lacks_as_short_ones_do() -> None:
     """How many characters come at once decides nothing."""
-    tool = Parameters(frozenset({"city"}), required=True, tool="f", tells_calls=True)
+    tool = Parameters.of({"properties": {"city": {}}, "required": ["city"]}, "f")
     for text, head in (('city": "' + "x" * 500 + '"}', 0), ('{"name": "f", "arguments": {"city": "' + "x" * 500, 27)):
         for size in (1, 300, 1000):
             arguments = ArgumentText(parameters=tool)

@@ -1,4 +1,4 @@
-"""Arguments that hold a complete call, with further keys or without, however they are cut."""
+"""Arguments inside an object that is a complete call, the rest of one, or has one key, however they are cut."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from tests.invariants.healthy import WEATHER, Calls, Healthy, streams, with_call
 
 ARGUMENTS = {"city": 'Oslo }"' * 50}
 CALL = {"name": WEATHER.name, "arguments": ARGUMENTS}
+FORMS = {
+    "complete": json.dumps(CALL),
+    "further keys": json.dumps(CALL | {"id": "x", "type": {"a": "function"}}),
+    "arguments as text": json.dumps(CALL | {"arguments": json.dumps(ARGUMENTS)}),
+    "without its name": f', "arguments": {json.dumps(ARGUMENTS)}}}',
+    "under one key": json.dumps({"input": ARGUMENTS}),
+    "under one key, as text": json.dumps({"arguments": json.dumps(ARGUMENTS)}),
+}
 STREAMS = [one for one in streams() if one.name in {"fragments", "fragments of two", "interleaved"}]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 5000])
-@pytest.mark.parametrize("more", [{}, {"id": "x", "type": {"a": "function"}}], ids=["alone", "further keys"])
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("healthy", STREAMS, ids=str)
-def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, more: dict[str, object], size: int) -> None:
+def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, text: str, size: int) -> None:
     """The event with the complete arguments has them, too."""
-    text = json.dumps(CALL | more)
     pieces = tuple(text[at : at + size] for at in range(0, len(text), size))
     body = with_calls(healthy, Calls(WEATHER._replace(pieces=pieces))).body
     repaired = changed(body, healthy.exchange)

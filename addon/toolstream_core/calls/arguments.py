@@ -100,8 +100,8 @@ EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
 PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
 """What may stand before the arguments."""
 _PLACEHOLDER = re.compile(rf"{PLACEHOLDER}(?=.)", re.DOTALL)
-_USUAL_BEGIN: Final = re.compile(rf'{WS}\{{{WS}"[^n"]')
-"""The beginning of an object whose first key is not `name`."""
+_USUAL_BEGIN: Final = re.compile(rf'{WS}\{{{WS}"[^ain"]')
+"""The beginning of an object whose first key is none of a call."""
 _SHORT = 16
 """The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)
@@ -216,8 +216,10 @@ class ArgumentText:
 
     def ended_object(self) -> str | None:
         """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
-        if not (self.scanner.is_complete and self._first == "{") or self.truncated:
-            return None
+        return self.ended_value() if self.scanner.is_complete and self._first == "{" and not self.truncated else None
+
+    def ended_value(self) -> str:
+        """The value that ended, without the text after it."""
         return ((self.beginning or "") + self.text())[: self._end]
 
     def renewed(self) -> ArgumentText:
@@ -327,34 +329,41 @@ class ArgumentText:
 
         A call may have further keys, but none of the tool's parameters.
         """
-        inner, names = joined[self.head :], self.parameters.names
+        inner, names = joined[len(self.beginning or "") + (self.head or 0) :], self.parameters.names
         end = value_end(inner, 0)
         if not end:
             return inner
         if self.is_json:
-            value = value_of(joined)
-            return unwrapped(inner[:end]) if isinstance(value, dict) and names.isdisjoint(value) else ""
+            value, arguments = value_of(joined), unwrapped(inner[:end])
+            return arguments if isinstance(value, dict) and names.isdisjoint(value) and is_object(arguments) else ""
         return inner[: end - 1] if self.viable else ""
 
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""
         text, known = self.text(), self.parameters
         first, is_longer = text[:LONGEST_HEAD], len(text) > LONGEST_HEAD
+        head = known.head_of_call(first) if known.heads else 0
+        self.head = head or 0 if is_longer else head
+        if self.head and self._first != "{":
+            self._begin_with('{"name":""' if self._first == "," else "{")
+        if self.head and self.is_json and not self._in_call((self.beginning or "") + text):
+            self.head = 0
         if self._first == "{":
-            head = known.head_of_call(first) if known.tells_calls else 0
-            self.head = head or 0 if is_longer else head
-            if self.head and self.is_json and not self._in_call(text):
-                self.head = 0
             return
         beginning = known.lost_beginning(first) if known.names else ""
         self.beginning = beginning or "" if is_longer else beginning
         if self.beginning:
-            self.scanner = JsonScanner()
-            self.scanner.feed(self.beginning)
-            end = self.scanner.feed(text)
-            self._end, self.spilled = len(self.beginning) + end, bool(text[end:].strip(WHITE))
-            self.whole_again = self._object = None
-            self._first = "{"
+            self._begin_with(self.beginning)
+
+    def _begin_with(self, beginning: str) -> None:
+        """The text lacks its beginning."""
+        text = self.text()
+        self.beginning, self.scanner = beginning, JsonScanner()
+        self.scanner.feed(beginning)
+        end = self.scanner.feed(text)
+        self._end, self.spilled = len(beginning) + end, bool(text[end:].strip(WHITE))
+        self.whole_again = self._object = None
+        self._first = "{"
 
     def _holds_object(self) -> bool:
         if self._object is None:

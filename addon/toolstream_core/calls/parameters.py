@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from toolstream_core.calls.scanner import WHITE, WS
@@ -15,6 +16,10 @@ LONGEST_HEAD: Final = 256
 _FIRST_KEY: Final = re.compile(rf'{WS}("?)([^"\\\x00-\x1f{{}}\[\]:,]*)(?:(?P<closed>"){WS}(?P<colon>:)?)?')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 _CALL_KEYS: Final = ("arguments", "parameters")
+_BEGUN_TEXT: Final = r'"{\"'
+"""The beginning of an object that is text."""
+_WRAPPERS: Final = ("arguments", "input")
+"""Keys that hold the arguments alone: https://github.com/sgl-project/sglang/pull/39344"""
 
 
 class Parameters(NamedTuple):
@@ -23,10 +28,13 @@ class Parameters(NamedTuple):
     names: frozenset[str] = frozenset()
     required: bool = False
     """Whether any of them is required."""
-    tool: str = ""
-    """The name of the tool."""
-    tells_calls: bool = False
-    """Whether an object with the keys of a call cannot be arguments of the tool."""
+    heads: tuple[str, ...] = ()
+    """What stands before the arguments in a call, without white space, where it cannot be arguments of the tool."""
+
+    @property
+    def tells_calls(self) -> bool:
+        """Whether an object with the keys of a call cannot be arguments of the tool."""
+        return len(self.heads) > len(_WRAPPERS)
 
     @classmethod
     def of(cls, schema: Json, tool: str = "") -> Parameters:
@@ -34,7 +42,7 @@ class Parameters(NamedTuple):
         known = json_access.get(schema, "properties")
         names = frozenset(known) if isinstance(known, dict) else frozenset()
         required = bool(json_access.items(json_access.get(schema, "required")))
-        return cls(names, required, tool, required and bool(names) and names.isdisjoint({"name", *_CALL_KEYS}))
+        return cls(names, required, (*_heads(names, tool),) if required and names else ())
 
     def lost_beginning(self, text: str) -> str | None:
         """What a text lacks to be an object whose first key is a parameter: `{` or `{"`.
@@ -52,17 +60,26 @@ class Parameters(NamedTuple):
         return None if first["colon"] is None else "{" if quote else '{"'
 
     def head_of_call(self, text: str) -> int | None:
-        """Characters before the arguments in a complete call of the tool: `{"name": …, "arguments":`.
+        """Characters before the arguments in a call, which hold an object, perhaps as text.
 
         0 if the text is no such call, `None` if it may become one.
-        Seen inside arguments: https://github.com/vllm-project/vllm/issues/47977
         """
         squeezed = _SPACE.sub("", text)
-        heads = [f'{{"name":{json.dumps(self.tool)},"{key}":' for key in _CALL_KEYS]
-        if any(head.startswith(squeezed) for head in heads):
+        if any((head + _BEGUN_TEXT).startswith(squeezed) for head in self.heads):
             return None
-        head = next((head for head in heads if squeezed.startswith((head + "{", head + '"'))), "")
+        head = next((head for head in self.heads if squeezed.startswith((head + "{", head + _BEGUN_TEXT))), "")
         return text.index(squeezed[len(head)], _end_of(text, len(head))) if head else 0
+
+
+def _heads(names: frozenset[str], tool: str) -> Iterator[str]:
+    """`{"name": …, "arguments":`, what is left of it without the name, and the arguments alone in a wrapper.
+
+    The first two are of https://github.com/vllm-project/vllm/issues/47977.
+    """
+    if names.isdisjoint({"name", *_CALL_KEYS}):
+        for key in _CALL_KEYS:
+            yield from (f'{{"name":{json.dumps(tool)},"{key}":', f',"{key}":', f'"{key}":')
+    yield from (f'{{"{key}":' for key in _WRAPPERS if key not in names)
 
 
 def _end_of(text: str, characters: int) -> int:

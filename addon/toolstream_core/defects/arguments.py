@@ -157,7 +157,7 @@ LOST_BEGINNING: Final = Defect(
 )  # fmt: skip
 ENVELOPED_ARGUMENTS: Final = Defect(
     "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "the arguments hold a complete call: its name and its arguments",
+    "the arguments are wrapped in an object, as a complete call or under one key",
     _AS_MEANT,
     may_refuse=True,
     keys=ARGUMENT_KEYS,

@@ -6,11 +6,12 @@ on the intended text grows beside the text that came.
 
 from __future__ import annotations
 
+import re
 from typing import Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
-from toolstream_core.calls.scanner import WHITE
+from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
     LOST_BEGINNING,
@@ -35,6 +36,8 @@ from toolstream_core.repair.reading import (
     repetition,
 )
 
+_BEGUN_OBJECT: Final = re.compile(rf'{WS}(?:\{{{WS}"?)?')
+"""An object before the first letter of its first key."""
 _SURELY_AGAIN: Final = 128
 """From so many characters on, what begins like the complete object before it is the same object."""
 
@@ -174,7 +177,8 @@ class Meaning:
             self._judge(fragment)
             if self._own is None:
                 self._suspect(fragment)
-                if received.beginning is None or (received.head is None and "n" in received.text()):
+                has_key = received.head is None and _BEGUN_OBJECT.fullmatch(received.text()) is None
+                if received.beginning is None or has_key:
                     self.suspect = ""
             is_first = self.without_placeholder.size == len(fragment) and not is_placeholder(fragment)
             self.newest = self.without_placeholder.whole_again if is_first else None
@@ -209,7 +213,7 @@ class Meaning:
     def _judge(self, fragment: str) -> None:
         """Whether the intended text differs from what came from this fragment on."""
         received = self.without_placeholder
-        if received.beginning:
+        if received.beginning and not received.head:
             self.source = self._own = self._beside()
             self.defect, self.begin, self.suspect = LOST_BEGINNING, -len(received.beginning), None
             self._own.add(received.beginning + received.text())

@@ -65,12 +65,12 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return Reading(raw)
     if len(raw) <= LONGEST_PLACEHOLDER and _SEVERAL.fullmatch(raw):
         return _placeholders(raw)
-    if received.beginning:
+    if received.beginning and not received.head:
         return Reading(received.beginning + raw, LOST_BEGINNING)
-    if raw.lstrip(WHITE)[0] == '"':
-        return _quoted(received, raw, over=over)
     if received.head:
         return read_in_call(received.beside(raw[received.head :]), received, over=over)
+    if raw.lstrip(WHITE)[0] == '"':
+        return _quoted(received, raw, over=over)
     if before := BEFORE.match(raw):
         intended = read_text(raw[before.end() :], over=over)
         return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
@@ -91,10 +91,13 @@ def read_text(text: str, *, over: bool) -> Reading:
 
 def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> Reading:
     """The meaning of arguments in a complete call, which may have further keys: they are not complete before it is."""
-    if call.viable and (complete := arguments.ended_object()) is not None:
-        arguments = call.beside(complete)
+    if arguments.quoted:
+        raw = arguments.text()
+        return Reading(begun_inside(raw if over else raw[:LONGEST_PLACEHOLDER]), ENVELOPED_ARGUMENTS)
+    if call.viable and arguments.ended:
+        arguments = call.beside(arguments.ended_value())
     reading = read(arguments, over=over)
-    if reading.defect is not None:
+    if reading.defect not in {None, DOUBLE_ENCODED_ARGUMENTS}:
         return reading
     text = reading.text if call.ended or not arguments.ended else reading.text.rstrip(WHITE)[:-1]
     return reading._replace(text=text, defect=ENVELOPED_ARGUMENTS)

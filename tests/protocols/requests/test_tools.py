@@ -36,8 +36,8 @@ def test_foreign_tools(foreign: object) -> None:
 def test_a_tool_without_required_parameters() -> None:
     """No schema, or one that requires nothing."""
     assert parameters({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
-        "f": Parameters(tool="f"),
-        "g": Parameters(tool="g"),
+        "f": Parameters(),
+        "g": Parameters(),
     }
 
 
