@@ -18,7 +18,7 @@ import pytest
 from tests.browser.chromium import program
 from tests.browser.reports import REPORTS
 from tests.browser.sessions import written
-from tests.e2e.harness.mitmweb import Web, ask, request_for, turns, without_arguments
+from tests.e2e.harness.mitmweb import Web, request_for, send_request, turns, without_arguments
 from tests.e2e.harness.upstream import Upstream
 from tests.e2e.harness.versions import VERSIONS, Version
 from tests.e2e.live_client import viewed
@@ -118,11 +118,11 @@ def test_served_page(group: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("group", [pytest.param("mitmweb", marks=IN_CHROMIUM)])
 def test_mitmweb(group: str, version: Version, tmp_path: Path) -> None:
     """Content views, marks and bodies in mitmweb. The client's next request comes while a response is open."""
-    if version.lack:
-        pytest.skip(version.lack)
+    if version.unavailable:
+        pytest.skip(version.unavailable)
     with Upstream() as upstream, Web(version, tmp_path) as web:
         sample, after = turns()
-        ask(web, upstream, sample)
+        send_request(web, upstream, sample)
         following = request_for(upstream, after, *without_arguments(sample))
         proxy = web.proxy.url
         run_checks(group, (), tmp_path, web.address, TOOLSTREAM_PROXY=proxy, TOOLSTREAM_NEXT=json.dumps(following))

@@ -65,13 +65,13 @@ def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
     assert ask.comments == (dialect == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[dialect]("call_1", "Bern")
-    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.whole_body, ResponseIds())
+    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.unstreamed_response_body, ResponseIds())
     whole = b"".join(joined(got.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
     assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([whole], healthy.exchange)
     assert record is not None
     assert record.findings == []
-    assert got.usage == sample.whole["usage"]
+    assert got.usage == sample.unstreamed_response["usage"]
 
 
 def test_calls_are_told_apart() -> None:

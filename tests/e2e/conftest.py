@@ -38,6 +38,6 @@ def secure(pem: Path) -> Iterator[Upstream]:
 
 @pytest.fixture(scope="session")
 def proxies(pem: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
-    """Mitmdumps that trust the upstreams, each started when it is first asked for."""
+    """Mitmdumps that trust the upstreams. Each starts at its first use."""
     with contextlib.closing(Proxies(pem, tmp_path_factory.mktemp("confdir"))) as started:
         yield started

@@ -1,4 +1,4 @@
-"""Agents as text: each of the five reports' clients, broken and fixed. They need nothing but Python."""
+"""The source of agents: the client of each of the five reports, broken and fixed. They need only Python."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "requir
 FUNCTION = {"name": "web_search", "description": "Search.", "parameters": SCHEMA}
 
 
-def ask(path, body):
+def post(path, body):
     url = os.environ["OPENAI_BASE_URL"] + path
     headers = {"content-type": "application/json", "authorization": "Bearer sk-none"}
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as answer:
-        return answer.read().decode()
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as response:
+        return response.read().decode()
 
 
 def events(text):
@@ -41,7 +41,7 @@ def deltas(chunks):
     return [entry for chunk in chunks for entry in chunk["choices"][0]["delta"].get("tool_calls") or ()]
 
 
-def said(entry):
+def fields(entry):
     function = entry.get("function", {{}})
     return entry.get("id"), function.get("name"), function.get("arguments") or ""
 
@@ -51,7 +51,7 @@ def run(prompt):
     for _ in range(6):
         body = {{"model": "m", "stream": True, "messages": messages}}
         body["tools"] = [{{"type": "function", "function": FUNCTION}}]
-        chunks = events(ask("/chat/completions", body))
+        chunks = events(post("/chat/completions", body))
         calls = assemble(chunks, body)
         if not calls:
             return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
@@ -73,7 +73,7 @@ def _aichat(starts: str) -> str:
 def assemble(chunks, body):
     calls, key, call = [], "", None
     for entry in deltas(chunks):
-        given, name, arguments = said(entry)
+        given, name, arguments = fields(entry)
         new = f"{{given or ''}}/{{entry['index']}}"
         if {starts}:
             if call and call[1]:
@@ -92,14 +92,14 @@ AICHAT_FIXED: Final = _aichat("given and new != key")
 OPENCLAW: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
-    return [(given or "", name or "", arguments) for given, name, arguments in map(said, deltas(chunks))]
+    return [(given or "", name or "", arguments) for given, name, arguments in map(fields, deltas(chunks))]
 {_END}"""
-"""S3: every delta is a call."""
+"""S3: every delta becomes a call."""
 OPENCLAW_FIXED: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
     calls = []
-    for given, name, arguments in map(said, deltas(chunks)):
+    for given, name, arguments in map(fields, deltas(chunks)):
         if given:
             calls.append([given, name, arguments])
         else:
@@ -110,7 +110,7 @@ SPRING_AI: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
     calls = []
-    for given, name, arguments in map(said, deltas(chunks)):
+    for given, name, arguments in map(fields, deltas(chunks)):
         if given is not None:
             calls.append([given, name, arguments])
         else:
@@ -119,28 +119,28 @@ def assemble(chunks, body):
         raise SystemExit("No value present")
     return calls
 {_END}"""
-"""S4: a call starts wherever an id is present, also an empty one."""
+"""S4: a call starts at every id, also at an empty id."""
 SPRING_AI_FIXED: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
     calls = {{}}
     for entry in deltas(chunks):
-        given, name, arguments = said(entry)
+        given, name, arguments = fields(entry)
         known = calls.setdefault(entry["index"], ["", "", ""])
         calls[entry["index"]] = [known[0] or given, known[1] or name, known[2] + arguments]
     return list(calls.values())
 {_END}"""
 PI: Final = SPRING_AI_FIXED
-"""S5: the response's finish reason says tool calls, and no event has one."""
+"""S5: the finish reason is `tool_calls`, but no event has a call."""
 PI_FIXED: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
-    calls = [(given, name, arguments) for given, name, arguments in map(said, deltas(chunks))]
+    calls = [(given, name, arguments) for given, name, arguments in map(fields, deltas(chunks))]
     if calls or chunks[-1]["choices"][0]["finish_reason"] != "tool_calls":
         return calls
-    whole = json.loads(ask("/chat/completions", {{**body, "stream": False}}))
+    unstreamed = json.loads(post("/chat/completions", {{**body, "stream": False}}))
     return [(one["id"], one["function"]["name"], one["function"]["arguments"])
-            for one in whole["choices"][0]["message"].get("tool_calls") or ()]
+            for one in unstreamed["choices"][0]["message"].get("tool_calls") or ()]
 {_END}"""
 
 
@@ -151,9 +151,9 @@ def run(prompt):
     items = [{{"role": "user", "content": prompt}}]
     for _ in range(6):
         body = {{"model": "m", "stream": True, "input": items, "tools": [{{"type": "function", **FUNCTION}}]}}
-        told = events(ask("/responses", body))
+        stream = events(post("/responses", body))
         calls, latest = {{}}, None
-        for event in told:
+        for event in stream:
             if event["type"] == "response.output_item.added" and event["item"]["type"] == "function_call":
                 latest = event["item"]["call_id"]
                 calls[latest] = [event["item"]["name"], ""]
@@ -165,7 +165,7 @@ def run(prompt):
                 else:
                     calls[latest][1] += event["delta"]
         if not calls:
-            return "".join(one["delta"] for one in told if one["type"] == "response.output_text.delta")
+            return "".join(event["delta"] for event in stream if event["type"] == "response.output_text.delta")
         for given, (name, arguments) in calls.items():
             if name is None:
                 raise SystemExit("no tool None")
@@ -176,5 +176,5 @@ def run(prompt):
 
 
 RUBY_LLM: Final = _ruby_llm('event.get("call_id", event["item_id"])')
-"""S2: an arguments delta with an id is a call of its own."""
+"""S2: an arguments delta with an id becomes a separate call."""
 RUBY_LLM_FIXED: Final = _ruby_llm("None")

@@ -39,7 +39,7 @@ sys.exit(5)
 
 @contextlib.contextmanager
 def viewed(folder: Path) -> Iterator[str]:
-    """The address of the live view of a run whose client has ended; the run ends with the client's exit code, 5."""
+    """The URL of the live view of a run whose client has exited; the run returns the client's exit code, 5."""
     agent = folder / "agent.py"
     agent.write_text(AGENT)
     command = toolstream("run", str(FLOW), "--speed", "0", "--view", "--", sys.executable, str(agent))

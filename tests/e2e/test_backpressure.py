@@ -11,10 +11,10 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import Answer, Send
-from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.script import Response, Send
+from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class Generous:
             while b"\r\n\r\n" not in peer.recv(65536):
                 pass
             peer.sendall(HEAD)
-            piece = b"%x\r\n%s\r\n" % (len(EVENT), EVENT)
+            chunk = b"%x\r\n%s\r\n" % (len(EVENT), EVENT)
             while self.sent < OFFERED:
-                peer.sendall(piece)
-                self.sent += len(piece)
+                peer.sendall(chunk)
+                self.sent += len(chunk)
                 self.ahead = max(self.ahead, self.sent - self.received)
             peer.sendall(b"0\r\n\r\n")
             peer.shutdown(socket.SHUT_WR)
@@ -78,9 +78,9 @@ def test_upstream_waits_and_nothing_is_lost(proxies: Proxies, fault: str) -> Non
         with socket.create_connection(("127.0.0.1", proxy.port)) as peer:
             peer.sendall(head.encode() + sample.body)
             end = b""
-            while end != b"\r\n0\r\n\r\n" and (piece := peer.recv(1 << 20)):
-                upstream.received += len(piece)
-                end = (end + piece)[-7:]
+            while end != b"\r\n0\r\n\r\n" and (chunk := peer.recv(1 << 20)):
+                upstream.received += len(chunk)
+                end = (end + chunk)[-7:]
         upstream.wait()
     assert upstream.ahead < MOST
     assert upstream.received >= OFFERED * len(EVENT) // (len(EVENT) + 9)
@@ -91,8 +91,8 @@ def test_where_streams_share_a_connection_the_response_ends_with_an_error(proxie
     sample = openai_chat("call_1", "Bern")
     options = {"toolstream_fault": "stall:ms=600000,at=event:2", "toolstream_log": "off"}
     with proxies.make(options) as proxy:
-        plan = secure.plan(Answer((Send(EVENT),) * (OFFERED // len(EVENT))))
-        with client("h2", way(proxy, secure)) as connection:
+        plan = secure.plan(Response((Send(EVENT),) * (OFFERED // len(EVENT))))
+        with client("h2", route(proxy, secure)) as connection:
             reply = connection.request(sample.path, sample.body, plan.headers)
             with pytest.raises(BrokenOffError):
                 reply.rest()
@@ -120,7 +120,7 @@ def test_upstream_waits_on_a_socket(proxies: Proxies, pem: Path, fault: str) -> 
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
     with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy, SocketServer(context) as server:
-        url = f"wss://127.0.0.1:{server.port}{server.plan(Planned([messages])).path}/v1/responses"
+        url = f"wss://127.0.0.1:{server.port}{server.plan(SocketPlan([messages])).path}/v1/responses"
         with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), **PLAIN) as client:
             client.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
             for message in messages[:]:

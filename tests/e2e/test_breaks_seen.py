@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.proxies import Proxies, way
+from tests.e2e.harness.proxies import Proxies, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import PATIENCE, Answer, Framing, response
+from tests.e2e.harness.script import PATIENCE, Framing, Response, event_stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
-HALF = CHAT.pieces[:3]
+HALF = CHAT.chunks[:3]
 CLOSE = (("connection", "close"),)
 CASES = {
-    "repair, until the end": ({"toolstream_repair": "safe"}, response(HALF, framing=Framing.CLOSE)),
-    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(response(HALF), headers=CLOSE)),
-    "fault, until the end": ({"toolstream_fault": "cut:at=event:3"}, response(CHAT.pieces, framing=Framing.CLOSE)),
-    "fault, in chunks": ({"toolstream_fault": "cut:at=event:3"}, replace(response(CHAT.pieces), headers=CLOSE)),
+    "repair, until the end": ({"toolstream_repair": "safe"}, event_stream(HALF, framing=Framing.CLOSE)),
+    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(event_stream(HALF), headers=CLOSE)),
+    "fault, until the end": ({"toolstream_fault": "cut:at=event:3"}, event_stream(CHAT.chunks, framing=Framing.CLOSE)),
+    "fault, in chunks": ({"toolstream_fault": "cut:at=event:3"}, replace(event_stream(CHAT.chunks), headers=CLOSE)),
 }
 BROKEN = pytest.mark.parametrize("case", CASES)
 FETCH = """
@@ -45,10 +45,10 @@ console.log(JSON.stringify(told));
 """
 
 
-def raw(proxy: Mitmdump, upstream: Upstream, planned: Answer, version: str) -> tuple[bytes, bytes]:
+def raw(proxy: Mitmdump, upstream: Upstream, planned: Response, version: str) -> tuple[bytes, bytes]:
     """Head and body of an answer as they cross the wire, until the connection ends."""
     plan = upstream.plan(planned)
-    path = way(proxy, upstream)
+    path = route(proxy, upstream)
     fields = {"host": path.authority, "content-length": str(len(CHAT.body)), **plan.headers}
     lines = [
         f"POST http://{path.authority}{CHAT.path} {version}",
@@ -58,8 +58,8 @@ def raw(proxy: Mitmdump, upstream: Upstream, planned: Answer, version: str) -> t
     with path.connect() as peer:
         peer.settimeout(PATIENCE)
         peer.sendall("\r\n".join([*lines, "", ""]).encode() + CHAT.body)
-        while piece := peer.recv(65536):
-            came += piece
+        while chunk := peer.recv(65536):
+            came += chunk
     head, _, body = came.partition(b"\r\n\r\n")
     return head.lower(), body
 
@@ -72,7 +72,7 @@ def test_no_last_chunk_comes(proxies: Proxies, plain: Upstream, case: str) -> No
     assert head.startswith(b"http/1.1 200")
     assert b"transfer-encoding: chunked" in head
     assert b"connection: close" not in head
-    assert all(piece.strip() in body for piece in HALF)
+    assert all(chunk.strip() in body for chunk in HALF)
     assert not body.endswith(b"0\r\n\r\n")
 
 
@@ -84,7 +84,7 @@ def test_http_1_0_is_reset(proxies: Proxies, plain: Upstream, case: str) -> None
         raw(proxies.get(**options), plain, planned, "HTTP/1.0")
 
 
-def fetched(proxy: Mitmdump, upstream: Upstream, planned: Answer) -> Mapping[str, object]:
+def fetched(proxy: Mitmdump, upstream: Upstream, planned: Response) -> Mapping[str, object]:
     """What Node's fetch makes of an answer."""
     plan = upstream.plan(planned)
     headers = {"content-type": "application/json", **plan.headers}
@@ -109,6 +109,6 @@ def test_nodes_fetch_sees_it(proxies: Proxies, plain: Upstream, case: str) -> No
     told = fetched(proxies.get(mode, **options), plain, planned)
     assert str(told["text"]).encode() in b"".join(HALF)
     assert told["whole"] is False
-    whole = replace(planned, steps=response(CHAT.pieces).steps)
+    whole = replace(planned, steps=event_stream(CHAT.chunks).steps)
     told = fetched(proxies.get(mode, toolstream_repair="safe"), plain, whole)
-    assert told == {"text": b"".join(CHAT.pieces).decode(), "whole": True}
+    assert told == {"text": b"".join(CHAT.chunks).decode(), "whole": True}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.e2e.harness.captures import captured, noted, pieces
-from tests.e2e.harness.client import Edit
+from tests.e2e.harness.captures import captured, metadata, upstream_chunks
+from tests.e2e.harness.client import Route
 from tests.e2e.harness.proxies import Proxies, client
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.saved.read import load
@@ -50,8 +50,8 @@ def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
 
 def ask(proxy: Mitmdump, version: str, fixture: LlmFlow) -> bytes:
     """What a client gets for the request of a fixture."""
-    way = Edit(443, proxy.port, proxy.ca, tls=True, known=False)
-    with client(version, way) as peer:
+    route = Route(443, proxy.port, proxy.ca, tls=True, known=False)
+    with client(version, route) as peer:
         return peer.request(fixture.path, fixture.request_body, {"content-type": "application/json"}).rest()
 
 
@@ -75,15 +75,15 @@ def distinct() -> list[LlmFlow]:
 
 def assert_same(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
     """Bytes, cuts, findings and calls."""
-    assert pieces(flow) == [chunk.data for chunk in fixture.chunks], fixture.source
-    said = noted(flow)["record"]
+    assert upstream_chunks(flow) == [chunk.data for chunk in fixture.chunks], fixture.source
+    said = metadata(flow)["record"]
     assert [call["arguments"] for call in said["calls"]] == [call.arguments for call in fixture.record.calls]
     assert [one["code"] for one in said["findings"]] == [one.code for one in fixture.record.findings]
 
 
 def assert_in_time(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
     """Each chunk when it is due, and in order."""
-    times = [when for when, _ in noted(flow)["chunks"]]
+    times = [when for when, _ in metadata(flow)["chunks"]]
     due = [chunk.after - fixture.chunks[0].after for chunk in fixture.chunks]
     assert all(before <= after for before, after in pairwise(times))
     assert all(-LATE < when - wanted < LATE for when, wanted in zip(times, due, strict=True)), (times, due)
@@ -98,7 +98,7 @@ def test_captured_replayed_and_captured_again(proxies: Proxies, tmp_path: Path) 
         for flow in found[fixture.request_body]:
             assert_same(fixture, flow)
             assert_in_time(fixture, flow)
-    taken = sum(noted(flow)["chunks"][-1][0] for flows in found.values() for flow in flows)
+    taken = sum(metadata(flow)["chunks"][-1][0] for flows in found.values() for flow in flows)
     assert taken > sum(fixture.chunks[-1].after for fixture in fixtures)  # of two captures each
     second = chained(proxies, tmp_path / "second", first.near_folder, "0")
     found = asked_at_once(second, ("h2", "h1"), fixtures)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.e2e.harness.captures import read
-from tests.e2e.harness.changes import streamed
-from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.changes import sample_stream
+from tests.e2e.harness.proxies import HERE, Proxies, client, route
 from tests.e2e.harness.samples import MAKERS
 from tests.e2e.harness.script import PATIENCE
 from toolstream_core.packaged import addon_script
@@ -79,9 +79,9 @@ def capturing(
 
 def received(proxy: Mitmdump, upstream: Upstream, sample: Sample, place: str = "", number: str = "") -> bytes:
     """The response that the client gets while the function at `place` fails."""
-    plan = upstream.plan(streamed(sample))
+    plan = upstream.plan(sample_stream(sample))
     headers = plan.headers | {"x-number": number} | ({"x-sabotage": place} if place else {})
-    with client("h1", way(proxy, upstream)) as connection:
+    with client("h1", route(proxy, upstream)) as connection:
         return connection.request(sample.path, sample.body, headers).rest()
 
 
@@ -108,9 +108,9 @@ def test_a_response_is_complete_and_the_next_one_is_captured(
     dialect = DIALECTS[(PLACES.index(place) + mode) % len(DIALECTS)]
     sample, mark = MAKERS[dialect]("call_1", "Bern"), len(proxy.output)
     where = "toolstream_core." + ("delivery.sent_bytes:SentBytes.take" if place == "sent" else f"proxy.{place}")
-    assert received(proxy, secure, sample, where) == b"".join(sample.pieces)
+    assert received(proxy, secure, sample, where) == b"".join(sample.chunks)
     proxy.wait_for(REPORTED, after=mark)
-    assert received(proxy, secure, sample, number=place) == b"".join(sample.pieces)
-    assert captured_body(folder, place) == b"".join(sample.pieces)
+    assert received(proxy, secure, sample, number=place) == b"".join(sample.chunks)
+    assert captured_body(folder, place) == b"".join(sample.chunks)
     lines = proxy.output[mark:]
-    assert not [line for line in lines if "crashed" in line or "Traceback" in line or "planted" in line]
+    assert not [line for line in lines if "crashed" in line or "Traceback" in line or "injected by" in line]

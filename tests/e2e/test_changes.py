@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import DUPLICATES, chat_answer, chat_ids, streamed
+from tests.e2e.harness.changes import DUPLICATES, chat_ids, chat_next, sample_stream
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.codings import CODERS, DECODERS
 from tests.e2e.harness.lockstep import follow, lockstep
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import JSON, MAKERS, SSE, openai_chat
-from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, response
+from tests.e2e.harness.script import Break, Framing, Gate, Response, Send, Wait, event_stream
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
@@ -40,15 +40,15 @@ def test_a_healthy_stream_waits_for_nothing(
 ) -> None:
     """Each event before the next is sent, and the same bytes, but for their coding."""
     sample = MAKERS[dialect]("call_1", "Genève")
-    planned, gates = lockstep(sample.pieces, coding=coding, content_type=sample.content_type)
+    planned, gates = lockstep(sample.chunks, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
     plan = upstream.plan(planned)
-    with client(carrier[-2:], way(repairing, upstream)) as connection:
+    with client(carrier[-2:], route(repairing, upstream)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers | {"accept-encoding": "gzip, br"})
         assert not {"content-encoding", "content-length"} & set(reply.headers)
-        follow(reply, sample.pieces, gates, "identity")
-    assert plan.asked.header("accept-encoding") == "identity"
-    assert plan.asked.body == sample.body
+        follow(reply, sample.chunks, gates, "identity")
+    assert plan.request.header("accept-encoding") == "identity"
+    assert plan.request.body == sample.body
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
@@ -57,28 +57,28 @@ def test_a_doubled_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, d
     """The client has told the calls apart; the provider is asked with them apart."""
     twice, ids, answered = DUPLICATES[dialect]
     sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
-    plan = secure.plan(response(twice(sample.call_id)))
-    following = secure.plan(streamed(MAKERS[dialect]("call_3", "Oslo")))
-    with client(version, way(repairing, secure)) as connection:
+    plan = secure.plan(event_stream(twice(sample.call_id)))
+    following = secure.plan(sample_stream(MAKERS[dialect]("call_3", "Oslo")))
+    with client(version, route(repairing, secure)) as connection:
         seen = ids(connection.request(sample.path, sample.body, plan.headers).rest())
         first, second = seen
         assert first == sample.call_id != second
         body = json.dumps({**sample.request, **answered(seen)}, ensure_ascii=False).encode()
         connection.request(sample.path, body, following.headers).rest()
-    assert following.asked.body == body
+    assert following.request.body == body
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 def test_an_empty_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, version: str) -> None:
     """The same for a call that opened with id `""`."""
     sample = openai_chat("", f"Bern {version}")
-    plan, following = secure.plan(streamed(sample)), secure.plan(streamed(sample))
-    with client(version, way(repairing, secure)) as connection:
+    plan, following = secure.plan(sample_stream(sample)), secure.plan(sample_stream(sample))
+    with client(version, route(repairing, secure)) as connection:
         [made] = chat_ids(connection.request(sample.path, sample.body, plan.headers).rest())
         assert made.startswith("call_")
-        body = json.dumps({**sample.request, **chat_answer([made])}).encode()
+        body = json.dumps({**sample.request, **chat_next([made])}).encode()
         connection.request(sample.path, body, following.headers).rest()
-    assert following.asked.body == body
+    assert following.request.body == body
 
 
 OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {
@@ -90,7 +90,7 @@ OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {
     "json as stream": ("/api/items", b'{"stream":true}', SSE, b'{"ok": true,\n "items": []}'),
     "nothing": (CHAT.path, CHAT.body, SSE, b""),
     "models": ("/v1/models", b"", JSON, b'{"object":"list","data":[{"id":"gpt-test","object":"model"}]}'),
-    "whole": (CHAT.path, CHAT.whole_request, JSON, CHAT.whole_body),
+    "whole": (CHAT.path, CHAT.unstreamed_request_body, JSON, CHAT.unstreamed_response_body),
 }
 """Path and body of a request, type and body of its answer, with what would be mended in an LLM's stream."""
 
@@ -104,16 +104,16 @@ def test_what_is_no_stream_of_an_llm_stays_as_it_is(
     """Pages, data and streams of others, and a provider's answers that are no stream."""
     path, asked, content_type, body = OTHERS[name]
     status = 429 if name == "error" else 200
-    planned = Answer((Send(body),), status, content_type, framing=framing, coding=coding)
+    planned = Response((Send(body),), status, content_type, framing=framing, coding=coding)
     plan = plain.plan(planned)
-    with client("h1", way(repairing, plain)) as connection:
+    with client("h1", route(repairing, plain)) as connection:
         reply = connection.request(path, asked, plan.headers | {"accept-encoding": "br"}, "POST" if asked else "GET")
         passed = reply.rest()
     assert DECODERS[reply.headers.get("content-encoding", "identity")]()(passed) == body
     assert (reply.status, reply.headers["content-type"]) == (status, content_type)
     assert int(reply.headers.get("content-length", len(passed))) == len(passed)
     if path != CHAT.path:
-        assert plan.asked.header("accept-encoding") == "br"
+        assert plan.request.header("accept-encoding") == "br"
 
 
 @pytest.mark.parametrize("how", Break)
@@ -132,14 +132,14 @@ def test_a_stream_that_breaks_stays_broken(
     """No repair makes an end of it: a client that took it for one would run half a call."""
     upstream = plain if carrier == "plain-h1" else secure
     gate = Gate()
-    steps: list[Step] = [*map(Send, CHAT.pieces[:3]), Wait(gate), how]
-    plan = upstream.plan(Answer(tuple(steps), framing=framing))
-    with client(carrier[-2:], way(repairing, upstream)) as connection:
+    steps: list[Step] = [*map(Send, CHAT.chunks[:3]), Wait(gate), how]
+    plan = upstream.plan(Response(tuple(steps), framing=framing))
+    with client(carrier[-2:], route(repairing, upstream)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
         here = b""
-        while len(here) < len(b"".join(CHAT.pieces[:3])):
-            here += reply.piece()
-        assert here == b"".join(CHAT.pieces[:3])
+        while len(here) < len(b"".join(CHAT.chunks[:3])):
+            here += reply.next_chunk()
+        assert here == b"".join(CHAT.chunks[:3])
         gate.open()
         with pytest.raises(BrokenOffError):
             reply.rest()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import chat_ids, fetched, with_empty_ids
+from tests.e2e.harness.changes import chat_ids, fetch, with_empty_ids
 from tests.e2e.harness.lockstep import follow, lockstep
-from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.proxies import HERE, Proxies, client, route
 from tests.e2e.harness.samples import openai_chat
 from toolstream_core.packaged import addon_script
 
@@ -56,10 +56,10 @@ def sabotaged(proxies: Proxies) -> Iterator[Mitmdump]:
 
 def stream(proxy: Mitmdump, upstream: Upstream, version: str, place: str, expected: tuple[bytes, ...]) -> None:
     """A stream with a defect, whose every piece has to come as it is sent."""
-    planned, gates = lockstep(DEFECTIVE.pieces)
+    planned, gates = lockstep(DEFECTIVE.chunks)
     plan = upstream.plan(planned)
     headers = {**plan.headers, "x-sabotage": place}
-    with client(version, way(proxy, upstream)) as connection:
+    with client(version, route(proxy, upstream)) as connection:
         follow(connection.request(DEFECTIVE.path, DEFECTIVE.body, headers), expected, gates, "identity")
 
 
@@ -68,13 +68,13 @@ def stream(proxy: Mitmdump, upstream: Upstream, version: str, place: str, expect
 def test_failure_in_rewriting(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
     """The stream goes on as it came, and the next one is mended as ever."""
     mark = len(sabotaged.output)
-    stream(sabotaged, secure, version, place, DEFECTIVE.pieces)
+    stream(sabotaged, secure, version, place, DEFECTIVE.chunks)
     error = sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert re.search(r"reading flow [0-9a-f-]{36} .*RuntimeError", error)
     printed = sabotaged.output[mark:]
     assert [line for line in printed if "toolstream stopped reading" in line] == [error]
-    assert not [line for line in printed if "planted" in line or "Traceback" in line or "crashed" in line]
-    _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version)
+    assert not [line for line in printed if "injected by" in line or "Traceback" in line or "crashed" in line]
+    _, body, _ = fetch(sabotaged, secure, DEFECTIVE, version)
     assert body.count(b'"id": ""') == body.count(b'"id":""') == 0
     assert chat_ids(body) == ["call_1"]
 
@@ -84,7 +84,7 @@ def test_failure_in_rewriting(sabotaged: Mitmdump, secure: Upstream, place: str,
 def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
     """Even then, and mitmproxy tells what we cannot."""
     mark = len(sabotaged.output)
-    stream(sabotaged, secure, version, place, DEFECTIVE.pieces)
+    stream(sabotaged, secure, version, place, DEFECTIVE.chunks)
     sabotaged.wait_for("toolstream stopped reading|Addon error", after=mark)
     assert not [line for line in sabotaged.output[mark:] if "crashed" in line]
 
@@ -94,7 +94,7 @@ def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str)
     """What was mended stays so, and the body still ends."""
     mark = len(sabotaged.output)
     place = {"x-sabotage": "toolstream_core.protocols.chat.repair.stage:ChatRepair.end"}
-    _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
+    _, body, _ = fetch(sabotaged, secure, DEFECTIVE, version, headers=place)
     sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert chat_ids(body) == ["call_1"]
     assert body.endswith(b"data: [DONE]\n\n")

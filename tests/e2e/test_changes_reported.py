@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from tests.e2e.harness.changes import arguments, chat_ids, cumulative, fetched, payloads, streamed, with_empty_ids
+from tests.e2e.harness.changes import arguments, chat_ids, cumulative, fetch, payloads, sample_stream, with_empty_ids
 from tests.e2e.harness.lockstep import lockstep
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import NAME, openai_chat
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.saved.read import load
@@ -33,7 +33,7 @@ def test_a_repair_is_told_with_before_and_after(proxies: Proxies, secure: Upstre
     tap = proxies.tap("mended")
     proxy = proxies.get(toolstream_repair="safe", toolstream_jsonl=str(tap.path))
     sample = with_empty_ids(openai_chat("told_mended", "Bern"))
-    _, body, _ = fetched(proxy, secure, sample, "h2")
+    _, body, _ = fetch(proxy, secure, sample, "h2")
     end = tap.end_of(sample.call_id)
     told = tap.of_flow(end["flow"])
     [finding] = [one["finding"] for one in told if one["type"] == "finding"]
@@ -41,11 +41,11 @@ def test_a_repair_is_told_with_before_and_after(proxies: Proxies, secure: Upstre
     changed = [one for one in told if one["type"] == "repair"]
     assert [one["event"] for one in changed] == [1, 2, 3, 4]
     assert {(one["kind"], *one["rules"]) for one in changed} == {("repair", "empty-id")}
-    pieces = list(sample.pieces)
+    chunks = list(sample.chunks)
     for one in changed:
-        assert one["before"].encode() == pieces[one["event"]]
-        pieces[one["event"]] = one["after"].encode()
-    assert b"".join(pieces) == body
+        assert one["before"].encode() == chunks[one["event"]]
+        chunks[one["event"]] = one["after"].encode()
+    assert b"".join(chunks) == body
     assert end["record"]["mended"] == len(changed)
     kinds = [one["type"] for one in told]
     assert kinds.index("finding") == kinds.index("repair") - 1 == [one.get("event") for one in told].index(1) + 1
@@ -55,10 +55,10 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
     """While the stream still runs: before anything after that event is sent."""
     proxy = proxies.get(toolstream_repair="safe")
     sample = with_empty_ids(CHAT)
-    planned, gates = lockstep(sample.pieces)
+    planned, gates = lockstep(sample.chunks)
     plan = plain.plan(planned)
     mark = len(proxy.output)
-    with client("h1", way(proxy, plain)) as connection:
+    with client("h1", route(proxy, plain)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
         gates[0].open()
         gates[1].open()
@@ -78,7 +78,7 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
 
 def bodies(proxy: Mitmdump, upstream: Upstream, count: int = 8) -> list[bytes]:
     """What a client gets of so many equal streams, one after the other."""
-    return [fetched(proxy, upstream, CHAT)[1] for _ in range(count)]
+    return [fetch(proxy, upstream, CHAT)[1] for _ in range(count)]
 
 
 def test_a_seed_repeats_a_run(proxies: Proxies, plain: Upstream) -> None:
@@ -89,7 +89,7 @@ def test_a_seed_repeats_a_run(proxies: Proxies, plain: Upstream) -> None:
         with proxies.make({"toolstream_fault": f"{fault}:p=0.5", "toolstream_seed": seed}) as proxy:
             runs[name] = bodies(proxy, plain)
     assert runs["one"] == runs["again"] != runs["other"]
-    healthy, broken = b"".join(CHAT.pieces), set(runs["one"]) - {b"".join(CHAT.pieces)}
+    healthy, broken = b"".join(CHAT.chunks), set(runs["one"]) - {b"".join(CHAT.chunks)}
     assert healthy in runs["one"]
     assert len(broken) == 1
     assert set(bodies(proxies.get(toolstream_fault=f"{fault}:p=0"), plain, 3)) == {healthy}
@@ -103,7 +103,7 @@ def test_faults_are_told(proxies: Proxies, plain: Upstream) -> None:
     tap = proxies.tap("broken")
     proxy = proxies.get(toolstream_fault="empty-id:model=gpt-*", toolstream_jsonl=str(tap.path))
     sample = openai_chat("told_broken", "Bern")
-    _, body, _ = fetched(proxy, plain, sample)
+    _, body, _ = fetch(proxy, plain, sample)
     assert body.count(b'"id":""') == 4
     end = tap.end_of(sample.call_id)
     told = tap.of_flow(end["flow"])
@@ -139,7 +139,7 @@ def test_provider_fault_and_repair(proxies: Proxies) -> None:
 def test_shape_and_repair(proxies: Proxies, secure: Upstream) -> None:
     """A broken stream is mended, and then said as the client wants it."""
     proxy = proxies.get(toolstream_shape="for:aichat")
-    _, body, _ = fetched(proxy, secure, cumulative(CHAT), "h2")
+    _, body, _ = fetch(proxy, secure, cumulative(CHAT), "h2")
     calls = [
         entry
         for event in payloads(body)
@@ -155,7 +155,7 @@ def test_the_filter_restricts_changes_too(proxies: Proxies, secure: Upstream, co
     """What it leaves out goes on as it came, in its coding, and is asked for as the client asked."""
     proxy = proxies.get(toolstream_repair="safe", toolstream_filter="~u nowhere")
     sample = with_empty_ids(CHAT)
-    planned = streamed(sample, coding)
-    reply, body, asked = fetched(proxy, secure, sample, "h2", planned, {"accept-encoding": coding})
+    planned = sample_stream(sample, coding)
+    reply, body, asked = fetch(proxy, secure, sample, "h2", planned, {"accept-encoding": coding})
     assert (body, reply.headers["content-encoding"]) == (planned.body, coding)
     assert asked.header("accept-encoding") == coding

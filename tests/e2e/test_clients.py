@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
 from tests.e2e.clients.sets import SETS
-from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
+from tests.e2e.clients.streams import chat, delta, saved, self_contained, sse_event
 from tests.invariants import strict
 from tests.invariants.healthy import streams
 from tests.tables import INJECTORS
@@ -114,7 +114,7 @@ def responses(added: Json, *deltas: Json) -> list[str]:
     """The events that the client looks at."""
     first = {"type": "response.output_item.added", "item": {"type": "function_call", **added}}
     more = ({"type": "response.function_call_arguments.delta", **each} for each in deltas)
-    return events(b"".join(map(written, (first, *more))))
+    return events(b"".join(map(sse_event, (first, *more))))
 
 
 ADDED = {"id": "fc_1", "call_id": "call_a", "name": NAME}
@@ -231,7 +231,7 @@ def test_pi_ai(body: bytes, calls: object) -> None:
 
 def test_pi_ai_text_between() -> None:
     """It ends the block of the call, so that the rest is a call without a name."""
-    words = written({"choices": [{"delta": {"content": "Hm."}}]})
+    words = sse_event({"choices": [{"delta": {"content": "Hm."}}]})
     first, rest = chat(delta("", id="call_a", name=NAME), end=b""), chat(delta(ROME))
     calls = pi_ai.REPORTED.assemble(events(first + words + rest))
     assert calls == [Call("call_a", NAME, ""), Call("", "", ROME)]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.started import environment, toolstream
 from tests.e2e.harness import repair_options
-from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.test_sockets import messages_of
 from tests.invariants.healthy import Healthy
 from tests.invariants.test_invariants import injector
@@ -92,7 +92,7 @@ def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path,
     """It runs the call, and reads the answer to what it brings back."""
     body, options = CASES[case]
     asked = {"toolstream_repair": [], "toolstream_shape": [], **options}
-    plan = upstream.plan(Planned([messages_of(body), DONE]))
+    plan = upstream.plan(SocketPlan([messages_of(body), DONE]))
     settings = {
         "name": '"own"',
         "base_url": f'"http://127.0.0.1:{proxy.port}{plan.path}/v1"',

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.changes import payloads
-from tests.e2e.harness.conversations import Called, asked, calls, refused
-from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.script import response
+from tests.e2e.harness.conversations import Called, calls, rejection, request_after
+from tests.e2e.harness.proxies import client, route
+from tests.e2e.harness.script import event_stream
 from tests.invariants.driven import sse
 from tests.invariants.healthy import Healthy, streams
 from tests.invariants.test_invariants import CANNOT, injector
@@ -85,7 +85,7 @@ class Talk:
     """One conversation with a server that gives the same broken answer in each turn."""
 
     def __init__(self, proxy: Mitmdump, upstream: Upstream, healthy: Healthy, body: bytes, version: str) -> None:
-        self._way = way(proxy, upstream)
+        self._route = route(proxy, upstream)
         self._upstream = upstream
         self._healthy = healthy
         self._body = body
@@ -97,14 +97,14 @@ class Talk:
     def go_on(self) -> None:
         """Ask again, with all calls so far and their results."""
         healthy = self._healthy
-        plan = self._upstream.plan(response([self._body]))
-        body = asked(healthy.dialect, healthy.exchange.request, self.turns)
-        with client(self._version, self._way) as connection:
+        plan = self._upstream.plan(event_stream([self._body]))
+        body = request_after(healthy.dialect, healthy.exchange.request, self.turns)
+        with client(self._version, self._route) as connection:
             reply = connection.request(healthy.exchange.path, body, plan.headers)
             self.turns.append(calls(healthy.dialect, reply.rest()))
-        self.sent.append(plan.asked.body)
-        assert plan.asked.header("content-length") in {"", str(len(plan.asked.body))}
-        assert refused(healthy.dialect, plan.asked.body) is None
+        self.sent.append(plan.request.body)
+        assert plan.request.header("content-length") in {"", str(len(plan.request.body))}
+        assert rejection(healthy.dialect, plan.request.body) is None
 
 
 def have_their_own(proxy: Mitmdump, upstream: Upstream, dialect: str, body: bytes) -> bool:
@@ -179,7 +179,7 @@ def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: 
 
 def _requested(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
     """The request as the server got it, and its answer as the client received it."""
-    plan = upstream.plan(response([body]))
-    with client(version, way(proxy, upstream)) as connection:
+    plan = upstream.plan(event_stream([body]))
+    with client(version, route(proxy, upstream)) as connection:
         said = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()
-    return plan.asked.body, said
+    return plan.request.body, said

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import JSON, MAKERS, bedrock, openai_chat
-from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from tests.e2e.harness.script import Gate, Response, Send, Wait
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 
@@ -36,8 +36,8 @@ def proxy(proxies: Proxies) -> Mitmdump:
 def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
     """Of the same calls; what upstream was asked for is the request without a stream."""
     sample = MAKERS[dialect]("call_1", "Bern")
-    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON))
-    with client(version, way(proxy, secure)) as connection:
+    plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON))
+    with client(version, route(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers | {"authorization": "Bearer sk-1"})
         assert (reply.status, reply.headers["content-type"]) == (200, sample.content_type)
         body = reply.rest()
@@ -46,8 +46,8 @@ def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: st
     assert record.streamed
     assert record.ended
     assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
-    assert (plan.asked.target, plan.asked.header("authorization")) == (sample.whole_path, "Bearer sk-1")
-    assert json.loads(plan.asked.body) == sample.unstreamed
+    assert (plan.request.target, plan.request.header("authorization")) == (sample.unstreamed_path, "Bearer sk-1")
+    assert json.loads(plan.request.body) == sample.unstreamed_request
 
 
 @VERSIONS
@@ -55,8 +55,8 @@ def test_an_error_stays_one(proxy: Mitmdump, secure: Upstream, version: str) -> 
     """With its status, its body and the seconds after which to come again."""
     sample = openai_chat("call_1", "Bern")
     said = b'{"error":{"message":"slow down"}}'
-    plan = secure.plan(Answer((Send(said),), status=429, content_type=JSON, headers=(("retry-after", "3"),)))
-    with client(version, way(proxy, secure)) as connection:
+    plan = secure.plan(Response((Send(said),), status=429, content_type=JSON, headers=(("retry-after", "3"),)))
+    with client(version, route(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
         assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "3", said)
 
@@ -69,9 +69,9 @@ def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstr
     sample, binary = openai_chat("call_1", "Bern"), bedrock("tooluse_1", "Bern")
     slow = Gate()
     steps = (Wait(slow), Send(b"overloaded"))
-    plan = secure.plan(replace(Answer(steps, status=529, content_type="text/plain")))
-    whole = secure.plan(Answer((Wait(slow), Send(binary.whole_body)), content_type=JSON))
-    with client("h1", way(proxy, secure)) as first, client("h1", way(proxy, secure)) as second:
+    plan = secure.plan(replace(Response(steps, status=529, content_type="text/plain")))
+    whole = secure.plan(Response((Wait(slow), Send(binary.unstreamed_response_body)), content_type=JSON))
+    with client("h1", route(proxy, secure)) as first, client("h1", route(proxy, secure)) as second:
         other = first.request(binary.path, binary.body, whole.headers)
         opener = time.monotonic()
         reply = second.request(sample.path, sample.body, plan.headers)
@@ -79,7 +79,7 @@ def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstr
         assert time.monotonic() - opener > 4
         came = b""
         while b": keep-alive" not in came:
-            came += reply.piece()
+            came += reply.next_chunk()
         slow.open()
         assert b'"error"' in came + reply.rest()
         record = read_body([other.rest()], StreamFacts(path=binary.path, content_type=binary.content_type))
@@ -91,7 +91,10 @@ def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstr
 def test_requests_without_a_stream_are_left_alone(proxy: Mitmdump, secure: Upstream) -> None:
     """There is nothing to do."""
     sample = openai_chat("call_1", "Bern")
-    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON))
-    with client("h1", way(proxy, secure)) as connection:
-        assert connection.request(sample.path, sample.whole_request, plan.headers).rest() == sample.whole_body
-    assert plan.asked.body == sample.whole_request
+    plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON))
+    with client("h1", route(proxy, secure)) as connection:
+        assert (
+            connection.request(sample.path, sample.unstreamed_request_body, plan.headers).rest()
+            == sample.unstreamed_response_body
+        )
+    assert plan.request.body == sample.unstreamed_request_body

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, response
+from tests.e2e.harness.script import Break, Framing, Gate, Response, Send, Wait, event_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,16 +36,16 @@ def take(reply: Reply, expected: bytes) -> None:
     """Read exactly these bytes."""
     here = b""
     while len(here) < len(expected):
-        here += reply.piece()
+        here += reply.next_chunk()
     assert here == expected
 
 
 def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id: str) -> None:
     """The proxy answers, and tells, the next request."""
     sample = openai_chat(call_id, "next")
-    plan = upstream.plan(response(sample.pieces))
-    with client(version, way(proxy, upstream)) as connection:
-        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
+    plan = upstream.plan(event_stream(sample.chunks))
+    with client(version, route(proxy, upstream)) as connection:
+        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.chunks)
     assert tap.end_of(call_id)["record"]["broken"] is None
     assert not [line for line in proxy.output if "Traceback" in line or "toolstream stopped" in line]
 
@@ -54,11 +54,11 @@ def broken_by(proxy: Mitmdump, upstream: Upstream, version: str, how: Break, fra
     """What a client sees of an upstream that dies once the client has what it has sent."""
     sample = openai_chat(name, "Bern")
     gate = Gate()
-    steps: list[Step] = [*map(Send, sample.pieces[:3]), Wait(gate), how]
-    plan = upstream.plan(Answer(tuple(steps), framing=framing))
-    with client(version, way(proxy, upstream)) as connection:
+    steps: list[Step] = [*map(Send, sample.chunks[:3]), Wait(gate), how]
+    plan = upstream.plan(Response(tuple(steps), framing=framing))
+    with client(version, route(proxy, upstream)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
-        take(reply, b"".join(sample.pieces[:3]))
+        take(reply, b"".join(sample.chunks[:3]))
         gate.open()
         with pytest.raises(BrokenOffError) as seen:
             reply.rest()
@@ -72,11 +72,11 @@ def broken_by(proxy: Mitmdump, upstream: Upstream, version: str, how: Break, fra
 )
 def test_upstream_dies(proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing) -> None:
     """The client sees the same break as without the addon, the log tells it, and the next request works."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     name = f"dies-{carrier}-{how.value}-{framing.value}"
     mark = len(proxy.output)
     seen = broken_by(proxy, upstream, carrier[-2:], how, framing, name)
-    assert seen == broken_by(proxies.without_ours(), upstream, carrier[-2:], how, framing, name)
+    assert seen == broken_by(proxies.without_toolstream(), upstream, carrier[-2:], how, framing, name)
     told = tap.end_of(name)
     assert told["record"]["broken"]
     assert not told["record"]["ended"]
@@ -89,17 +89,17 @@ def test_upstream_dies(proxies: Proxies, upstream: Upstream, carrier: str, how: 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_client_leaves(proxies: Proxies, upstream: Upstream, carrier: str, how: str) -> None:
     """The upstream learns of it, the log tells it, and the next request works."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     sample = openai_chat(f"leaves-{carrier}-{how}", "Bern")
-    plan = upstream.plan(Answer((*map(Send, sample.pieces[:3]), Wait(Gate()))))
-    connection = client(carrier[-2:], way(proxy, upstream))
+    plan = upstream.plan(Response((*map(Send, sample.chunks[:3]), Wait(Gate()))))
+    connection = client(carrier[-2:], route(proxy, upstream))
     reply = connection.request(sample.path, sample.body, plan.headers)
-    take(reply, b"".join(sample.pieces[:3]))
+    take(reply, b"".join(sample.chunks[:3]))
     if how == "reset":
         reply.leave()
     else:
         connection.close()
-    plan.gone.wait()
+    plan.client_left.wait()
     told = tap.end_of(sample.call_id)
     assert told["record"]["broken"]
     serves(proxy, tap, upstream, carrier[-2:], f"next-{sample.call_id}")
@@ -108,22 +108,22 @@ def test_client_leaves(proxies: Proxies, upstream: Upstream, carrier: str, how: 
 
 def test_one_stream_of_a_connection_dies_alone(proxies: Proxies, secure: Upstream) -> None:
     """Over HTTP/2 another stream of the same connection goes on."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     dying, living = openai_chat("dies alone", "Bern"), openai_chat("lives on", "Basel")
     gates = Gate(), Gate()
-    first = secure.plan(Answer((Send(dying.pieces[0]), Wait(gates[0]), Break.RESET)))
-    head, *tail = map(Send, living.pieces)
-    second = secure.plan(Answer((head, Wait(gates[1]), *tail)))
-    with client("h2", way(proxy, secure)) as connection:
+    first = secure.plan(Response((Send(dying.chunks[0]), Wait(gates[0]), Break.RESET)))
+    head, *tail = map(Send, living.chunks)
+    second = secure.plan(Response((head, Wait(gates[1]), *tail)))
+    with client("h2", route(proxy, secure)) as connection:
         one = connection.request(dying.path, dying.body, first.headers)
         other = connection.request(living.path, living.body, second.headers)
-        take(one, dying.pieces[0])
-        take(other, living.pieces[0])
+        take(one, dying.chunks[0])
+        take(other, living.chunks[0])
         gates[0].open()
         with pytest.raises(BrokenOffError):
             one.rest()
         gates[1].open()
-        assert other.rest() == b"".join(living.pieces[1:])
+        assert other.rest() == b"".join(living.chunks[1:])
     assert tap.end_of("dies alone")["record"]["broken"]
     assert tap.end_of("lives on")["record"]["ended"]
 
@@ -132,11 +132,11 @@ def test_proxy_stops_in_mid_stream(proxies: Proxies, plain: Upstream, tmp_path: 
     """It ends at once and well, and what it has seen is told."""
     path = tmp_path / "told.jsonl"
     sample = openai_chat("stopped", "Bern")
-    plan = plain.plan(Answer((*map(Send, sample.pieces[:3]), Wait(Gate()))))
+    plan = plain.plan(Response((*map(Send, sample.chunks[:3]), Wait(Gate()))))
     proxy = proxies.make({"toolstream_jsonl": str(path)}).start()
-    with client("h1", way(proxy, plain)) as connection:
+    with client("h1", route(proxy, plain)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
-        take(reply, b"".join(sample.pieces[:3]))
+        take(reply, b"".join(sample.chunks[:3]))
         assert proxy.stop() == 0
     *events, end = [json.loads(line) for line in path.read_text().splitlines()]
     assert [event["event"] for event in events] == [0, 1, 2]

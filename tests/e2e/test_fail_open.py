@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.lockstep import follow, lockstep
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import openai_chat
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ GUARDING = [
 def stream(proxy: Mitmdump, upstream: Upstream, version: str, headers: dict[str, str]) -> None:
     """A stream whose every piece has to come as it is sent."""
     sample = openai_chat("call_1", "Bern")
-    planned, gates = lockstep(sample.pieces, coding="gzip")
+    planned, gates = lockstep(sample.chunks, coding="gzip")
     plan = upstream.plan(planned)
-    with client(version, way(proxy, upstream)) as connection:
+    with client(version, route(proxy, upstream)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers | headers)
-        follow(reply, sample.pieces, gates, "gzip")
+        follow(reply, sample.chunks, gates, "gzip")
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
@@ -57,7 +57,7 @@ def test_failure_in_reading(proxies: Proxies, secure: Upstream, place: str, vers
     proxy.wait_for(" 7 events, 1 call", after=mark)
     printed = proxy.output[mark:]
     assert [line for line in printed if "toolstream stopped reading" in line] == [error]
-    assert not [line for line in printed if "planted" in line or "Traceback" in line or "crashed" in line]
+    assert not [line for line in printed if "injected by" in line or "Traceback" in line or "crashed" in line]
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])

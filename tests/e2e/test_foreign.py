@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.harness import repair_options
-from tests.e2e.harness.foreign import CLIENTS, Client, Programs, lack
-from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.foreign import CLIENTS, Client, Programs, unavailable
+from tests.e2e.harness.script import Response, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
 from tests.invariants.test_invariants import ALL_PAIRS, injector
 from tests.tables import SHAPES
@@ -65,11 +65,13 @@ class Through:
         shape: Sequence[str] = (),
     ) -> dict[str, Any]:
         """What the client makes of the stream, as this model's."""
-        plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
+        plan = self._upstream.plan(
+            Response(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type)
+        )
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         url = f"https://127.0.0.1:{self._proxy.port}"
         headers = {**plan.headers, repair_options.HEADER: options}
-        return self.programs.ask(client.toolchain, client.name, url, model, headers, TOOLS)
+        return self.programs.request(client.toolchain, client.name, url, model, headers, TOOLS)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def clients() -> list[Any]:
         pytest.param(
             one,
             id=str(one),
-            marks=pytest.mark.skipif(lack(one.toolchain) is not None, reason=lack(one.toolchain) or ""),
+            marks=pytest.mark.skipif(unavailable(one.toolchain) is not None, reason=unavailable(one.toolchain) or ""),
         )
         for one in CLIENTS
     ]

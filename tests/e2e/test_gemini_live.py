@@ -11,7 +11,7 @@ import pytest
 from google import genai
 from websockets.sync.client import connect
 
-from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from toolstream_core.synthetic.responses import DONE
 from toolstream_core.testing import ProxySession, Setup
@@ -87,7 +87,7 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     tap = proxies.tap("gemini-live")
     options = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_jsonl": str(tap.path)}
     proxy = proxies.get(**options)
-    planned = upstream.plan(Planned(MESSAGES, asks=""))
+    planned = upstream.plan(SocketPlan(MESSAGES, request_type=""))
     base_url = f"https://127.0.0.1:{upstream.port}{planned.path}"
     trust = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
     calls, spoken = asyncio.run(converse(base_url, trust))
@@ -105,14 +105,14 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == ends[0]["flow"])
     assert verdict["verdict"]["verdict"] == "results-only"
     assert verdict["verdict"]["results"] == [one["id"] for one in CALLS]
-    again = upstream.plan(Planned(MESSAGES, asks=""))
+    again = upstream.plan(SocketPlan(MESSAGES, request_type=""))
     url = f"wss://127.0.0.1:{upstream.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
     with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), max_size=None) as client:
         for message, response in zip(planned.received, MESSAGES, strict=True):
             client.send(json.dumps(message))
             assert [client.recv(10) for _ in response] == response
     tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 4)
-    assert KEY not in json.dumps(tap.told)
+    assert KEY not in json.dumps(tap.lines)
 
 
 def test_a_session_is_served(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from tests.e2e.harness.captures import captured, pieces
-from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.script import response
+from tests.e2e.harness.captures import captured, upstream_chunks
+from tests.e2e.harness.proxies import client, route
+from tests.e2e.harness.script import event_stream
 from tests.redaction.test_known import HEADERS, PARAMETERS, TEXTS, Sample
 from toolstream_core.cli.main import main
 
@@ -63,9 +63,9 @@ def stream() -> Iterator[bytes]:
     """Each text in a choice of its own, and as arguments of a call; in turn, a few characters of each."""
     yield from (event({"index": 0, "delta": {"tool_calls": [entry(at, "", first=True)]}}) for at in range(len(EACH)))
     for turn in zip_longest(*(cut(row.text) for row in EACH)):
-        yield from (event({"index": at + 1, "delta": {"content": piece}}) for at, piece in enumerate(turn) if piece)
+        yield from (event({"index": at + 1, "delta": {"content": chunk}}) for at, chunk in enumerate(turn) if chunk)
     for turn in zip_longest(*(cut(json.dumps({"text": row.text})) for row in EACH)):
-        entries = (entry(at, piece) for at, piece in enumerate(turn) if piece)
+        entries = (entry(at, chunk) for at, chunk in enumerate(turn) if chunk)
         yield from (event({"index": 0, "delta": {"tool_calls": [one]}}) for one in entries)
     for at in range(len(EACH) + 1):
         yield event({"index": at, "delta": {}, "finish_reason": "stop" if at else "tool_calls"})
@@ -122,11 +122,11 @@ def test_no_known_secret_is_written_or_printed(
     folder, lines = tmp_path / "captures", tmp_path / "told.jsonl"
     options = {"toolstream_capture": str(folder), "toolstream_jsonl": str(lines), "toolstream_log": "chunks"}
     with proxies.make(options) as proxy:
-        plan = plain.plan(response(stream()))
-        with client("h1", way(proxy, plain)) as connection:
+        plan = plain.plan(event_stream(stream()))
+        with client("h1", route(proxy, plain)) as connection:
             reply = connection.request(f"/v1/chat/completions?{query()}", request(), {**headers(), **plan.headers})
             reply_bytes = reply.rest()
-        sent = f"{plan.asked.target}\n{plan.asked.headers}\n{plan.asked.body.decode()}\n{joined(reply_bytes)}"
+        sent = f"{plan.request.target}\n{plan.request.headers}\n{plan.request.body.decode()}\n{joined(reply_bytes)}"
         [flow] = captured(folder, 1)
         proxy.wait_for(r"events, \d+ calls")
         log = "\n".join(proxy.output)
@@ -141,4 +141,6 @@ def test_no_known_secret_is_written_or_printed(
     kept = [file.read_bytes().decode("utf-8", "replace") for file in (*folder.iterdir(), lines)]
     rows = [*EACH, *LINKS, *NAMED]
     assert len(shown(rows, sent)) == sum(len(row.secrets) for row in rows) >= 60
-    assert not [found for text in (log, *printed, *kept, joined(b"".join(pieces(flow)))) for found in shown(rows, text)]
+    assert not [
+        found for text in (log, *printed, *kept, joined(b"".join(upstream_chunks(flow)))) for found in shown(rows, text)
+    ]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.started import toolstream
 from tests.e2e.harness import samples
-from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from tests.e2e.harness.proxies import client, route
+from tests.e2e.harness.script import Gate, Response, Send, Wait
 from tests.e2e.live_client import ADDRESS, AGENT, FLOW, viewed
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def updates(url: str, token: str) -> Generator[dict[str, Any]]:
 def test_a_response_is_shown_while_it_comes(proxies: Proxies, secure: Upstream) -> None:
     """Its first events are there while upstream still waits; the address is printed once."""
     sample, gate = samples.openai_chat("call_live", "Bern"), Gate()
-    first, *rest = sample.pieces
-    plan = secure.plan(Answer((Send(first), Wait(gate), *map(Send, rest))))
+    first, *rest = sample.chunks
+    plan = secure.plan(Response((Send(first), Wait(gate), *map(Send, rest))))
     with proxies.make({"toolstream_view": "0"}) as proxy:
         found = ADDRESS.search(proxy.wait_for(ADDRESS.pattern))
         assert found is not None
-        with client("h2", way(proxy, secure)) as connection:
+        with client("h2", route(proxy, secure)) as connection:
             reply = connection.request(sample.path, sample.body, plan.headers)
             patches = updates(found[1], found[2])
             begun = next(one for one in patches if "begin" in one)

@@ -46,7 +46,7 @@ def server() -> Iterator[int]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            body = b"".join(SAMPLE.pieces)
+            body = b"".join(SAMPLE.chunks)
             self.send_response(200)
             self.send_header("content-type", SAMPLE.content_type)
             self.send_header("content-length", str(len(body)))

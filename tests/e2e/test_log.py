@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import JSON, MAKERS, NAME, SSE, Sample, openai_chat
-from tests.e2e.harness.script import Answer, Send, response
+from tests.e2e.harness.script import Response, Send, event_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +27,9 @@ ESCAPE = "\x1b"
 
 def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
     """One streamed answer, read to its end."""
-    plan = upstream.plan(response(sample.pieces))
-    with client("h1", way(proxy, upstream)) as connection:
-        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
+    plan = upstream.plan(event_stream(sample.chunks))
+    with client("h1", route(proxy, upstream)) as connection:
+        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.chunks)
 
 
 OTHERS: dict[str, tuple[str, str, bytes, str, bytes]] = {
@@ -65,16 +65,16 @@ OTHERS: dict[str, tuple[str, str, bytes, str, bytes]] = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_traffic_passes_and_is_not_told(proxies: Proxies, plain: Upstream, name: str) -> None:
     """Up to the next answer of an LLM, nothing is said that is not of that one."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     method, path, asked, content_type, body = OTHERS[name]
-    printed, told = len(proxy.output), len(tap.told)
-    plan = plain.plan(Answer((Send(body),), content_type=content_type))
-    with client("h1", way(proxy, plain)) as connection:
+    printed, told = len(proxy.output), len(tap.lines)
+    plan = plain.plan(Response((Send(body),), content_type=content_type))
+    with client("h1", route(proxy, plain)) as connection:
         assert connection.request(path, asked, plan.headers, method).rest() == body
     after = openai_chat(f"after {name}", "Bern")
     send(proxy, plain, after)
     number = tap.end_of(after.call_id)["stream"]
-    assert {one["stream"] for one in tap.told[told:]} == {number}
+    assert {one["stream"] for one in tap.lines[told:]} == {number}
     proxy.wait_for(rf"#{number} +\d+ events, ", after=printed)
     ours = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
     assert ours
@@ -85,11 +85,11 @@ def test_other_traffic_passes_and_is_not_told(proxies: Proxies, plain: Upstream,
 @pytest.mark.parametrize("dialect", MAKERS)
 def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstream, dialect: str) -> None:
     """`stream: false`: the same call, and the body as it was."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     sample = MAKERS[dialect](f"whole {dialect}", "Basel")
-    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON, coding="gzip"))
-    with client("h2", way(proxy, secure)) as connection:
-        reply = connection.request(sample.whole_path, sample.whole_request, plan.headers)
+    plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON, coding="gzip"))
+    with client("h2", route(proxy, secure)) as connection:
+        reply = connection.request(sample.unstreamed_path, sample.unstreamed_request_body, plan.headers)
         assert reply.rest() == plan.response.body
     end = tap.end_of(sample.call_id)
     [call] = end["record"]["calls"]
@@ -128,7 +128,7 @@ def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, 
     """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
         whole = openai_chat("call_1", "Bern")
-        send(proxy, plain, replace(whole, pieces=whole.pieces[:3]))
+        send(proxy, plain, replace(whole, chunks=whole.chunks[:3]))
         line = proxy.wait_for("truncated-stream")
         proxy.wait_for(" events, ")
         ours = [line for line in proxy.output if "#1" in line]

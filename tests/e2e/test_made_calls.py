@@ -166,8 +166,8 @@ def test_cohere(session: ProxySession) -> None:
     tools: Any = [{"type": "function", "function": FUNCTION}]
     events: Any = list(client.chat_stream(model="m", messages=[QUESTION], tools=tools))
     [start] = [one.delta.message.tool_calls for one in events if one.type == "tool-call-start"]
-    pieces = [one.delta.message.tool_calls.function.arguments for one in events if one.type == "tool-call-delta"]
-    function = {"name": start.function.name, "arguments": "".join(pieces)}
+    chunks = [one.delta.message.tool_calls.function.arguments for one in events if one.type == "tool-call-delta"]
+    function = {"name": start.function.name, "arguments": "".join(chunks)}
     messages: Any = [
         QUESTION,
         {"role": "assistant", "tool_calls": [{"id": start.id, "type": "function", "function": function}]},

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.client2 import Http2Client
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import MAKERS, NAME, Sample
-from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from tests.e2e.harness.script import Gate, Response, Send, Wait
 
 if TYPE_CHECKING:
-    from tests.e2e.harness.plan import StageSet
+    from tests.e2e.harness.plan import Plan
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.tap import Tap
     from tests.e2e.harness.upstream import Upstream
@@ -31,12 +31,12 @@ def samples(label: str) -> list[Sample]:
     return [makers[n % len(makers)](f"{label}-{n}", f"city {n} of {label}") for n in range(STREAMS)]
 
 
-def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> StageSet:
+def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> Plan:
     """The first piece at once, the middle when all have begun, the last when all have that."""
-    first, *middle, last = map(Send, sample.pieces)
+    first, *middle, last = map(Send, sample.chunks)
     steps: list[Step] = [first, Wait(gates[0]), *middle, Wait(gates[1]), last]
     coding = CODINGS[number % len(CODINGS)]
-    return upstream.plan(Answer(tuple(steps), coding=coding, content_type=sample.content_type))
+    return upstream.plan(Response(tuple(steps), coding=coding, content_type=sample.content_type))
 
 
 def check_told(tap: Tap, sample: Sample) -> None:
@@ -47,25 +47,25 @@ def check_told(tap: Tap, sample: Sample) -> None:
     assert (end["record"]["dialect"], end["record"]["findings"]) == (sample.dialect, [])
     *events, last = tap.of_flow(end["flow"])
     assert last == end
-    assert [event["event"] for event in events] == list(range(len(sample.pieces)))
-    assert [event["type"] for event in events] == ["event"] * len(sample.pieces)
-    assert end["record"]["events"] == len(sample.pieces)
+    assert [event["event"] for event in events] == list(range(len(sample.chunks)))
+    assert [event["type"] for event in events] == ["event"] * len(sample.chunks)
+    assert end["record"]["events"] == len(sample.chunks)
 
 
 def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
     """HTTP/1.1: fifty connections."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     wanted, gates = samples("h1"), (Gate(), Gate())
     plans = [plan_for(plain, number, sample, gates) for number, sample in enumerate(wanted)]
     with ExitStack() as stack:
-        connections = [stack.enter_context(client("h1", way(proxy, plain))) for _ in wanted]
+        connections = [stack.enter_context(client("h1", route(proxy, plain))) for _ in wanted]
         replies = [
             connection.request(sample.path, sample.body, plan.headers)
             for connection, sample, plan in zip(connections, wanted, plans, strict=True)
         ]
-        begun = [reply.piece() for reply in replies]
+        begun = [reply.next_chunk() for reply in replies]
         gates[0].open()
-        begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
+        begun = [start + reply.next_chunk() for start, reply in zip(begun, replies, strict=True)]
         gates[1].open()
         bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
     assert bodies == [plan.response.body for plan in plans]
@@ -75,18 +75,18 @@ def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
 
 def test_all_on_one_connection(proxies: Proxies, secure: Upstream) -> None:
     """HTTP/2: fifty streams of one connection, to the proxy and from it."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     wanted, gates = samples("h2"), (Gate(), Gate())
     plans = [plan_for(secure, number, sample, gates) for number, sample in enumerate(wanted)]
-    with Http2Client(way(proxy, secure)) as connection:
+    with Http2Client(route(proxy, secure)) as connection:
         pairs = zip(wanted, plans, strict=True)
-        replies = [connection.ask(sample.path, sample.body, plan.headers) for sample, plan in pairs]
-        begun = [reply.piece() for reply in replies]
+        replies = [connection.send_request(sample.path, sample.body, plan.headers) for sample, plan in pairs]
+        begun = [reply.next_chunk() for reply in replies]
         gates[0].open()
-        begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
+        begun = [start + reply.next_chunk() for start, reply in zip(begun, replies, strict=True)]
         gates[1].open()
         bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
     assert bodies == [plan.response.body for plan in plans]
-    assert {plan.asked.version for plan in plans} == {"h2"}
+    assert {plan.request.version for plan in plans} == {"h2"}
     for sample in wanted:
         check_told(tap, sample)

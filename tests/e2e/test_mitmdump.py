@@ -127,7 +127,7 @@ def test_error_in_a_script_carries_the_traceback(tmp_path: Path) -> None:
     """Mitmdump does not start with a script that cannot be loaded."""
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('this script is broken')\n")
-    with pytest.raises(MitmdumpError, match=r"(?s)gave up.*ended with code 1.*this script is broken"):
+    with pytest.raises(MitmdumpError, match=r"(?s)exited while starting.*ended with code 1.*this script is broken"):
         Mitmdump(scripts=[broken]).start()
 
 

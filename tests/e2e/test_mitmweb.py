@@ -17,7 +17,7 @@ import pytest
 
 from tests.e2e.harness import samples
 from tests.e2e.harness.changes import with_empty_ids
-from tests.e2e.harness.mitmweb import SECRET, Web, ask, misread
+from tests.e2e.harness.mitmweb import SECRET, Web, misread, send_request
 from tests.e2e.harness.samples import NAME
 from tests.e2e.harness.versions import ROOT, VERSIONS, Version
 from toolstream_core.packaged import addon_script
@@ -40,8 +40,8 @@ _STEERING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][
 def version(request: pytest.FixtureRequest) -> Version:
     """One of them, where it can be had."""
     found: Version = request.param
-    if found.lack:
-        pytest.skip(found.lack)
+    if found.unavailable:
+        pytest.skip(found.unavailable)
     return found
 
 
@@ -64,8 +64,8 @@ def test_a_misread_response_in_mitmweb(web: Web, plain: Upstream, tmp_path: Path
     assert web.shown(second, "request")["view_name"] == "Tool calls"
     assert web.shown(first, "request")["view_name"] == "JSON"
     events = web.shown(first, "response", "events")["text"].splitlines()
-    assert events[-1].split() == [str(len(sample.pieces) - 1), *events[-1].split()[1:]]
-    assert sample.pieces[0] not in web.saved()
+    assert events[-1].split() == [str(len(sample.chunks) - 1), *events[-1].split()[1:]]
+    assert sample.chunks[0] not in web.saved()
     assert sample.call_id.encode() in web.saved()
     assert web.command("toolstream.view", f"@{first['id']}", str(tmp_path / "page.html")) == {"value": None}
     web.proxy.wait_for(f"toolstream wrote {tmp_path}/page.html")
@@ -89,7 +89,7 @@ def test_a_body_is_shown_as_the_client_got_it(tmp_path: Path, plain: Upstream, o
     """Whatever was done to it, and however it was delivered; the events are the provider's."""
     sample = with_empty_ids(samples.openai_chat("mitmweb body", "Lugano"))
     with Web(Version("pinned"), tmp_path, **options) as web:
-        got = ask(web, plain, sample)
+        got = send_request(web, plain, sample)
         [flow] = web.flows()
         assert web.body(flow) == got
         assert 'id=""' in web.shown(flow, "response", "events")["text"]

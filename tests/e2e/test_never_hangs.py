@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.sync.client import connect
 
-from tests.e2e.harness.changes import streamed
+from tests.e2e.harness.changes import sample_stream
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.proxies import HERE, Proxies, client, route
 from tests.e2e.harness.samples import JSON, MAKERS, openai_chat
-from tests.e2e.harness.script import Answer, Send
-from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.script import Response, Send
+from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import TWO, messages_of
 from toolstream_core.engine.session import read_body
@@ -61,12 +61,12 @@ def dripping(proxies: Proxies) -> Iterator[Mitmdump]:
 
 
 def got(
-    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, response: Answer, place: str = ""
+    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, response: Response, place: str = ""
 ) -> bytes | None:
     """What the client gets; `None` where its connection breaks."""
     plan = upstream.plan(response)
     headers = plan.headers | ({"x-sabotage": place} if place else {})
-    with client(version, way(proxy, upstream)) as connection:
+    with client(version, route(proxy, upstream)) as connection:
         try:
             return connection.request(sample.path, sample.body, headers).rest()
         except (BrokenOffError, ConnectionError):
@@ -77,8 +77,8 @@ def got(
 def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, secure: Upstream, version: str) -> None:
     """A value of another type where the API has a string."""
     sample = MAKERS["openai-responses"]("call_1", "Bern")
-    odd = json.dumps({**json.loads(sample.whole_body), "status": []}).encode()
-    body = got(destreaming, secure, version, sample, Answer((Send(odd),), content_type=JSON))
+    odd = json.dumps({**json.loads(sample.unstreamed_response_body), "status": []}).encode()
+    body = got(destreaming, secure, version, sample, Response((Send(odd),), content_type=JSON))
     assert body is not None
     record = read_body([body], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
@@ -94,8 +94,8 @@ def test_a_response_that_cannot_be_streamed_goes_on_unchanged(
     sample = MAKERS[dialect]("call_1", "Bern")
     place = "toolstream_core.protocols.protocol:WireProtocol.streamed"
     mark = len(destreaming.output)
-    response = Answer((Send(sample.whole_body),), content_type=JSON)
-    assert got(destreaming, secure, version, sample, response, place) == sample.whole_body
+    response = Response((Send(sample.unstreamed_response_body),), content_type=JSON)
+    assert got(destreaming, secure, version, sample, response, place) == sample.unstreamed_response_body
     destreaming.wait_for("toolstream stopped reading", after=mark)
 
 
@@ -107,7 +107,7 @@ def test_a_response_that_is_made_here_breaks_off(
     """No part of it is taken for all of it."""
     sample = openai_chat("call_1", "Bern")
     mark = len(destreaming.output)
-    response = Answer((Send(sample.whole_body),), content_type=JSON)
+    response = Response((Send(sample.unstreamed_response_body),), content_type=JSON)
     assert got(destreaming, secure, version, sample, response, place) is None
     destreaming.wait_for("toolstream stopped reading", after=mark)
     assert not [line for line in destreaming.output[mark:] if "crashed" in line or "Traceback" in line]
@@ -121,7 +121,7 @@ def test_a_response_that_upstream_streams_loses_nothing(
     """Every byte, in order, and the end."""
     sample = openai_chat("call_1", "Bern")
     mark = len(dripping.output)
-    assert got(dripping, secure, version, sample, streamed(sample), place) == b"".join(sample.pieces)
+    assert got(dripping, secure, version, sample, sample_stream(sample), place) == b"".join(sample.chunks)
     assert not [line for line in dripping.output[mark:] if "crashed" in line]
 
 
@@ -161,7 +161,7 @@ def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], pl
     proxy, server = on_sockets
     got: list[str] = []
     mark, sent = len(proxy.output), messages_of(TWO.body)
-    planned = server.plan(Planned([sent, sent[:1]]))
+    planned = server.plan(SocketPlan([sent, sent[:1]]))
     url = f"wss://127.0.0.1:{server.port}{planned.path}/v1/responses"
     headers = {"x-sabotage": place} if place else {}
     with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), additional_headers=headers) as socket:
@@ -171,7 +171,7 @@ def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], pl
         socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go on"}))
         assert json.loads(socket.recv(PATIENCE))["type"] == "response.created"
     assert arguments_of(got) == arguments_of(sent)
-    assert planned.over.wait(PATIENCE)
+    assert planned.ended.wait(PATIENCE)
     if place:
         proxy.wait_for(r"\] toolstream stopped reading", after=mark)
     errors = [line for line in proxy.output[mark:] if "] toolstream stopped reading" in line]

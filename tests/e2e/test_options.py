@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.mitmdump import MitmdumpError
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import anthropic, openai_chat
-from tests.e2e.harness.script import response
+from tests.e2e.harness.script import event_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,13 +60,13 @@ def test_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) ->
     """What does not match passes untouched and is not told."""
     tap = proxies.tap("filter")
     proxy = proxies.get(toolstream_filter=expression, toolstream_jsonl=str(tap.path))
-    told = len(tap.told)
+    told = len(tap.lines)
     unwanted, wanted = openai_chat("not wanted", "Bern"), anthropic(f"wanted {expression}", "Bern")
     for sample, kind in ((unwanted, "other"), (wanted, "wanted")):
-        plan = plain.plan(response(sample.pieces))
-        with client("h1", way(proxy, plain)) as connection:
+        plan = plain.plan(event_stream(sample.chunks))
+        with client("h1", route(proxy, plain)) as connection:
             reply = connection.request(sample.path, sample.body, plan.headers | {"x-kind": kind})
-            assert reply.rest() == b"".join(sample.pieces)
+            assert reply.rest() == b"".join(sample.chunks)
     end = tap.end_of(wanted.call_id)
-    assert {one["flow"] for one in tap.told[told:]} == {end["flow"]}
+    assert {one["flow"] for one in tap.lines[told:]} == {end["flow"]}
     assert not [line for line in proxy.output if "not wanted" in line]

@@ -303,6 +303,6 @@ def arrived(proxy: Mitmdump, saved: LlmFlow) -> list[float]:
         httpx2.Client(proxy=proxy.url, verify=context) as http,
         http.stream("POST", url, json=saved.request) as reply,
     ):
-        for piece in reply.iter_raw():
-            came += [time.monotonic()] * piece.count(b"\n\n")
+        for chunk in reply.iter_raw():
+            came += [time.monotonic()] * chunk.count(b"\n\n")
     return [seconds - came[0] for seconds in came]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import openai
 import pytest
 
-from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.invariants.healthy import request, streams
 from tests.invariants.test_invariants import CANNOT, injector
@@ -64,7 +64,7 @@ def upstream(pem: Path) -> Iterator[SocketServer]:
         yield server
 
 
-def connected(proxy: Mitmdump, server: SocketServer, planned: Planned) -> Any:
+def connected(proxy: Mitmdump, server: SocketServer, planned: SocketPlan) -> Any:
     """The official client on a planned socket."""
     trust: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
     sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{server.port}{planned.path}/v1")
@@ -104,7 +104,7 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
     healthy = [messages_of(one.body) for one in HEALTHY]
     session = {"type": "realtime", "tools": request("openai-realtime")["tools"]}
     greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": session})]
-    planned = upstream.plan(Planned([*healthy, *broken], greeting=greeting))
+    planned = upstream.plan(SocketPlan([*healthy, *broken], greeting=greeting))
     with connected(proxies.get(toolstream_repair="safe"), upstream, planned) as connection:
         assert connection.recv().type == "session.created"
         read = {one.name: said(calls_of(connection)) for one in HEALTHY}
@@ -119,16 +119,16 @@ def test_a_request_is_answered_with_an_error(proxies: Proxies, upstream: SocketS
     fault = "http-error:status=429,on=message,times=1"
     tap = proxies.tap("realtime refused")
     proxy = proxies.get(toolstream_fault=[fault], toolstream_jsonl=str(tap.path))
-    planned = upstream.plan(Planned([messages_of(TWO.body)]))
+    planned = upstream.plan(SocketPlan([messages_of(TWO.body)]))
     with connected(proxy, upstream, planned) as connection:
         connection.response.create(event_id="event_mine")
-        refused = connection.recv()
-        assert (refused.type, refused.error.code, refused.error.event_id) == (
+        rejection = connection.recv()
+        assert (rejection.type, rejection.error.code, rejection.error.event_id) == (
             "error",
             "rate_limit_exceeded",
             "event_mine",
         )
-        assert refused.error.message == "Rate limit reached"
+        assert rejection.error.message == "Rate limit reached"
         assert len(calls_of(connection)) == 2
     assert [one["type"] for one in planned.received] == ["response.create"]
     first, second = tap.wait_for(lambda one: one["type"] == "end", 2)
@@ -138,10 +138,10 @@ def test_a_request_is_answered_with_an_error(proxies: Proxies, upstream: SocketS
 
 def test_errors_that_belong_to_no_response_are_told(proxies: Proxies, upstream: SocketServer) -> None:
     """In the log and as a JSON line; they pass like any message."""
-    proxy, tap = proxies.telling()
+    proxy, tap = proxies.with_jsonl()
     wrong = {"type": "invalid_request_error", "code": "unknown", "message": "no such session", "event_id": None}
     error = json.dumps({"type": "error", "event_id": "event_1", "error": wrong})
-    planned = upstream.plan(Planned([], greeting=[error]))
+    planned = upstream.plan(SocketPlan([], greeting=[error]))
     with connected(proxy, upstream, planned) as connection:
         assert connection.recv().error.message == "no such session"
     text = "invalid_request_error: no such session"
@@ -156,7 +156,7 @@ def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) ->
     tap = proxies.tap("realtime")
     proxy = proxies.get(toolstream_jsonl=str(tap.path))
     whole = messages_of(TWO.body)
-    planned = upstream.plan(Planned([[whole[0], json.dumps(AUDIO), *whole[1:]], whole]))
+    planned = upstream.plan(SocketPlan([[whole[0], json.dumps(AUDIO), *whole[1:]], whole]))
     with connected(proxy, upstream, planned) as connection:
         tools: Any = [{"type": "function", "name": name, "parameters": {}} for name in ("get_weather", "get_time")]
         connection.session.update(session={"type": "realtime", "tools": tools})

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import JSON, SSE, anthropic, bedrock, cohere, openai_chat
-from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, response
+from tests.e2e.harness.script import Break, Gate, Response, Send, Wait, event_stream
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.e2e.harness.mitmdump import Mitmdump
-    from tests.e2e.harness.plan import StageSet
+    from tests.e2e.harness.plan import Plan
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
@@ -28,21 +28,21 @@ pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
 TEXT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"So:"}}]}\n\n'
-EMPTY = (TEXT, *(piece for piece in CHAT.pieces if b'"tool_calls": [' not in piece))
+EMPTY = (TEXT, *(chunk for chunk in CHAT.chunks if b'"tool_calls": [' not in chunk))
 """The finish says calls, and none came."""
 SAMPLES = {
     "openai-chat": (CHAT, EMPTY),
     "anthropic": (
         anthropic("toolu_1", "Bern"),
-        tuple(piece for piece in anthropic("toolu_1", "Bern").pieces if b"content_block" not in piece),
+        tuple(chunk for chunk in anthropic("toolu_1", "Bern").chunks if b"content_block" not in chunk),
     ),
     "cohere-v2": (
         cohere("get_weather_1", "Bern"),
-        tuple(piece for piece in cohere("get_weather_1", "Bern").pieces if b"tool-call" not in piece),
+        tuple(chunk for chunk in cohere("get_weather_1", "Bern").chunks if b"tool-call" not in chunk),
     ),
     "bedrock": (
         bedrock("tooluse_1", "Bern"),
-        tuple(piece for piece in bedrock("tooluse_1", "Bern").pieces if b"contentBlock" not in piece),
+        tuple(chunk for chunk in bedrock("tooluse_1", "Bern").chunks if b"contentBlock" not in chunk),
     ),
 }
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
@@ -54,23 +54,23 @@ def repairing(proxies: Proxies) -> Mitmdump:
     return proxies.get(toolstream_repair="safe,missing-calls")
 
 
-def whole(sample: Sample) -> Answer:
+def whole(sample: Sample) -> Response:
     """The same answer without a stream."""
-    return Answer((Send(sample.whole_body),), content_type=JSON)
+    return Response((Send(sample.unstreamed_response_body),), content_type=JSON)
 
 
-def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer, content_type: str = SSE) -> StageSet:
+def planned(upstream: Upstream, chunks: Sequence[bytes], second: Response, content_type: str = SSE) -> Plan:
     """A stream, and what comes to those who ask again."""
-    plan = upstream.plan(replace(response(pieces), content_type=content_type))
-    plan.second = second
+    plan = upstream.plan(replace(event_stream(chunks), content_type=content_type))
+    plan.second_response = second
     return plan
 
 
-def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: StageSet) -> bytes:
+def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: Plan) -> bytes:
     """The body of the client's answer."""
     options = {"stream_options": {"include_usage": True}} if "stream" in sample.request else {}
     asked = json.dumps(sample.request | options).encode()
-    with client(version, way(proxy, upstream)) as connection:
+    with client(version, route(proxy, upstream)) as connection:
         return connection.request(sample.path, asked, plan.headers | {"authorization": "Bearer sk-1"}).rest()
 
 
@@ -86,8 +86,8 @@ def test_the_calls_come_before_the_finish(repairing: Mitmdump, secure: Upstream,
     assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
     assert record.findings == []
     assert came.startswith(empty[0])
-    again = plan.came_again.result(30)
-    assert (again.target, json.loads(again.body)) == (sample.whole_path, sample.unstreamed)
+    again = plan.second_request.result(30)
+    assert (again.target, json.loads(again.body)) == (sample.unstreamed_path, sample.unstreamed_request)
     assert again.header("authorization") == "Bearer sk-1"
     repairing.wait_for("repeated the request of flow")
 
@@ -97,22 +97,22 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
     """Safe repairs do not, and a stream that had calls is never asked for again."""
     plan = planned(secure, EMPTY, whole(CHAT))
     assert fetch(proxies.get(toolstream_repair="safe"), secure, version, CHAT, plan) == b"".join(EMPTY)
-    assert not plan.came_again.done()
-    healthy = planned(secure, CHAT.pieces, whole(CHAT))
+    assert not plan.second_request.done()
+    healthy = planned(secure, CHAT.chunks, whole(CHAT))
     named = proxies.get(toolstream_repair="safe,missing-calls")
-    assert fetch(named, secure, version, CHAT, healthy) == b"".join(CHAT.pieces)
-    assert not healthy.came_again.done()
+    assert fetch(named, secure, version, CHAT, healthy) == b"".join(CHAT.chunks)
+    assert not healthy.second_request.done()
 
 
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "the response has no calls"),
-        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the response has status 529"),
-        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
+        (Response((Send(b'{"choices": []}'),), content_type=JSON), "the response has no calls"),
+        (Response((Send(b"overloaded"),), status=529, content_type="text/plain"), "the response has status 529"),
+        (Response((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
     ],
 )
-def test_in_vain(repairing: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:
+def test_in_vain(repairing: Mitmdump, secure: Upstream, second: Response, why: str) -> None:
     """The stream goes on as it was, and the log says why."""
     plan = planned(secure, EMPTY, second)
     seen = len(repairing.output)
@@ -123,13 +123,13 @@ def test_in_vain(repairing: Mitmdump, secure: Upstream, second: Answer, why: str
 def test_a_client_that_leaves_ends_the_second_request(repairing: Mitmdump, secure: Upstream) -> None:
     """Nobody waits for it any more."""
     never = Gate()
-    plan = planned(secure, EMPTY, Answer((Send(b"{"), Wait(never)), content_type=JSON))
-    with client("h1", way(repairing, secure)) as connection:
+    plan = planned(secure, EMPTY, Response((Send(b"{"), Wait(never)), content_type=JSON))
+    with client("h1", route(repairing, secure)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
-        assert reply.piece() == EMPTY[0]
-        plan.came_again.result(30)
+        assert reply.next_chunk() == EMPTY[0]
+        plan.second_request.result(30)
         reply.leave()
-    plan.gone.wait()
+    plan.client_left.wait()
     never.open()
 
 
@@ -137,12 +137,12 @@ def test_the_client_is_kept_waiting_with_comments(proxies: Proxies, secure: Upst
     """So that it does not give up; the stream is whole afterwards."""
     slow = Gate()
     plan = planned(secure, EMPTY, replace(whole(CHAT), steps=(Wait(slow), *whole(CHAT).steps)))
-    with client("h1", way(proxies.get(toolstream_repair="safe,missing-calls"), secure)) as connection:
+    with client("h1", route(proxies.get(toolstream_repair="safe,missing-calls"), secure)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
         start = time.monotonic()
         came = b""
         while b": keep-alive" not in came:
-            came += reply.piece()
+            came += reply.next_chunk()
         assert 4 < time.monotonic() - start < 15
         slow.open()
         came += reply.rest()

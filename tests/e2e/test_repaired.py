@@ -15,8 +15,8 @@ import pytest
 from google import genai
 
 from tests.e2e.harness import repair_options
-from tests.e2e.harness.repaired import READERS, Ends, Reading, RecordBuilder, Sdks
-from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.repaired import READERS, EndRecords, Reader, Reading, Sdks
+from tests.e2e.harness.script import Response, Send
 from tests.invariants import strict
 from tests.invariants.healthy import IN_NAMESPACE, PING, TIME, WEATHER, Healthy, streams
 from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injector, run
@@ -31,7 +31,7 @@ from toolstream_core.settings import Words, settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tests.e2e.harness.plan import RequestKey
+    from tests.e2e.harness.plan import ReceivedRequest
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
 
@@ -93,17 +93,17 @@ SAFE = ("safe",)
 class Through:
     """The SDKs through a proxy, before an upstream that answers with healthy streams."""
 
-    def __init__(self, sdks: Mapping[str, Sdks], upstream: Upstream, ends: Ends) -> None:
+    def __init__(self, sdks: Mapping[str, Sdks], upstream: Upstream, ends: EndRecords) -> None:
         self._sdks = sdks
         self._upstream = upstream
         self._ends = ends
         self._untold = 0
-        self.asked: RequestKey
+        self.asked: ReceivedRequest
         """The last request as the upstream saw it."""
 
     def read(
         self,
-        reader: RecordBuilder,
+        reader: Reader,
         healthy: Healthy,
         model: str = "none",
         *,
@@ -112,13 +112,15 @@ class Through:
         version: str = "h2",
     ) -> Reading:
         """What the SDK makes of the stream, as this model's."""
-        plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
+        plan = self._upstream.plan(
+            Response(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type)
+        )
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         self._untold += 1
         try:
             return reader.read(self._sdks[version], model, {**plan.headers, repair_options.HEADER: options})
         finally:
-            self.asked = plan.asked
+            self.asked = plan.request
 
     def records(self) -> list[dict[str, Any]]:
         """What the proxy has told at the end of each answer since this was last asked: it tells some at once."""
@@ -131,7 +133,7 @@ def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPath
     """One mitmdump for all: defects and presets wait for their models, repairs and shapes come with the requests."""
     path = tmp_path_factory.mktemp("told") / "ends"
     scripts = (addon_script(), Path(repair_options.__file__))
-    with contextlib.closing(Ends(path)) as ends:
+    with contextlib.closing(EndRecords(path)) as ends:
         proxy = proxies.make({"toolstream_jsonl": str(path), "toolstream_log": "off"}, scripts=scripts)
         proxy.options["toolstream_fault"] = AIMED
         with proxy, Sdks(proxy, secure.url, http2=False) as one, Sdks(proxy, secure.url) as two:
@@ -145,9 +147,9 @@ def through(shared: Through) -> Iterator[Through]:
     shared.records()
 
 
-def is_meant(reading: Reading, reader: RecordBuilder, healthy: Healthy) -> bool:
+def is_meant(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
     """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
-    assert reading.said == CALLS[str(healthy)]
+    assert reading.names_and_arguments == CALLS[str(healthy)]
     assert reading.finish == reader.finish
     assert None in reading.ids or (all(reading.ids) and len(set(reading.ids)) == len(reading.ids))
     return True
@@ -169,7 +171,7 @@ def cases(names: Mapping[str, Iterable[str]]) -> list[Any]:
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("reader", READERS, ids=str)
-def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, version: str) -> None:
+def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Reader, version: str) -> None:
     """With every safe repair on: the calls with their ids, and nothing to mend."""
     for healthy in HEALTHY[reader.dialect]:
         with subtests.test(stream=str(healthy)):
@@ -198,7 +200,7 @@ def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:
 
 
 @pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
-def test_shapes(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, shape: str) -> None:
+def test_shapes(through: Through, subtests: pytest.Subtests, reader: Reader, shape: str) -> None:
     """Other ways to say the same calls."""
     unread = UNREAD.get((reader.name, shape), ())
     shapes = (*BEFORE.get(shape, ()), shape)
@@ -211,7 +213,7 @@ def test_shapes(through: Through, subtests: pytest.Subtests, reader: RecordBuild
 
 
 @pytest.mark.parametrize(("reader", "name"), cases(REPAIRED))
-def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, name: str) -> None:
+def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
     """Each defect in a stream of two calls and in another one; tests/invariants has it in each that can have it."""
     changes = {
         healthy: changed
@@ -237,9 +239,7 @@ def comparable(healthy: Healthy, name: str) -> bool:
 
 
 @pytest.mark.parametrize(("reader", "client"), cases(SETS))
-def test_what_single_clients_need(
-    through: Through, subtests: pytest.Subtests, reader: RecordBuilder, client: str
-) -> None:
+def test_what_single_clients_need(through: Through, subtests: pytest.Subtests, reader: Reader, client: str) -> None:
     """An official one reads it too."""
     for healthy in selected(HEALTHY[reader.dialect], f"{reader} {client}"):
         with subtests.test(stream=str(healthy)):
@@ -248,7 +248,7 @@ def test_what_single_clients_need(
 
 @pytest.mark.parametrize(("reader", "client"), cases(SETS))
 def test_what_single_clients_need_of_broken_streams(
-    through: Through, subtests: pytest.Subtests, reader: RecordBuilder, client: str
+    through: Through, subtests: pytest.Subtests, reader: Reader, client: str
 ) -> None:
     """Their shapes, of streams that are mended first: a third of the defects for each, the same ones every time."""
     two = TWO[reader.dialect]
@@ -259,7 +259,7 @@ def test_what_single_clients_need_of_broken_streams(
 
 
 @pytest.mark.parametrize(("reader", "name"), cases(HABITS))
-def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, name: str) -> None:
+def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
     """Providers' habits, mended, in a stream of one call and in one of two."""
     for healthy in (HEALTHY[reader.dialect][0], TWO[reader.dialect]):
         with subtests.test(stream=str(healthy)):
@@ -304,13 +304,13 @@ FAILS = {
     ("reader", "name"),
     [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in FAILS[reader.name].split()],
 )
-def test_without_the_repair(through: Through, reader: RecordBuilder, name: str) -> None:
+def test_without_the_repair(through: Through, reader: Reader, name: str) -> None:
     """The SDK gives up, makes other calls of the stream, or does not see that it is to run them."""
     healthy = TWO[reader.dialect]
     said: object = None
     with contextlib.suppress(Exception):
         reading = through.read(reader, healthy, name)
-        said = (reading.said, reading.finish)
+        said = (reading.names_and_arguments, reading.finish)
     assert said != (CALLS[str(healthy)], reader.finish)
     [record] = through.records()
     assert [fault["changes"] for fault in record["faults"]] == [injector(healthy, name).changes] != [0]

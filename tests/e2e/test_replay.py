@@ -14,7 +14,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from tests.e2e.harness import samples
-from tests.e2e.harness.client import BrokenOffError, Edit
+from tests.e2e.harness.client import BrokenOffError, Route
 from tests.e2e.harness.proxies import Proxies, client
 from toolstream_core.proxy.provider import OPTIONS
 
@@ -32,22 +32,22 @@ VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 CHAT = samples.openai_chat("call_1", "Bern")
 LIMITED = samples.anthropic("call_1", "Bern")
 """Of another protocol: an error answers only where no answer would."""
-PIECES = (CHAT.pieces[0][:30], CHAT.pieces[0][30:] + CHAT.pieces[1], *CHAT.pieces[2:])
+PIECES = (CHAT.chunks[0][:30], CHAT.chunks[0][30:] + CHAT.chunks[1], *CHAT.chunks[2:])
 BROKE = "peer closed connection without sending complete message body"
 LIMIT = json.dumps({"error": {"message": "slow down", "type": "rate_limit_error"}}).encode()
 
 
 def saved(
-    model: str, pieces: Sequence[bytes], sample: Sample = CHAT, *, broken: str | None = None, **headers: str
+    model: str, chunks: Sequence[bytes], sample: Sample = CHAT, *, broken: str | None = None, **headers: str
 ) -> http.HTTPFlow:
     """A flow as a capture keeps it, its pieces 30 ms apart."""
     flow = tflow.tflow()
     body = json.dumps({**sample.request, "model": model}).encode()
     flow.request = http.Request.make("POST", f"https://llm.invalid{sample.path}", body)
     kept = {name.replace("_", "-"): value for name, value in {"content_type": "text/event-stream", **headers}.items()}
-    flow.response = http.Response.make(200 if sample is CHAT else 429, b"".join(pieces), kept)
+    flow.response = http.Response.make(200 if sample is CHAT else 429, b"".join(chunks), kept)
     del flow.response.headers["content-length"]
-    table = [[30 * number, len(piece)] for number, piece in enumerate(pieces)]
+    table = [[30 * number, len(chunk)] for number, chunk in enumerate(chunks)]
     flow.metadata["toolstream"] = {"version": 1, "chunks": table, **({"broken": broken} if broken else {})}
     flow.error = flows.Error(broken) if broken else None
     return flow
@@ -81,7 +81,7 @@ def at_once(proxies: Proxies, folder: Path) -> Mitmdump:
 def asked(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **more: object) -> Iterator[Reply]:
     """The answer to a request for a model."""
     body = json.dumps({**sample.request, "model": model, **more}).encode()
-    with client(version, Edit(443, proxy.port, proxy.ca, tls=True)) as peer:
+    with client(version, Route(443, proxy.port, proxy.ca, tls=True)) as peer:
         yield peer.request(sample.path, body, {"content-type": "application/json"})
 
 
@@ -89,24 +89,24 @@ def asked(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **mo
 def test_cuts_are_those_of_the_recording(at_once: Mitmdump, version: str) -> None:
     """A chunk, or a DATA frame, for each, also where all come at once."""
     with asked(at_once, version, "whole") as reply:
-        assert tuple(iter(reply.piece, b"")) == PIECES
+        assert tuple(iter(reply.next_chunk, b"")) == PIECES
 
 
 @VERSIONS
-@pytest.mark.parametrize("pieces", [PIECES[:3], ()], ids=["half", "nothing"])
-def test_a_break_is_a_break(at_once: Mitmdump, version: str, pieces: tuple[bytes, ...]) -> None:
+@pytest.mark.parametrize("chunks", [PIECES[:3], ()], ids=["half", "nothing"])
+def test_a_break_is_a_break(at_once: Mitmdump, version: str, chunks: tuple[bytes, ...]) -> None:
     """Behind the chunks that came, as they came; the client sees that it is none of the ends."""
-    with asked(at_once, version, "half" if pieces else "nothing") as reply:
-        assert tuple(reply.piece() for _ in pieces) == pieces
+    with asked(at_once, version, "half" if chunks else "nothing") as reply:
+        assert tuple(reply.next_chunk() for _ in chunks) == chunks
         with pytest.raises(BrokenOffError):
-            reply.piece()
+            reply.next_chunk()
 
 
 @VERSIONS
 def test_half_an_answer_is_none_without_a_stream(at_once: Mitmdump, version: str) -> None:
     """Nothing is made up for its rest."""
     with asked(at_once, version, "half", stream=False) as reply, pytest.raises(BrokenOffError):
-        reply.piece()
+        reply.next_chunk()
 
 
 @VERSIONS

@@ -18,7 +18,7 @@ from tests.e2e.clients.conversation import DONE, converse, text
 from tests.e2e.clients.conversation import events as data_of
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import FLOWS, chat, delta, saved, self_contained
-from tests.e2e.harness.script import response
+from tests.e2e.harness.script import event_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +56,8 @@ def recorded(name: str) -> Wire:
     first, last = exchanges[0], exchanges[-1]
     expected = json.loads((FLOWS / f"{name}.expect.json").read_text())["answers"][0]["calls"]
     calls = tuple((call["id"], call["name"], json.loads(call["arguments"])) for call in expected)
-    pieces = tuple(chunk.data for chunk in first.chunks)
-    return Wire(first.path, first.request, pieces, calls, tuple(chunk.data for chunk in last.chunks))
+    chunks = tuple(chunk.data for chunk in first.chunks)
+    return Wire(first.path, first.request, chunks, calls, tuple(chunk.data for chunk in last.chunks))
 
 
 def instead(name: str, body: bytes, *calls: Made) -> Wire:
@@ -94,7 +94,7 @@ class Talk(NamedTuple):
 
 def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Options) -> Talk:
     """A conversation through the proxy with these options."""
-    plans = [upstream.plan(response(pieces)) for pieces in (wire.first, wire.last)]
+    plans = [upstream.plan(event_stream(chunks)) for chunks in (wire.first, wire.last)]
     waiting = iter(plans)
     proxy = proxies.get("regular", **options)
     with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
@@ -107,7 +107,7 @@ def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, optio
         conversation = converse(client, wire.request, post)
     first, last = plans
     asked = [first, last] if conversation.following else [first]
-    return Talk(conversation, tuple(json.loads(plan.asked.body) for plan in asked))
+    return Talk(conversation, tuple(json.loads(plan.request.body) for plan in asked))
 
 
 def works(talked: Talk, wire: Wire) -> bool:

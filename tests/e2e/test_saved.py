@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import MAKERS, Sample, openai_chat
-from tests.e2e.harness.script import Answer, Break, Send
+from tests.e2e.harness.script import Break, Response, Send
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def saving(proxies: Proxies, path: Path, **options: str) -> Mitmdump:
 
 def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
     """One streamed answer, read to its end."""
-    steps = tuple(Send(piece) for piece in sample.pieces)
-    plan = upstream.plan(Answer(steps, content_type=sample.content_type, coding="gzip"))
+    steps = tuple(Send(chunk) for chunk in sample.chunks)
+    plan = upstream.plan(Response(steps, content_type=sample.content_type, coding="gzip"))
     headers = {**plan.headers, "authorization": f"Bearer key-of-{sample.call_id}"}
-    with client("h1", way(proxy, upstream)) as connection:
+    with client("h1", route(proxy, upstream)) as connection:
         connection.request(sample.path, sample.body, headers).rest()
 
 
@@ -81,10 +81,10 @@ def test_a_stream_that_broke_off_is_told(
     """Mitmproxy keeps nothing of its body, and no option changes that."""
     path = tmp_path / "session.flow"
     sample = openai_chat("broken", "Bern")
-    steps: list[Step] = [*map(Send, sample.pieces[:3]), Break.CLOSE]
+    steps: list[Step] = [*map(Send, sample.chunks[:3]), Break.CLOSE]
     with saving(proxies, path, store_streamed_bodies="true") as proxy:
-        plan = plain.plan(Answer(tuple(steps)))
-        with client("h1", way(proxy, plain)) as connection, pytest.raises(BrokenOffError):
+        plan = plain.plan(Response(tuple(steps)))
+        with client("h1", route(proxy, plain)) as connection, pytest.raises(BrokenOffError):
             connection.request(sample.path, sample.body, plan.headers).rest()
     streams, err = inspected(capsys, path, 2)
     assert streams == []

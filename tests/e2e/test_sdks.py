@@ -15,7 +15,7 @@ from google import genai
 
 from tests.e2e.harness import samples
 from tests.e2e.harness.samples import NAME, PARAMETERS, Sample
-from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.script import Response, Send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,20 +30,20 @@ pytestmark = pytest.mark.e2e
 QUESTION: Any = [{"role": "user", "content": "weather?"}]
 
 
-class Told:
+class JsonLine:
     """A proxy with its tap, and an upstream: what an SDK needs, and what is checked after it has read."""
 
     def __init__(self, proxies: Proxies, upstream: Upstream) -> None:
         self.proxy: Mitmdump
         self.tap: Tap
-        self.proxy, self.tap = proxies.telling()
+        self.proxy, self.tap = proxies.with_jsonl()
         self.upstream = upstream
         self.trust = ssl.create_default_context(cafile=self.proxy.ca)
 
     def headers(self, sample: Sample) -> dict[str, str]:
         """What gets this answer."""
-        steps = tuple(map(Send, sample.pieces))
-        return self.upstream.plan(Answer(steps, content_type=sample.content_type, coding="gzip")).headers
+        steps = tuple(map(Send, sample.chunks))
+        return self.upstream.plan(Response(steps, content_type=sample.content_type, coding="gzip")).headers
 
     def check(self, sample: Sample, name: str | None, arguments: object) -> None:
         """The SDK has read what the upstream said, and the proxy has told the same."""
@@ -55,19 +55,19 @@ class Told:
 
 
 @pytest.fixture
-def told(proxies: Proxies, secure: Upstream) -> Told:
+def told(proxies: Proxies, secure: Upstream) -> JsonLine:
     """The shared proxy before the upstream with TLS."""
-    return Told(proxies, secure)
+    return JsonLine(proxies, secure)
 
 
 @pytest.fixture
-def http(told: Told) -> Iterator[httpx2.Client]:
+def http(told: JsonLine) -> Iterator[httpx2.Client]:
     """The HTTP client of most SDKs, through the proxy and with its authority."""
     with httpx2.Client(proxy=told.proxy.url, verify=told.trust) as client:
         yield client
 
 
-def test_openai_chat(told: Told, http: httpx2.Client) -> None:
+def test_openai_chat(told: JsonLine, http: httpx2.Client) -> None:
     """`chat.completions.create`, put together as its documentation says."""
     sample = samples.openai_chat("sdk chat", "Lugano")
     client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
@@ -81,7 +81,7 @@ def test_openai_chat(told: Told, http: httpx2.Client) -> None:
     assert deltas[0].id == sample.call_id
 
 
-def test_openai_responses(told: Told, http: httpx2.Client) -> None:
+def test_openai_responses(told: JsonLine, http: httpx2.Client) -> None:
     """`responses.stream`."""
     sample = samples.openai_responses("sdk responses", "Lugano")
     client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
@@ -93,7 +93,7 @@ def test_openai_responses(told: Told, http: httpx2.Client) -> None:
     told.check(sample, item.name, json.loads(item.arguments))
 
 
-def test_anthropic(told: Told, http: httpx2.Client) -> None:
+def test_anthropic(told: JsonLine, http: httpx2.Client) -> None:
     """`messages.stream`."""
     sample = samples.anthropic("sdk anthropic", "Lugano")
     client = anthropic.Anthropic(api_key="none", base_url=told.upstream.url, http_client=http)
@@ -107,7 +107,7 @@ def test_anthropic(told: Told, http: httpx2.Client) -> None:
     told.check(sample, block.name, block.input)
 
 
-def test_google_genai(told: Told) -> None:
+def test_google_genai(told: JsonLine) -> None:
     """`generate_content_stream`."""
     sample = samples.gemini("sdk gemini", "Lugano")
     options = genai.types.HttpOptions(
@@ -123,7 +123,7 @@ def test_google_genai(told: Told) -> None:
     told.check(sample, call.name, call.args)
 
 
-def test_ollama(told: Told) -> None:
+def test_ollama(told: JsonLine) -> None:
     """`chat`."""
     sample = samples.ollama("sdk ollama", "Lugano")
     headers = told.headers(sample)

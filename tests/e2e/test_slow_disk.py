@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import fetched, streamed
-from tests.e2e.harness.proxies import HERE, client, way
+from tests.e2e.harness.changes import fetch, sample_stream
+from tests.e2e.harness.proxies import HERE, client, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.script import Response, Send
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def test_only_the_response_that_finds_no_room_is_given_up(proxies: Proxies, plai
     event = b"data: " + json.dumps(chunk).encode() + b"\n\n"
     scripts = (addon_script(), HERE / "slow_disk.py")
     with proxies.make({"toolstream_capture": str(captures)}, scripts=scripts, env={PIPE: str(pipe)}) as proxy:
-        plan = plain.plan(Answer((Send(event),) * (LONG // MIB)))
-        with client("h1", way(proxy, plain)) as connection:
-            rest = iter(connection.request(sample.path, sample.body, plan.headers).piece, b"")
+        plan = plain.plan(Response((Send(event),) * (LONG // MIB)))
+        with client("h1", route(proxy, plain)) as connection:
+            rest = iter(connection.request(sample.path, sample.body, plan.headers).next_chunk, b"")
             assert sum(map(len, rest)) == len(event) * (LONG // MIB)
-        _, body, _ = fetched(proxy, plain, sample, "h1", streamed(sample))
-        assert body == b"".join(sample.pieces)
+        _, body, _ = fetch(proxy, plain, sample, "h1", sample_stream(sample))
+        assert body == b"".join(sample.chunks)
         assert list(captures.glob("*.flow")) == []
         pipe.write_bytes(b"go on")
     assert len([line for line in proxy.output if "the disk is too slow" in line]) == 1

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.harness import repair_options
-from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, SocketClient, lack
-from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, SocketClient, unavailable
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
 from tests.e2e.test_repaired import HEALTHY, REPAIRED, TWO, comparable
 from tests.e2e.test_sockets import NO_MESSAGES, ends
@@ -54,11 +54,11 @@ class Through:
         shape: Sequence[str] = (),
     ) -> list[Any]:
         """The calls of each answer, all on one socket; answers of several lanes come in turns."""
-        plan = self._upstream.plan(Planned(responses, together=lanes))
+        plan = self._upstream.plan(SocketPlan(responses, concurrent=lanes))
         url = f"https://127.0.0.1:{self._proxy.port}{plan.path}"
         headers = {repair_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
         how = {"answers": len(responses), "lanes": lanes, "compressed": compressed}
-        told = self.programs.ask(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **how)
+        told = self.programs.request(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **how)
         assert "error" not in told, told
         return [sorted(map(tuple, calls), key=repr) for calls in told["answers"]]
 
@@ -103,7 +103,7 @@ def clients() -> list[Any]:
             one,
             compressed,
             id=f"{one} {'deflate' if compressed else 'plain'}",
-            marks=pytest.mark.skipif(lack(one.toolchain) is not None, reason=lack(one.toolchain) or ""),
+            marks=pytest.mark.skipif(unavailable(one.toolchain) is not None, reason=unavailable(one.toolchain) or ""),
         )
         for one, compressed in CASES
     ]

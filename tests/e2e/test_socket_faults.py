@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import ENDS, TWO, messages_of
 from tests.invariants.healthy import request
@@ -55,16 +55,16 @@ class Way:
         self._proxy = proxies.get(toolstream_fault=[*faults, upgrade], toolstream_jsonl=str(self.tap.path))
         self._server = server
 
-    def open(self, *, responses: int = 1, folder: str = "") -> tuple[Any, Planned]:
+    def open(self, *, responses: int = 1, folder: str = "") -> tuple[Any, SocketPlan]:
         """A socket whose requests all get the same answer."""
-        planned = self._server.plan(Planned([messages_of(TWO.body)] * responses))
+        planned = self._server.plan(SocketPlan([messages_of(TWO.body)] * responses))
         address = f"wss://127.0.0.1:{self._server.port}{planned.path}{folder}/v1/responses"
         trust = socket_trust(self._proxy.ca)
         return connect(address, proxy=self._proxy.url, ssl=trust), planned
 
 
 @pytest.fixture(scope="module")
-def way(pem: Path, proxies: Proxies) -> Iterator[Way]:
+def route(pem: Path, proxies: Proxies) -> Iterator[Way]:
     """The shared proxy before an upstream that speaks WebSocket."""
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
@@ -86,9 +86,9 @@ def response(socket: ClientConnection) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["1000", "1001", "1011", "1006", "reset"])
-def test_how_a_socket_is_closed(way: Way, name: str) -> None:
+def test_how_a_socket_is_closed(route: Way, name: str) -> None:
     """With the code that is asked for, or with no close frame; what came before has come."""
-    opened, planned = way.open()
+    opened, planned = route.open()
     with opened as socket:
         ask(socket, name)
         got = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(CUT_AT)]
@@ -97,19 +97,19 @@ def test_how_a_socket_is_closed(way: Way, name: str) -> None:
     assert got == ANSWER[:CUT_AT]
     code = closed.value.rcvd.code if closed.value.rcvd else None
     assert code == (int(name) if name.isdigit() and name != "1006" else None)
-    assert planned.over.wait(PATIENCE)
+    assert planned.ended.wait(PATIENCE)
 
 
-def test_messages_that_say_what_is_wrong(way: Way) -> None:
+def test_messages_that_say_what_is_wrong(route: Way) -> None:
     """One socket outlives them all: another lane's id, an error in mid-answer, an error instead of one."""
-    opened, planned = way.open(responses=4)
+    opened, planned = route.open(responses=4)
     with opened as socket:
         ask(socket, "lane", stream_id="a")
         lanes = [one["stream_id"] for one in response(socket)]
         ask(socket, "error", stream_id="b")
         *before, error = response(socket)
         ask(socket, "refused", stream_id="c")
-        [refused] = response(socket)
+        [rejection] = response(socket)
         ask(socket, HEALTHY)
         healthy = response(socket)
     assert lanes == ["a"] * CUT_AT + ["other"] + ["a"] * (len(ANSWER) - CUT_AT - 1)
@@ -117,21 +117,21 @@ def test_messages_that_say_what_is_wrong(way: Way) -> None:
     kind = "rate_limit_exceeded"
     said = {"type": kind, "code": kind, "message": "Rate limit reached", "param": None}
     assert error == {"type": "error", "status": 429, "error": said, "stream_id": "b"}
-    assert refused == {**error, "headers": {"retry-after": "7"}, "stream_id": "c"}
+    assert rejection == {**error, "headers": {"retry-after": "7"}, "stream_id": "c"}
     assert healthy == ANSWER
     assert [one["model"] for one in planned.received] == ["lane", "error", HEALTHY]
 
 
-def test_a_request_to_open_a_socket_is_refused(way: Way) -> None:
+def test_a_request_to_open_a_socket_is_refused(route: Way) -> None:
     """With an HTTP status."""
-    with pytest.raises(InvalidStatus) as refused:
-        way.open(folder="/refused")
-    assert refused.value.response.status_code == 503
+    with pytest.raises(InvalidStatus) as rejection:
+        route.open(folder="/refused")
+    assert rejection.value.response.status_code == 503
 
 
-def test_nothing_comes_on_a_socket_that_is_held(way: Way) -> None:
+def test_nothing_comes_on_a_socket_that_is_held(route: Way) -> None:
     """The next answer waits; there are no comments on a socket."""
-    opened, _ = way.open(responses=2)
+    opened, _ = route.open(responses=2)
     with opened as socket:
         ask(socket, "hold")
         assert response(socket) == ANSWER
@@ -141,13 +141,13 @@ def test_nothing_comes_on_a_socket_that_is_held(way: Way) -> None:
     assert time.monotonic() - since > 0.25
 
 
-def test_messages_cannot_be_cut_anew(way: Way) -> None:
+def test_messages_cannot_be_cut_anew(route: Way) -> None:
     """The fault is drawn, and finds nothing to act on."""
-    opened, _ = way.open()
+    opened, _ = route.open()
     with opened as socket:
         ask(socket, "recut")
         assert response(socket) == ANSWER
-    [end] = way.tap.wait_for(
+    [end] = route.tap.wait_for(
         lambda one: one["type"] == "end" and any(fault["changes"] == 0 for fault in one["record"]["faults"])
     )
     [fault] = end["record"]["faults"]

@@ -12,8 +12,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.e2e.harness.captures import captured, pieces
-from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.captures import captured, upstream_chunks
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.redaction.test_random_secrets import FREE, SHAPED, split
 from toolstream_core.cli.main import main
@@ -50,7 +50,7 @@ class Plants:
         """Texts piece by piece, a piece of each in turn."""
         said = [split(self.rng, text) for text in texts or [self.text() for _ in says]]
         for turn in zip_longest(*said):
-            yield from (say(piece) for say, piece in zip(says, turn, strict=True) if piece is not None)
+            yield from (say(chunk) for say, chunk in zip(says, turn, strict=True) if chunk is not None)
 
 
 def responses(plants: Plants) -> tuple[Event, list[Event]]:
@@ -73,8 +73,8 @@ def responses(plants: Plants) -> tuple[Event, list[Event]]:
         },
         {"type": "response.output_item.added", "output_index": 1, "item": {**item, "arguments": ""}},
         *plants.turns(
-            lambda piece: {"type": f"{delta}.delta", **head, "delta": piece},
-            lambda piece: {"type": "response.output_text.delta", "output_index": 0, "item_id": "m_1", "delta": piece},
+            lambda chunk: {"type": f"{delta}.delta", **head, "delta": chunk},
+            lambda chunk: {"type": "response.output_text.delta", "output_index": 0, "item_id": "m_1", "delta": chunk},
             texts=(arguments, plants.text()),
         ),
         {"type": f"{delta}.done", **head, "arguments": arguments},
@@ -93,8 +93,8 @@ def realtime(plants: Plants) -> tuple[Event, list[Event]]:
         {"type": "session.updated", "session": session},
         {"type": "response.created", "response": {"id": "resp_1"}},
         *plants.turns(
-            lambda piece: {**heard, "delta": piece},
-            lambda piece: {"type": "response.output_audio_transcript.delta", **said, "delta": piece},
+            lambda chunk: {**heard, "delta": chunk},
+            lambda chunk: {"type": "response.output_audio_transcript.delta", **said, "delta": chunk},
         ),
         {
             "type": "response.done",
@@ -110,9 +110,9 @@ def gemini_live(plants: Plants) -> tuple[Event, list[Event]]:
     call = {"id": "f1", "name": "run", "args": {"command": plants.text(), "env": {"API_TOKEN": plants.secret()}}}
     response = [
         *plants.turns(
-            lambda piece: {"serverContent": {"modelTurn": {"parts": [{"text": piece}]}}},
-            lambda piece: {"serverContent": {"outputTranscription": {"text": piece}}},
-            lambda piece: {"serverContent": {"inputTranscription": {"text": piece}}},
+            lambda chunk: {"serverContent": {"modelTurn": {"parts": [{"text": chunk}]}}},
+            lambda chunk: {"serverContent": {"outputTranscription": {"text": chunk}}},
+            lambda chunk: {"serverContent": {"inputTranscription": {"text": chunk}}},
         ),
         {"toolCall": {"functionCalls": [call]}},
     ]
@@ -152,22 +152,24 @@ def test_no_secret_of_a_socket_is_kept(
 ) -> None:
     """Of the upgrade, the client, the server and the close; in captures, fixtures of them, reports and the log."""
     plants, folder, rounds = Plants(), tmp_path / "captures", 20
-    talk = [make(plants) for _ in range(rounds)]
+    exchange = [make(plants) for _ in range(rounds)]
     headers = {"authorization": f"Bearer {plants.secret()}", "cookie": f"a={plants.secret()}"}
     headers["sec-websocket-protocol"] = f"realtime, openai-insecure-api-key.{plants.secret()}"
     url, reason = path.format(plants.secret()), f"no such key: {SHAPED['groq'](plants.rng)}"
     plants.secrets.append(reason.split(": ")[1])
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
-    responses = [[json.dumps(event) for event in response] for _, response in talk]
+    responses = [[json.dumps(event) for event in response] for _, response in exchange]
     with (
         proxies.make({"toolstream_capture": str(folder), "toolstream_log": "calls"}) as proxy,
         SocketServer(context) as server,
     ):
-        planned = server.plan(Planned(responses, asks="", close=1011, reason=reason))
-        way: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
-        with connect(f"wss://127.0.0.1:{server.port}{planned.path}{url}", additional_headers=headers, **way) as client:
-            for (request, _), response in zip(talk, responses, strict=True):
+        planned = server.plan(SocketPlan(responses, request_type="", close=1011, reason=reason))
+        route: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
+        with connect(
+            f"wss://127.0.0.1:{server.port}{planned.path}{url}", additional_headers=headers, **route
+        ) as client:
+            for (request, _), response in zip(exchange, responses, strict=True):
                 client.send(json.dumps(request))
                 assert [client.recv(20) for _ in response] == response
             with pytest.raises(ConnectionClosed):
@@ -178,7 +180,7 @@ def test_no_secret_of_a_socket_is_kept(
     for file in sorted(folder.iterdir())[:3]:
         assert main(["report", str(file), "-o", str(tmp_path / "fixtures" / f"{file.stem}.md")]) == 0
     kept = [file.read_bytes() for file in (*folder.iterdir(), *(tmp_path / "fixtures").iterdir())]
-    bodies = [everything(b"".join(pieces(flow))) + everything(flow.request.content or b"") for flow in flows]
+    bodies = [everything(b"".join(upstream_chunks(flow))) + everything(flow.request.content or b"") for flow in flows]
     assert len(plants.secrets) > 100
     for secret in plants.secrets:
         assert secret not in log

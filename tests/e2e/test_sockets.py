@@ -11,7 +11,7 @@ from mitmproxy.io import FlowReader
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.invariants.healthy import request, streams
 from tests.invariants.test_invariants import CANNOT, injector
@@ -75,18 +75,18 @@ class Way:
             "max_size": None,
         }
 
-    def connect(self, planned: Planned) -> Any:
+    def connect(self, planned: SocketPlan) -> Any:
         """A bare client on a planned socket."""
         return connect(f"wss://127.0.0.1:{self._server.port}{planned.path}/v1/responses", **self._options)
 
-    def openai(self, planned: Planned) -> Any:
+    def openai(self, planned: SocketPlan) -> Any:
         """The official client on a planned socket."""
         sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{self._server.port}{planned.path}/v1")
         return sdk.responses.connect(websocket_connection_options=self._options)
 
     def responses(self, *responses: Sequence[str], **more: Any) -> list[list[Call]]:
         """The calls of each answer as the official client reads them."""
-        with self.openai(self._server.plan(Planned(responses, **more))) as connection:
+        with self.openai(self._server.plan(SocketPlan(responses, **more))) as connection:
             return [calls_of(answer_of(connection)) for _ in responses]
 
 
@@ -113,12 +113,12 @@ def test_healthy_messages_pass_as_they_came(
     proxies: Proxies, sockets: SocketServer, options: dict[str, str], compressed: bool
 ) -> None:
     """In order, and text as text, whatever stands around their tokens; so does what is no answer's."""
-    way = Way(proxies.get(**options), sockets, compressed=compressed)
+    route = Way(proxies.get(**options), sockets, compressed=compressed)
     greeting: list[str | bytes] = ['{"type":"codex.rate_limits","of":1}', "no JSON at all", b"\x00binary"]
     responses = [messages_of(one.body) for one in RESPONSES]
     responses[0] = [json.dumps(json.loads(one), indent=2, ensure_ascii=False) for one in responses[0]]
-    planned = sockets.plan(Planned(responses, greeting=greeting))
-    with way.connect(planned) as socket:
+    planned = sockets.plan(SocketPlan(responses, greeting=greeting))
+    with route.connect(planned) as socket:
         got = [socket.recv() for _ in greeting]
         for messages in responses:
             socket.send(json.dumps({"type": "response.create", **REQUEST}))
@@ -137,8 +137,8 @@ def healthy(proxies: Proxies, sockets: SocketServer) -> dict[str, list[Call]]:
 def test_shapes_are_read_alike(proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]) -> None:
     """By the official client, all answers on one socket."""
     shapes = list(SHAPES["openai-responses"])
-    way = Way(proxies.get(toolstream_shape=",".join(shapes)), sockets)
-    assert way.responses(*(messages_of(one.body) for one in RESPONSES)) == [healthy[one.name] for one in RESPONSES]
+    route = Way(proxies.get(toolstream_shape=",".join(shapes)), sockets)
+    assert route.responses(*(messages_of(one.body) for one in RESPONSES)) == [healthy[one.name] for one in RESPONSES]
 
 
 ENDS = {"response.completed", "response.incomplete", "response.failed", "response.done"}
@@ -154,7 +154,7 @@ def planted() -> Iterator[tuple[str, Healthy, list[str]]]:
                     yield name, one, messages_of(broken.body)
 
 
-def noted(path: Path) -> dict[str, Any]:
+def metadata(path: Path) -> dict[str, Any]:
     """What toolstream says in the one flow of a file."""
     with path.open("rb") as file:
         [flow] = FlowReader(file).stream()
@@ -183,9 +183,9 @@ def test_an_end_that_never_comes_is_put_in_when_the_socket_is_closed(
 ) -> None:
     """Nothing else says that the answer is over."""
     endless = [(one, messages) for _, one, messages in planted() if not ends(messages)]
-    way = Way(proxies.get(toolstream_repair="safe"), sockets)
+    route = Way(proxies.get(toolstream_repair="safe"), sockets)
     for one, messages in endless:
-        assert way.responses(messages, close=1000) == [healthy[one.name]]
+        assert route.responses(messages, close=1000) == [healthy[one.name]]
     assert endless
 
 
@@ -198,7 +198,7 @@ def test_answers_of_several_lanes_are_mended_apart(
     """Their messages come in turns; each keeps its own order and its lane, in messages that are put in too."""
     names = ["cumulative-arguments", "missing-head", "repeated-stop"]
     responses = [messages_of(injector(TWO, name).body) for name in names]
-    planned = sockets.plan(Planned(responses, together=len(names)))
+    planned = sockets.plan(SocketPlan(responses, concurrent=len(names)))
     lanes: dict[str, list[dict[str, Any]]] = {}
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         for name in names:
@@ -219,7 +219,7 @@ def test_answers_of_several_lanes_are_mended_apart(
 def test_an_answer_that_never_ends_is_over_when_the_next_one_begins(proxies: Proxies, sockets: SocketServer) -> None:
     """Each is mended by itself."""
     responses = [messages_of(injector(TWO, "missing-finish").body), messages_of(TWO.body)]
-    planned = sockets.plan(Planned(responses))
+    planned = sockets.plan(SocketPlan(responses))
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
         for _ in responses[0]:
@@ -243,9 +243,9 @@ def test_the_provider_gets_its_own_items_again(proxies: Proxies, sockets: Socket
     ]
     responses = [[json.dumps(event) for event in events], messages_of(TWO.body)]
     create = {**CREATE, "tools": [{"type": "custom", "name": "apply_patch"}], "input": []}
-    planned = sockets.plan(Planned(responses))
-    way = Way(proxies.get(toolstream_repair=["safe", "custom-as-function"]), sockets)
-    with way.connect(planned) as socket:
+    planned = sockets.plan(SocketPlan(responses))
+    route = Way(proxies.get(toolstream_repair=["safe", "custom-as-function"]), sockets)
+    with route.connect(planned) as socket:
         socket.send(json.dumps(create))
         got = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(3)]
         while got[-1]["type"] not in ENDS:
@@ -260,8 +260,8 @@ def test_the_provider_gets_its_own_items_again(proxies: Proxies, sockets: Socket
 
 def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
     """Each answer in the log and in JSON Lines, with its verdict; the socket that broke in the middle too."""
-    proxy, tap = proxies.telling()
-    planned = sockets.plan(Planned([messages_of(TWO.body), messages_of(TWO.body)[:4]], close=1011))
+    proxy, tap = proxies.with_jsonl()
+    planned = sockets.plan(SocketPlan([messages_of(TWO.body), messages_of(TWO.body)[:4]], close=1011))
     ids = [item["call_id"] for item in json.loads(messages_of(TWO.body)[-1])["response"]["output"]]
     with Way(proxy, sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
@@ -288,15 +288,15 @@ def test_other_ways_with_sockets(proxies: Proxies, sockets: SocketServer, mode: 
     """Passed on unread, even where something is to be mended; refused with 426, by which clients ask over HTTP."""
     proxy = proxies.get(toolstream_websocket=mode, toolstream_repair="safe")
     broken = messages_of(injector(TWO, "cumulative-arguments").body)
-    planned = sockets.plan(Planned([broken]))
-    way = Way(proxy, sockets)
+    planned = sockets.plan(SocketPlan([broken]))
+    route = Way(proxy, sockets)
     if mode == "refuse":
-        with pytest.raises(InvalidStatus) as refused, way.connect(planned):
+        with pytest.raises(InvalidStatus) as rejection, route.connect(planned):
             pass
-        assert refused.value.response.status_code == 426
+        assert rejection.value.response.status_code == 426
         assert not planned.received
         return
-    with way.connect(planned) as socket:
+    with route.connect(planned) as socket:
         socket.send(json.dumps(CREATE))
         assert [socket.recv(timeout=PATIENCE) for _ in broken] == broken
 
@@ -306,7 +306,7 @@ def test_a_burst_keeps_its_order(proxies: Proxies, sockets: SocketServer) -> Non
     delta = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0}
     whole = messages_of(injector(TWO, "repeated-stop").body)
     texts = [json.dumps({**delta, "delta": str(number), "sequence_number": 0}) for number in range(3000)]
-    planned = sockets.plan(Planned([[*whole[:1], *texts, *whole[1:]]]))
+    planned = sockets.plan(SocketPlan([[*whole[:1], *texts, *whole[1:]]]))
     got: list[dict[str, Any]] = []
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
@@ -329,12 +329,12 @@ def test_half_a_call_ends_in_an_error(
     item = {**begin[added]["item"], "arguments": begin[added + 1]["delta"], "status": "completed"}
     end["response"]["output"] = [item]
     half = [json.dumps(event) for event in (*begin, {**end, "sequence_number": len(begin)})]
-    planned = sockets.plan(Planned([half, messages_of(TWO.body)]))
+    planned = sockets.plan(SocketPlan([half, messages_of(TWO.body)]))
     options = {"toolstream_repair": "safe", "toolstream_capture": str(tmp_path)}
     with proxies.make(options) as proxy, Way(proxy, sockets).openai(planned) as connection:
         assert answer_of(connection) is None
         assert calls_of(answer_of(connection)) == healthy[TWO.name]
-    [flow] = (one for path in tmp_path.glob("*.flow") if "sent" in (one := noted(path)))
+    [flow] = (one for path in tmp_path.glob("*.flow") if "sent" in (one := metadata(path)))
     got = [json.loads(line) for line in flow["sent"]["body"].splitlines()]
     assert [event["type"] for event in got] == [*(event["type"] for event in begin), "error"]
 
@@ -345,7 +345,7 @@ def test_half_a_call_that_ends_in_an_error_gets_no_other(proxies: Proxies, socke
     added = next(at for at, event in enumerate(begin) if event["type"] == "response.output_item.added")
     begin = begin[: added + 2]
     error = {"type": "error", "sequence_number": len(begin), "code": "server_error", "message": "gone", "param": None}
-    planned = sockets.plan(Planned([[json.dumps(event) for event in (*begin, error)], messages_of(TWO.body)]))
+    planned = sockets.plan(SocketPlan([[json.dumps(event) for event in (*begin, error)], messages_of(TWO.body)]))
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         for _ in range(2):
             socket.send(json.dumps(CREATE))

@@ -14,8 +14,8 @@ from mitmproxy.io import FlowReader
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.e2e.harness.socket_server import Planned, SocketServer
-from tests.e2e.harness.socket_talk import talk
+from tests.e2e.harness.socket_client import exchange
+from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from tests.sockets.test_saved import apart
@@ -83,14 +83,14 @@ def test_what_was_captured_is_served_and_captured_again_as_it_was(
     first, second = tmp_path / "first", tmp_path / "second"
     session.reset(Setup(network="loopback", repair=repair, options={"toolstream_capture": str(first)}))
     with SocketServer() as server:
-        plans = [server.plan(Planned(answers_of(one), together=at)) for at, one in enumerate(sockets, 1)]
+        plans = [server.plan(SocketPlan(answers_of(one), concurrent=at)) for at, one in enumerate(sockets, 1)]
         answered = [
-            talk(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
+            exchange(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
             for plan, one in zip(plans, sockets, strict=True)
         ]
     session.reset(Setup(flows=(first,), strict=True, repair=repair, options={"toolstream_capture": str(second)}))
     for compression in ("deflate", None):
-        served = [talk(url(session), requests(one), 2, compression=compression) for one in sockets]
+        served = [exchange(url(session), requests(one), 2, compression=compression) for one in sockets]
         for one, other in zip(served, answered, strict=True):
             assert sorted(one) == sorted(other)
         assert served[0] == answered[0]
@@ -142,12 +142,12 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     with client.responses.stream(**body, metadata={"of": "stream"}) as stream:
         stream.until_done()
     session.reset(Setup(flows=(tmp_path,), strict=True))
-    plain = talk(url(session), [asked], 1)
+    plain = exchange(url(session), [asked], 1)
     assert [json.loads(one)["type"] for one in (plain[0], plain[-1])] == ["response.created", "response.completed"]
     kinds = [event.type for event in client.responses.create(**body, stream=True)]
     assert kinds == [json.loads(one)["type"] for one in plain]
-    [refused] = talk(url(session), [conversation.request(model="other", stream_id="a")], 1)
-    said = json.loads(refused)
+    [rejection] = exchange(url(session), [conversation.request(model="other", stream_id="a")], 1)
+    said = json.loads(rejection)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
     assert "no saved response" in said["error"]["message"]
 
@@ -168,7 +168,7 @@ def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tm
         "repairing": Setup(flows=(broken,), repair=("missing-index",)),
     }.items():
         session.reset(setup)
-        served[name] = [sorted(talk(url(session), requests(one), 2)) for one in sockets]
+        served[name] = [sorted(exchange(url(session), requests(one), 2)) for one in sockets]
     assert served["breaking"] == served["broken"] != served["healthy"]
     assert served["repairing"] == served["repaired"] != served["broken"]
     [fixed, *_] = load(repaired)
@@ -202,23 +202,23 @@ def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Prox
     asked = [json.loads(one.data) for one in conversation.two_lanes() if one.from_client]
     options = {"toolstream_capture": str(folder), "toolstream_fault": "missing-index", "toolstream_repair": "all"}
     with SocketServer() as server:
-        plan = server.plan(Planned(answers_of(conversation.two_lanes()), together=2))
+        plan = server.plan(SocketPlan(answers_of(conversation.two_lanes()), concurrent=2))
         with proxies.make({**options, "save_stream_file": str(written)}) as proxy:
             there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses"
-            got = talk(there, asked[:2], 2, also=asked[2:], proxy=proxy.url)
+            got = exchange(there, asked[:2], 2, also=asked[2:], proxy=proxy.url)
     captures, flows = load(folder), [flow for _, flow in unfolded(read_one(written), "a")]
     assert [one.source for one in load(written)] == [f"{written}#0.1", f"{written}#0.2"]
     for capture, flow in zip(sorted(captures, key=lambda one: str(one.request)), flows, strict=True):
         saved = read_one(Path(capture.source.partition("#")[0]))
-        noted, kept = saved.metadata["toolstream"], flow.metadata["toolstream"]
+        metadata, kept = saved.metadata["toolstream"], flow.metadata["toolstream"]
         assert saved.response is not None
         assert flow.response is not None
         assert saved.response.raw_content == flow.response.raw_content == capture.body
-        lane = noted["socket"]["stream_id"]
+        lane = metadata["socket"]["stream_id"]
         mine = [line_of(one) for one in got if json.loads(one)["stream_id"] == lane]
-        assert noted["sent"]["body"] == kept["sent"]["body"] == b"".join(mine) != capture.body
-        assert [size for _, size in noted["sent"]["chunks"]] == [len(line) for line in mine]
-        for socket_note in (noted["socket"], kept["socket"]):
+        assert metadata["sent"]["body"] == kept["sent"]["body"] == b"".join(mine) != capture.body
+        assert [size for _, size in metadata["sent"]["chunks"]] == [len(line) for line in mine]
+        for socket_note in (metadata["socket"], kept["socket"]):
             said = [json.loads(text)["type"] for _, text in socket_note.get("sent", [])]
             assert said == (["response.steer"] if lane == "b" else [])
 

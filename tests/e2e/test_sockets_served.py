@@ -9,8 +9,8 @@ import openai
 import pytest
 from websockets.sync.client import connect
 
-from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, lack
-from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, unavailable
+from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.test_realtime import HEALTHY, SAFELY, calls_of, messages_of, said
 from tests.sockets import conversation
 from tests.tables import INJECTORS, SHAPES
@@ -122,7 +122,7 @@ def test_what_was_captured_is_served_as_it_was(session: ProxySession, tmp_path: 
     texts = [{"type": "input_text", "text": str(number)} for number in range(len(responses))]
     items = [{"type": "message", "role": "user", "content": [text]} for text in texts]
     with SocketServer() as server:
-        plan = server.plan(Planned(responses, greeting=greeting))
+        plan = server.plan(SocketPlan(responses, greeting=greeting))
         there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/realtime?model=gpt-realtime"
         with connect(there, proxy=session.proxy_url) as client:
             captured = talked(client, updates, items)
@@ -224,12 +224,12 @@ def test_requests_on_a_served_session_are_refused(session: ProxySession) -> None
 @pytest.mark.parametrize("fault", ["", "cumulative-arguments", "missing-call-id"])
 def test_clients_of_another_language(session: ProxySession, programs: Programs, client: Any, fault: str) -> None:
     """Each answer on one socket, one after the other and at once."""
-    if lack(client.toolchain) is not None:
-        pytest.skip(str(lack(client.toolchain)))
+    if unavailable(client.toolchain) is not None:
+        pytest.skip(str(unavailable(client.toolchain)))
     faults = (fault,) if fault in INJECTORS[client.dialect] else ()
     session.reset(Setup(calls=MADE, fault=faults, repair=("safe",)))
     for lanes in {1, client.lanes}:
         url, how = f"https://127.0.0.1:{session.port}", {"answers": 2, "lanes": lanes, "compressed": True}
-        told = programs.ask(client.toolchain, client.name, url, "gpt-5", {}, OFFERED, **how)
+        told = programs.request(client.toolchain, client.name, url, "gpt-5", {}, OFFERED, **how)
         assert "error" not in told, told
         assert [sorted(map(tuple, one), key=repr) for one in told["answers"]] == [sorted(MEANT, key=repr)] * 2

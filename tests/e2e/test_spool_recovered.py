@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.captures import noted, read
+from tests.e2e.harness.captures import metadata, read
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.test_backpressure import EVENT, HEAD
 from toolstream_core.proxy.capture.folder import Folder
@@ -55,7 +55,7 @@ def test_a_killed_proxy_leaves_what_came(proxies: Proxies, tmp_path: Path) -> No
     assert [one.name for one in captures.iterdir()] == [path.name]
     flow = read(path)
     assert flow.error is not None
-    assert noted(flow)["broken"] == flow.error.msg
+    assert metadata(flow)["broken"] == flow.error.msg
     assert flow.response is not None
     assert flow.response.raw_content is not None
     assert len(flow.response.raw_content) >= MIB // 2
@@ -67,7 +67,7 @@ def test_a_slow_small_response_is_kept_with_its_times(proxies: Proxies, tmp_path
     """The complete events that came, each with its time and without its secrets, as one broken flow."""
     captures, sample = tmp_path / "captures", openai_chat("call_1", "Bern")
     secret = b"data: " + json.dumps({"x": SECRET}).encode() + b"\n\n"
-    events = [secret, *sample.pieces[:3]]
+    events = [secret, *sample.chunks[:3]]
     with proxies.make({"toolstream_capture": str(captures)}) as proxy, _begun(proxy, sample) as (upstream, _):
         upstream.sendall(HEAD)
         for at, event in enumerate(events):
@@ -84,13 +84,13 @@ def test_a_slow_small_response_is_kept_with_its_times(proxies: Proxies, tmp_path
     assert [one.name for one in captures.iterdir()] == [path.name]
     flow = read(path)
     assert flow.error is not None
-    assert noted(flow)["broken"] == flow.error.msg
+    assert metadata(flow)["broken"] == flow.error.msg
     chunks = chunks_of(flow)
     body = b"".join(chunk.data for chunk in chunks)
     assert len(body) == len(b"".join(events))
     assert body.endswith(b"".join(events[1:]))
     assert SECRET.encode() not in path.read_bytes()
-    assert [size for _, size in noted(flow)["chunks"][-2:]] == [len(event) for event in events[-2:]]
+    assert [size for _, size in metadata(flow)["chunks"][-2:]] == [len(event) for event in events[-2:]]
     assert all(later.after - sooner.after >= 1000 for sooner, later in pairwise(chunks[-3:]))
 
 

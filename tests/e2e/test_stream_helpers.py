@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from tests.e2e.harness.foreign import TOOLCHAINS, Program
-from tests.e2e.harness.script import PATIENCE, response
+from tests.e2e.harness.script import PATIENCE, event_stream
 from tests.invariants.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 
-type Told = list[tuple[str, Any]]
+type JsonLine = list[tuple[str, Any]]
 
 CHAT: Final = {one.name: one for one in streams() if one.dialect == "openai-chat"}
 MEANT: Final = [("get_time", {"zone": "UTC"}), ("get_weather", {"city": "Oslo 😀\nsouth"})]
@@ -56,11 +56,11 @@ def strict() -> list[Any]:
     return [{**one, "function": {**one["function"], "strict": True}} for one in tools]
 
 
-def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told:
+def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> JsonLine:
     """The calls that `chat.completions.stream` tells as done."""
-    plan = upstream.plan(response(stream.frames))
+    plan = upstream.plan(event_stream(stream.frames))
     context = ssl.create_default_context(cafile=proxy.ca)
-    done: Told = []
+    done: JsonLine = []
     with httpx2.Client(proxy=proxy.url, verify=context, timeout=PATIENCE) as http:
         sdk = openai.OpenAI(api_key="none", base_url=f"{upstream.url}/v1", http_client=http, max_retries=0)
         with sdk.chat.completions.stream(
@@ -97,15 +97,17 @@ def node(proxies: Proxies, secure: Upstream) -> Iterator[Program]:
         yield program
 
 
-def javascript(program: Program, proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told | str:
+def javascript(program: Program, proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> JsonLine | str:
     """The calls that `chat.completions.stream` tells as done, or how it fails."""
-    plan = upstream.plan(response(stream.frames))
+    plan = upstream.plan(event_stream(stream.frames))
     tools = [one["function"] for one in request("openai-chat")["tools"]]
-    told = program.ask("openai chat.stream events", f"https://127.0.0.1:{proxy.port}", "m", dict(plan.headers), tools)
+    told = program.request(
+        "openai chat.stream events", f"https://127.0.0.1:{proxy.port}", "m", dict(plan.headers), tools
+    )
     return sorted((name, json.loads(said)) for name, said, _ in told["calls"]) if "calls" in told else told["error"]
 
 
-@pytest.mark.skipif(JAVASCRIPT.lack is not None, reason=JAVASCRIPT.lack or "")
+@pytest.mark.skipif(JAVASCRIPT.unavailable is not None, reason=JAVASCRIPT.unavailable or "")
 @pytest.mark.parametrize("name", READ)
 def test_javascript(node: Program, proxies: Proxies, secure: Upstream, name: str) -> None:
     """Each call, whole, once; without the set those that are badly read are not."""

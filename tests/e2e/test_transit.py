@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import response
+from tests.e2e.harness.script import event_stream
 from tests.e2e.harness.soon import soon
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
-WHOLE = b"".join(CHAT.pieces)
+WHOLE = b"".join(CHAT.chunks)
 EARLY, LATE = 0.01, 0.4
 """Seconds by which something may come before its time (clocks differ) and after it."""
 SPECS = {
@@ -64,17 +64,17 @@ class Arrived:
     def __init__(self, proxy: Mitmdump, upstream: Upstream, version: str, name: str, sample: Sample = CHAT) -> None:
         """Ask for it under the fault `name`."""
         asked = json.dumps(json.loads(sample.body) | {"model": name}).encode()
-        plan = upstream.plan(response(sample.pieces))
-        self.pieces: list[tuple[float, bytes]] = []
+        plan = upstream.plan(event_stream(sample.chunks))
+        self.chunks: list[tuple[float, bytes]] = []
         self.broken: str | None = None
         self.start = time.monotonic()
-        with client(version, way(proxy, upstream)) as connection:
+        with client(version, route(proxy, upstream)) as connection:
             reply = connection.request(sample.path, asked, plan.headers)
             self.head = time.monotonic() - self.start
             self.status, self.headers = reply.status, reply.headers
             try:
-                while piece := reply.piece():
-                    self.pieces.append((time.monotonic() - self.start, piece))
+                while chunk := reply.next_chunk():
+                    self.chunks.append((time.monotonic() - self.start, chunk))
             except BrokenOffError as error:
                 self.broken = str(error)
             self.end = time.monotonic() - self.start
@@ -82,7 +82,7 @@ class Arrived:
     @property
     def body(self) -> bytes:
         """All that came."""
-        return b"".join(piece for _, piece in self.pieces)
+        return b"".join(chunk for _, chunk in self.chunks)
 
 
 def in_time(seconds: float, wanted: float) -> bool:
@@ -104,10 +104,10 @@ def test_an_event_waits(proxy: Mitmdump, secure: Upstream, version: str, name: s
     """The two before it come at once, and all else with it."""
 
     def is_soon(one: Arrived) -> bool:
-        at_once = [piece for at, piece in one.pieces if at < 0.28]
+        at_once = [chunk for at, chunk in one.chunks if at < 0.28]
         came = b"".join(at_once).count(b"data:")
         assert came <= 2
-        waited = [in_time(at, 0.3) for at, _ in one.pieces[len(at_once) :]]
+        waited = [in_time(at, 0.3) for at, _ in one.chunks[len(at_once) :]]
         return one.head < LATE and came == 2 and all(waited)
 
     stalled = soon(partial(Arrived, proxy, secure, version, name), is_soon)
@@ -117,10 +117,10 @@ def test_an_event_waits(proxy: Mitmdump, secure: Upstream, version: str, name: s
 @VERSIONS
 def test_events_drip(proxy: Mitmdump, secure: Upstream, version: str) -> None:
     """Each a while after the one before."""
-    due = 0.04 * len(CHAT.pieces)
+    due = 0.04 * len(CHAT.chunks)
     dripped = soon(partial(Arrived, proxy, secure, version, "drip"), lambda one: in_time(one.end, due))
     assert dripped.body == WHOLE
-    gaps = [after - before for (before, _), (after, _) in zip(dripped.pieces, dripped.pieces[1:], strict=False)]
+    gaps = [after - before for (before, _), (after, _) in zip(dripped.chunks, dripped.chunks[1:], strict=False)]
     assert sorted(gaps)[len(gaps) // 2] >= 0.04 - EARLY
 
 
@@ -128,7 +128,7 @@ def test_events_drip(proxy: Mitmdump, secure: Upstream, version: str) -> None:
 @pytest.mark.parametrize(
     ("name", "came"),
     [
-        ("close", b"".join(CHAT.pieces[:3])),
+        ("close", b"".join(CHAT.chunks[:3])),
         ("byte", WHOLE[:200]),
         ("done", WHOLE.removesuffix(b"data: [DONE]\n\n")),
     ],
@@ -164,16 +164,16 @@ def test_the_connection_is_reset(proxy: Mitmdump, plain: Upstream, secure: Upstr
 def test_the_same_bytes_in_other_pieces(proxy: Mitmdump, secure: Upstream, version: str) -> None:
     """A few bytes at a time, several events at once, or broken off inside characters."""
     small, large = Arrived(proxy, secure, version, "bytes"), Arrived(proxy, secure, version, "events")
-    said = CHAT.pieces[0].replace(b'"content": null', '"content": "è 😀"'.encode())
-    assert said != CHAT.pieces[0]
-    other = replace(CHAT, pieces=(said, *CHAT.pieces[1:]))
+    said = CHAT.chunks[0].replace(b'"content": null', '"content": "è 😀"'.encode())
+    assert said != CHAT.chunks[0]
+    other = replace(CHAT, chunks=(said, *CHAT.chunks[1:]))
     utf8 = Arrived(proxy, secure, version, "utf8", other)
     assert small.body == large.body == WHOLE
-    assert utf8.body == b"".join(other.pieces)
+    assert utf8.body == b"".join(other.chunks)
     if version == "h1":
-        assert max(len(piece) for _, piece in small.pieces) <= 7
-        assert [piece.count(b"data:") for _, piece in large.pieces][:-1] == [3] * (len(CHAT.pieces) // 3)
-        assert any(piece[0] & 0xC0 == 0x80 for _, piece in utf8.pieces)
+        assert max(len(chunk) for _, chunk in small.chunks) <= 7
+        assert [chunk.count(b"data:") for _, chunk in large.chunks][:-1] == [3] * (len(CHAT.chunks) // 3)
+        assert any(chunk[0] & 0xC0 == 0x80 for _, chunk in utf8.chunks)
 
 
 @VERSIONS
@@ -181,12 +181,12 @@ def test_an_error_ends_the_stream(proxy: Mitmdump, secure: Upstream, version: st
     """In the protocol's own form, behind what came before, with a clean end; or before anything came."""
     error = Arrived(proxy, secure, version, "error")
     assert error.broken is None
-    assert error.body.startswith(b"".join(CHAT.pieces[:3]))
-    said = json.loads(error.body.removeprefix(b"".join(CHAT.pieces[:3])).removeprefix(b"data: "))
+    assert error.body.startswith(b"".join(CHAT.chunks[:3]))
+    said = json.loads(error.body.removeprefix(b"".join(CHAT.chunks[:3])).removeprefix(b"data: "))
     assert said["error"]["type"] == "rate_limit_exceeded"
-    refused = Arrived(proxy, secure, version, "http")
-    assert (refused.status, refused.headers["retry-after"]) == (429, "7")
-    assert json.loads(refused.body)["error"]["message"] == "Rate limit reached"
+    rejection = Arrived(proxy, secure, version, "http")
+    assert (rejection.status, rejection.headers["retry-after"]) == (429, "7")
+    assert json.loads(rejection.body)["error"]["message"] == "Rate limit reached"
 
 
 @VERSIONS
@@ -194,7 +194,7 @@ def test_the_connection_stays_open(proxy: Mitmdump, secure: Upstream, version: s
     """Behind everything, with comments or without."""
     held = soon(
         partial(Arrived, proxy, secure, version, "hold"),
-        lambda one: in_time(one.end, 0.3) and one.pieces[-1][0] < 0.28,
+        lambda one: in_time(one.end, 0.3) and one.chunks[-1][0] < 0.28,
     )
     assert held.body == WHOLE
     beaten = soon(partial(Arrived, proxy, secure, version, "beat"), lambda one: in_time(one.end, 0.35))
@@ -204,7 +204,7 @@ def test_the_connection_stays_open(proxy: Mitmdump, secure: Upstream, version: s
 @VERSIONS
 def test_events_come_otherwise(proxy: Mitmdump, secure: Upstream, version: str) -> None:
     """Twice, not at all, or in another order."""
-    first, second, third, fourth, *rest = CHAT.pieces
+    first, second, third, fourth, *rest = CHAT.chunks
     tail = b"".join(rest)
     assert Arrived(proxy, secure, version, "twice").body == first + second + third + third + fourth + tail
     assert Arrived(proxy, secure, version, "drop").body == first + second + fourth + tail
@@ -214,14 +214,14 @@ def test_events_come_otherwise(proxy: Mitmdump, secure: Upstream, version: str) 
 def test_others_flow_while_one_waits(proxy: Mitmdump, secure: Upstream) -> None:
     """Also on the same proxy, many at once: it waits longer than all of them may take."""
     asked = json.dumps(json.loads(CHAT.body) | {"model": "long"}).encode()
-    with client("h1", way(proxy, secure)) as connection:
-        reply = connection.request(CHAT.path, asked, secure.plan(response(CHAT.pieces)).headers)
+    with client("h1", route(proxy, secure)) as connection:
+        reply = connection.request(CHAT.path, asked, secure.plan(event_stream(CHAT.chunks)).headers)
         came = b""
         while came.count(b"data:") < 2:
-            came += reply.piece()
+            came += reply.next_chunk()
         for turn in range(4):
             assert Arrived(proxy, secure, "h2" if turn % 2 else "h1", "none").body == WHOLE
-        assert came == b"".join(CHAT.pieces[:2])
+        assert came == b"".join(CHAT.chunks[:2])
         reply.leave()
 
 

@@ -13,9 +13,9 @@ import httpx2
 import openai
 import pytest
 
-from tests.e2e.harness.proxies import way
+from tests.e2e.harness.proxies import route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import response
+from tests.e2e.harness.script import event_stream
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
@@ -65,14 +65,14 @@ def proxy(proxies: Proxies) -> Mitmdump:
     return proxies.get(toolstream_fault=OPTIONS)
 
 
-class RequestKey:
+class ReceivedRequest:
     """What the openai SDK made of an answer."""
 
     def __init__(
         self, proxy: Mitmdump, upstream: Upstream, model: str, *, timeout: float = 20, retries: int = 0
     ) -> None:
         """Ask for it under the fault of that name."""
-        plan = upstream.plan(response(CHAT.pieces))
+        plan = upstream.plan(event_stream(CHAT.chunks))
         self.arguments, self.error = "", ""
         start = time.monotonic()
         context = ssl.create_default_context(cafile=proxy.ca)
@@ -115,7 +115,7 @@ class RequestKey:
 )
 def test_openai(proxy: Mitmdump, secure: Upstream, model: str, timeout: float, error: str) -> None:
     """It waits as long as it was told to, and takes no broken stream for a whole one."""
-    asked = RequestKey(proxy, secure, model, timeout=timeout)
+    asked = ReceivedRequest(proxy, secure, model, timeout=timeout)
     assert asked.error == error
     if not error:
         assert asked.arguments == ARGUMENTS
@@ -123,14 +123,14 @@ def test_openai(proxy: Mitmdump, secure: Upstream, model: str, timeout: float, e
 
 def test_openai_asks_again_where_it_is_told_to(proxy: Mitmdump, secure: Upstream) -> None:
     """After as many seconds as `retry-after` says."""
-    asked = RequestKey(proxy, secure, "busy", retries=1)
+    asked = ReceivedRequest(proxy, secure, "busy", retries=1)
     assert (asked.error, asked.arguments) == ("", ARGUMENTS)
     assert asked.seconds >= 1
 
 
 def test_openai_leaves_at_done(proxy: Mitmdump, secure: Upstream) -> None:
     """It does not wait for the connection's end."""
-    asked = RequestKey(proxy, secure, "held")
+    asked = ReceivedRequest(proxy, secure, "held")
     assert (asked.error, asked.arguments) == ("", ARGUMENTS)
     assert asked.seconds < 300
 
@@ -138,7 +138,7 @@ def test_openai_leaves_at_done(proxy: Mitmdump, secure: Upstream) -> None:
 @pytest.mark.parametrize("model", ["twice", "drop", "swap"])
 def test_openai_believes_what_comes(proxy: Mitmdump, secure: Upstream, model: str) -> None:
     """Events that come twice, not at all or in another order are joined as they come."""
-    asked = RequestKey(proxy, secure, model)
+    asked = ReceivedRequest(proxy, secure, model)
     assert asked.error == ""
     assert asked.arguments != ARGUMENTS
 
@@ -158,11 +158,11 @@ def test_openai_believes_what_comes(proxy: Mitmdump, secure: Upstream, model: st
 def test_node(proxies: Proxies, plain: Upstream, model: str, whole: bool, broken: bool) -> None:
     """Its fetch tells a break from an end."""
     reverse = proxies.get(f"reverse:{plain.url}", toolstream_fault=OPTIONS)
-    plan = plain.plan(response(CHAT.pieces))
-    url = f"http://{way(reverse, plain).authority}{CHAT.path}"
+    plan = plain.plan(event_stream(CHAT.chunks))
+    url = f"http://{route(reverse, plain).authority}{CHAT.path}"
     command = ["node", "--input-type=module", "-e", NODE, "--", url, plan.key, model]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     told = json.loads(done.stdout)
     assert told["status"] == 200
-    assert (told["text"] == b"".join(CHAT.pieces).decode()) == whole
+    assert (told["text"] == b"".join(CHAT.chunks).decode()) == whole
     assert (told["error"] is not None) == broken

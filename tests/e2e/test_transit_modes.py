@@ -13,9 +13,9 @@ import httpx2
 import pytest
 
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import response
+from tests.e2e.harness.script import event_stream
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.saved.read import load
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CHAT = openai_chat("call_1", "Bern")
-WHOLE = b"".join(CHAT.pieces)
+WHOLE = b"".join(CHAT.chunks)
 SAVED = load(FLOWS / "openai-chat-single.flow")[0]
 SPECS = {
     "first": "first-byte-delay:ms=250",
@@ -55,14 +55,14 @@ def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> N
     proxy = (
         proxies.get(f"reverse:{secure.url}", toolstream_fault=FAULTS)
         if mode == "reverse"
-        else proxies.behind_another(toolstream_fault=FAULTS)
+        else proxies.chained(toolstream_fault=FAULTS)
     )
     before = len(proxy.output)
     for name in ("stall", "close", "none", "bytes"):
         body = json.dumps(CHAT.request | {"model": name}).encode()
-        plan = secure.plan(response(CHAT.pieces))
+        plan = secure.plan(event_stream(CHAT.chunks))
         start = time.monotonic()
-        with client(version, way(proxy, secure)) as connection:
+        with client(version, route(proxy, secure)) as connection:
             reply = connection.request(CHAT.path, body, plan.headers)
             if name == "close":
                 with pytest.raises(BrokenOffError):
@@ -108,8 +108,8 @@ def test_provided_streams(timed: Mitmdump, name: str, http2: bool) -> None:
         try:
             with http.stream("POST", f"https://llm.invalid{SAVED.path}", json=request) as reply:
                 status = reply.status_code
-                for piece in reply.iter_raw():
-                    body += piece
+                for chunk in reply.iter_raw():
+                    body += chunk
         except httpx2.HTTPError:
             broken = True
     assert status == (503 if name == "http" else 200)

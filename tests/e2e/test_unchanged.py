@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.codings import CODERS
-from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.proxies import Proxies, client, route
 from tests.e2e.harness.samples import MAKERS, openai_chat
-from tests.e2e.harness.script import Answer, Framing, Send, response
+from tests.e2e.harness.script import Framing, Response, Send, event_stream
 from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ SAMPLE = openai_chat("call_1", "Zürich \N{MOUNTAIN}")
 CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
 
 
-def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Answer) -> bytes:
+def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Response) -> bytes:
     """The body that the client received for the planned answer; its status and coding have to be right."""
     plan = upstream.plan(planned)
-    with client(version, way(proxy, upstream)) as connection:
+    with client(version, route(proxy, upstream)) as connection:
         reply = connection.request(SAMPLE.path, SAMPLE.body, plan.headers)
         body = reply.rest()
-    assert (plan.asked.version, plan.asked.body) == (version, SAMPLE.body)
+    assert (plan.request.version, plan.request.body) == (version, SAMPLE.body)
     assert reply.status == planned.status
     assert reply.headers.get("content-encoding", "identity") == planned.coding
     return body
@@ -46,7 +46,7 @@ def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
 @pytest.mark.parametrize("log", ["off", "calls", "chunks"])
 def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, coding: str) -> None:
     """The client knows of the proxy."""
-    planned = response(SAMPLE.pieces, coding=coding)
+    planned = event_stream(SAMPLE.chunks, coding=coding)
     proxy = proxies.get(toolstream_log=log)
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
@@ -55,7 +55,7 @@ def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, c
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
     """The client takes the proxy for the provider."""
-    planned = response(SAMPLE.pieces, coding=coding)
+    planned = event_stream(SAMPLE.chunks, coding=coding)
     proxy = proxies.get(f"reverse:{upstream.url}")
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
@@ -64,8 +64,8 @@ def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
     """There is another proxy behind ours."""
-    planned = response(SAMPLE.pieces, coding=coding)
-    proxy = proxies.behind_another()
+    planned = event_stream(SAMPLE.chunks, coding=coding)
+    proxy = proxies.chained()
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
 
@@ -73,7 +73,7 @@ def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: st
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, coding: str) -> None:
     """Chunked, with a length, and until the connection closes."""
-    planned = response(SAMPLE.pieces, coding=coding, framing=framing)
+    planned = event_stream(SAMPLE.chunks, coding=coding, framing=framing)
     assert fetch(proxies.get(), plain, "h1", planned) == planned.body
 
 
@@ -82,10 +82,10 @@ def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, codi
 def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version: str) -> None:
     """Each protocol on its own path and with its own content type."""
     sample = MAKERS[dialect]("call_1", "Bern")
-    plan = secure.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type))
-    with client(version, way(proxies.get(), secure)) as connection:
+    plan = secure.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type))
+    with client(version, route(proxies.get(), secure)) as connection:
         body = connection.request(sample.path, sample.body, plan.headers).rest()
-    assert body == b"".join(sample.pieces)
+    assert body == b"".join(sample.chunks)
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
@@ -96,9 +96,9 @@ def test_healthy_streams_with_repairs_on(
 ) -> None:
     """To the body's end, whatever the last event is; some repairs have a say in how it ends."""
     proxy = proxies.get(toolstream_repair=[repair], toolstream_log=log)
-    with client(version, way(proxy, secure)) as connection:
+    with client(version, route(proxy, secure)) as connection:
         for healthy in streams():
-            plan = secure.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
+            plan = secure.plan(Response(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
             body = json.dumps(healthy.exchange.request).encode()
             assert connection.request(healthy.exchange.path, body, plan.headers).rest() == healthy.body
 
@@ -107,8 +107,8 @@ def test_healthy_streams_with_repairs_on(
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) -> None:
     """Pieces that respect no event, character or line."""
-    body = b"".join(SAMPLE.pieces)
-    planned = response(body[at : at + size] for at in range(0, len(body), size))
+    body = b"".join(SAMPLE.chunks)
+    planned = event_stream(body[at : at + size] for at in range(0, len(body), size))
     assert fetch(proxies.get(), secure, version, planned) == body
 
 
@@ -116,17 +116,17 @@ def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) 
 def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> None:
     """More than any buffer or window holds, in events of 64 kB."""
     text = "x" * 65536
-    pieces = [b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % text.encode()] * 64
-    planned = response(pieces)
-    assert fetch(proxies.get(), upstream, carrier[-2:], planned) == b"".join(pieces)
+    chunks = [b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % text.encode()] * 64
+    planned = event_stream(chunks)
+    assert fetch(proxies.get(), upstream, carrier[-2:], planned) == b"".join(chunks)
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 def test_bytes_that_are_no_stream(proxies: Proxies, secure: Upstream, version: str) -> None:
     """What the content type promises does not have to come; nor what the content coding promises."""
     noise = bytes(range(256)) * 8
-    assert fetch(proxies.get(), secure, version, response([noise, noise])) == noise * 2
-    broken = Answer((Send(noise),), headers=(("content-encoding", "gzip"),))
+    assert fetch(proxies.get(), secure, version, event_stream([noise, noise])) == noise * 2
+    broken = Response((Send(noise),), headers=(("content-encoding", "gzip"),))
     plan = secure.plan(broken)
-    with client(version, way(proxies.get(), secure)) as connection:
+    with client(version, route(proxies.get(), secure)) as connection:
         assert connection.request(SAMPLE.path, SAMPLE.body, plan.headers).rest() == noise

@@ -12,9 +12,9 @@ import openai
 import pytest
 
 from tests.e2e.harness import samples
-from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import NAME
-from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from tests.e2e.harness.script import Gate, Response, Send, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,13 +36,13 @@ class Behind:
     def __init__(self, proxies: Proxies, upstream: Upstream) -> None:
         self.proxy: Mitmdump
         self.tap: Tap
-        self.proxy, self.tap = proxies.telling()
+        self.proxy, self.tap = proxies.with_jsonl()
         self.upstream = upstream
         self.trust = ssl.create_default_context(cafile=self.proxy.ca)
 
     def headers(self, sample: Sample) -> dict[str, str]:
         """What gets this answer."""
-        return self.upstream.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type)).headers
+        return self.upstream.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type)).headers
 
     def verdict(self, sample: Sample) -> dict[str, Any]:
         """What was told of the client that got this answer: an object, and the same in the log."""
@@ -104,7 +104,7 @@ def test_a_repaired_response(proxies: Proxies, secure: Upstream) -> None:
     with httpx2.Client(proxy=proxy.url, verify=trust) as http:
         sdk = openai.OpenAI(api_key="none", base_url=f"{secure.url}/v1", http_client=http)
         for one in (sample, after):
-            plan = secure.plan(Answer(tuple(map(Send, one.pieces)), content_type=one.content_type))
+            plan = secure.plan(Response(tuple(map(Send, one.chunks)), content_type=one.content_type))
             with sdk.chat.completions.stream(
                 model="gpt-test", messages=messages, tools=tools, extra_headers=plan.headers
             ) as stream:
@@ -181,11 +181,11 @@ def test_a_loop_that_loses_arguments(behind: Behind, http: httpx2.Client) -> Non
 def test_a_client_that_leaves(behind: Behind) -> None:
     """In mid-stream."""
     sample, gate = samples.openai_chat("verdict left", "Lugano"), Gate()
-    first, *rest = sample.pieces
-    plan = behind.upstream.plan(Answer((Send(first), Wait(gate), *map(Send, rest))))
-    with client("h1", way(behind.proxy, behind.upstream)) as connection:
+    first, *rest = sample.chunks
+    plan = behind.upstream.plan(Response((Send(first), Wait(gate), *map(Send, rest))))
+    with client("h1", route(behind.proxy, behind.upstream)) as connection:
         response = connection.request(sample.path, sample.body, plan.headers)
-        assert response.piece() == first
+        assert response.next_chunk() == first
         response.leave()
     flow = behind.tap.end_of(sample.call_id)["flow"]
     gate.open()

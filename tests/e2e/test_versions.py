@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import fetched, streamed, with_empty_ids
+from tests.e2e.harness.changes import fetch, sample_stream, with_empty_ids
 from tests.e2e.harness.client import BrokenOffError
-from tests.e2e.harness.modules import TOLD
-from tests.e2e.harness.proxies import HERE, client, way
+from tests.e2e.harness.modules import PATH_VARIABLE
+from tests.e2e.harness.proxies import HERE, client, route
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.soon import soon
 from tests.e2e.harness.versions import VERSIONS, Version
@@ -41,8 +41,8 @@ FAULTS = ["stall:ms=300,at=event:2,model=stalls", "cut:at=event:3,model=breaks"]
 def version(request: pytest.FixtureRequest) -> Version:
     """One of them, where it can be had."""
     found: Version = request.param
-    if found.lack:
-        pytest.skip(found.lack)
+    if found.unavailable:
+        pytest.skip(found.unavailable)
     return found
 
 
@@ -83,8 +83,8 @@ def told(tap: Tap, call_id: str) -> tuple[str, str, bool]:
 def test_a_call_is_read(looking: Mitmdump, tap: Tap, secure: Upstream, coding: str, http: str) -> None:
     """Over TLS, in either HTTP version, in the codings for which mitmproxy brings what reads them."""
     sample = openai_chat(f"read_{coding}_{http}", "Bern")
-    planned = streamed(sample, coding)
-    reply, body, _ = fetched(looking, secure, sample, http, planned)
+    planned = sample_stream(sample, coding)
+    reply, body, _ = fetch(looking, secure, sample, http, planned)
     assert (body, reply.headers.get("content-encoding", "identity")) == (planned.body, coding)
     assert told(tap, sample.call_id) == ("get_weather", '{"city": "Bern"}', True)
 
@@ -95,9 +95,9 @@ def test_a_call_is_repaired(proxy: Mitmdump, tap: Tap, secure: Upstream, coding:
     """What reaches the client is what the provider should have sent, decoded."""
     healthy = openai_chat(f"mended_{coding}_{http}", "Bern")
     broken = with_empty_ids(healthy)
-    _, body, _ = fetched(proxy, secure, broken, http, streamed(broken, coding))
+    _, body, _ = fetch(proxy, secure, broken, http, sample_stream(broken, coding))
     said = [json.loads(event.removeprefix(b"data: ")) for event in body.split(b"\n\n") if b"data: {" in event]
-    assert said == [json.loads(piece.removeprefix(b"data: ")) for piece in healthy.pieces[:-1]]
+    assert said == [json.loads(chunk.removeprefix(b"data: ")) for chunk in healthy.chunks[:-1]]
     assert told(tap, healthy.call_id) == ("get_weather", '{"city": "Bern"}', True)
 
 
@@ -107,38 +107,38 @@ def test_one_stream_waits(proxy: Mitmdump, secure: Upstream, http: str) -> None:
     sample = asking(openai_chat("stalls", "Bern"), "stalls")
 
     def arrived() -> list[tuple[float, bytes]]:
-        plan = secure.plan(streamed(sample))
-        with client(http, way(proxy, secure)) as connection:
+        plan = secure.plan(sample_stream(sample))
+        with client(http, route(proxy, secure)) as connection:
             begun = time.monotonic()
             reply = connection.request(sample.path, sample.body, plan.headers)
-            return [(time.monotonic() - begun, piece) for piece in iter(reply.piece, b"")]
+            return [(time.monotonic() - begun, chunk) for chunk in iter(reply.next_chunk, b"")]
 
-    def is_soon(pieces: list[tuple[float, bytes]]) -> bool:
-        early = b"".join(piece for at, piece in pieces if at < STALL)
+    def is_soon(chunks: list[tuple[float, bytes]]) -> bool:
+        early = b"".join(chunk for at, chunk in chunks if at < STALL)
         assert early.count(b"data:") <= 2
         return early.count(b"data:") == 2
 
-    pieces = soon(arrived, is_soon)
-    assert b"".join(piece for _, piece in pieces) == b"".join(sample.pieces)
-    assert pieces[-1][0] >= STALL
+    chunks = soon(arrived, is_soon)
+    assert b"".join(chunk for _, chunk in chunks) == b"".join(sample.chunks)
+    assert chunks[-1][0] >= STALL
 
 
 @HTTP
 def test_one_stream_breaks(proxy: Mitmdump, secure: Upstream, http: str) -> None:
     """A cut reaches the client as a connection that broke."""
     sample = asking(openai_chat("breaks", "Bern"), "breaks")
-    plan = secure.plan(streamed(sample))
+    plan = secure.plan(sample_stream(sample))
     got = b""
-    with client(http, way(proxy, secure)) as connection:
+    with client(http, route(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
         broken = None
         try:
-            while piece := reply.piece():
-                got += piece
+            while chunk := reply.next_chunk():
+                got += chunk
         except BrokenOffError as error:
             broken = error
     assert broken is not None
-    assert b"".join(sample.pieces).startswith(got)
+    assert b"".join(sample.chunks).startswith(got)
     assert got.count(b"data:") <= 3
 
 
@@ -151,10 +151,12 @@ def test_nothing_goes_wrong(proxy: Mitmdump, looking: Mitmdump) -> None:
 def loaded(proxies: Proxies, version: Version, upstream: Upstream, told: Path, *scripts: Path) -> set[str]:
     """The modules of a mitmdump that has passed an answer on in both HTTP versions."""
     sample = openai_chat("modules", "Bern")
-    proxy = proxies.make(scripts=[*scripts, HERE / "modules.py"], env={TOLD: str(told)}, program=version.program)
+    proxy = proxies.make(
+        scripts=[*scripts, HERE / "modules.py"], env={PATH_VARIABLE: str(told)}, program=version.program
+    )
     with proxy:
         for http in ("h1", "h2"):
-            fetched(proxy, upstream, sample, http, streamed(sample, "zstd"))
+            fetch(proxy, upstream, sample, http, sample_stream(sample, "zstd"))
     return set(told.read_text().splitlines())
 
 

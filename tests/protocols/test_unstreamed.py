@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def test_the_stream_says_what_the_answer_says(dialect: str) -> None:
     """The calls, ended in order, with nothing wrong."""
     sample = MAKERS[dialect]("call_1", "Genève")
-    events = named(dialect).streamed(sample.whole, sample.request)
+    events = named(dialect).streamed(sample.unstreamed_response, sample.request)
     exchange = StreamFacts(path=sample.path, content_type=sample.content_type, request=sample.request)
     record = read_body(events, exchange)
-    usual = read_body(sample.pieces, exchange)
+    usual = read_body(sample.chunks, exchange)
     assert record is not None
     assert usual is not None
     told, wanted = (

@@ -10,7 +10,7 @@ from mitmproxy import flow as flows
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
-from tests.e2e.harness.captures import noted, pieces, read
+from tests.e2e.harness.captures import metadata, read, upstream_chunks
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
 
@@ -66,8 +66,8 @@ def test_a_capture_changes_no_bytes(context: taddons.context, tmp_path: Path) ->
     forwarded = stream_response(context, llm_flow(), *chunks)
     assert all(sent is received for sent, received in zip(forwarded, chunks, strict=False))
     [capture] = captures_in(context, tmp_path)
-    assert pieces(capture) == list(chunks)
-    assert "sent" not in noted(capture)
+    assert upstream_chunks(capture) == list(chunks)
+    assert "sent" not in metadata(capture)
 
 
 def test_a_changed_response_is_captured_twice(context: taddons.context, tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_a_changed_response_is_captured_twice(context: taddons.context, tmp_path
     context.options.update(toolstream_capture=str(tmp_path), toolstream_repair=["empty-id"])
     forwarded = stream_response(context, llm_flow(), CHUNK, EMPTY_ID, DONE)
     [capture] = captures_in(context, tmp_path)
-    assert pieces(capture) == [CHUNK, EMPTY_ID, DONE]
-    assert [noted(capture)["sent"]["body"]] == [b"".join(chunk for chunks in forwarded for chunk in _listed(chunks))]
-    assert noted(capture)["record"]["changes"] == ["empty-id"]
+    assert upstream_chunks(capture) == [CHUNK, EMPTY_ID, DONE]
+    assert [metadata(capture)["sent"]["body"]] == [b"".join(chunk for chunks in forwarded for chunk in _listed(chunks))]
+    assert metadata(capture)["record"]["changes"] == ["empty-id"]
 
 
 def _listed(passed: Any) -> list[bytes]:
@@ -95,7 +95,7 @@ def test_incomplete_responses_are_captured(context: taddons.context, tmp_path: P
         flow.response.stream(CHUNK)
     broken.error = flows.Error("peer closed")
     addon(context).error(broken)
-    assert [(noted(capture)["broken"], pieces(capture)) for capture in captures_in(context, tmp_path)] == [
+    assert [(metadata(capture)["broken"], upstream_chunks(capture)) for capture in captures_in(context, tmp_path)] == [
         ("peer closed", [CHUNK]),
         ("the proxy was stopped", [CHUNK]),
     ]
@@ -132,4 +132,4 @@ def test_the_chunks_of_one_network_read(context: taddons.context, tmp_path: Path
 
         asyncio.run(run())
     captures = captures_in(context, tmp_path)
-    assert sorted(map(pieces, captures)) == sorted([[CHUNK, DONE] * 2, [b"no", b" stream", b" of ours"] * 2])
+    assert sorted(map(upstream_chunks, captures)) == sorted([[CHUNK, DONE] * 2, [b"no", b" stream", b" of ours"] * 2])

@@ -37,7 +37,7 @@ def chat(*said: Json | Sequence[Json], end: bytes = END, message: Json | None = 
     more = {"message": message} if message else {}
     choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls", **more})
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "m"}
-    return b"".join(written({**head, "choices": [choice]}) for choice in choices) + end
+    return b"".join(sse_event({**head, "choices": [choice]}) for choice in choices) + end
 
 
 def self_contained(body: bytes) -> bytes:
@@ -51,13 +51,13 @@ def self_contained(body: bytes) -> bytes:
             kind = "response.function_call_arguments.delta"
             place = {key: event[key] for key in ("item_id", "output_index", "sequence_number")}
             whole = {"delta": event["arguments"], "call_id": item["call_id"], "name": item["name"]}
-            found.append(written({"type": kind, **place, **whole}))
+            found.append(sse_event({"type": kind, **place, **whole}))
         if event and event["type"] != "response.function_call_arguments.delta":
-            found.append(written(event))
+            found.append(sse_event(event))
     return b"".join(found)
 
 
-def written(event: Json) -> bytes:
+def sse_event(event: Json) -> bytes:
     """An event, with its name where it has a type."""
     named = f"event: {event['type']}\n" if "type" in event else ""
     return f"{named}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()

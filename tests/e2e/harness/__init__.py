@@ -1,1 +1,1 @@
-"""What the end-to-end tests are made of: a scripted upstream and clients that tell what arrived when."""
+"""The parts of the end-to-end tests: a scripted upstream, HTTP clients, and mitmdump processes."""

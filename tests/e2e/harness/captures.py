@@ -1,4 +1,4 @@
-"""Captures as tests read them: in the order in which they were written. Knows flow files."""
+"""Reads the flow files that a capture writes, in the order in which they were written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def captured(folder: Path, count: int) -> list[http.HTTPFlow]:
-    """So many captures, once they are there; a hidden file is none."""
+    """Wait for `count` captures, and read them. Hidden files do not count."""
     deadline = time.monotonic() + PATIENCE
     while len(paths := sorted(folder.glob("*.flow"), key=lambda path: path.stem[-4:])) < count:
         assert time.monotonic() < deadline, f"{len(paths)} of {count} captures: {[path.name for path in paths]}"
@@ -32,17 +32,17 @@ def read(path: Path) -> http.HTTPFlow:
     return flow
 
 
-def noted(flow: http.HTTPFlow) -> dict[str, Any]:
-    """What toolstream says of it."""
-    said: dict[str, Any] = flow.metadata["toolstream"]
-    return said
+def metadata(flow: http.HTTPFlow) -> dict[str, Any]:
+    """Toolstream's metadata of a flow."""
+    found: dict[str, Any] = flow.metadata["toolstream"]
+    return found
 
 
-def pieces(flow: http.HTTPFlow) -> list[bytes]:
-    """What upstream said, as it was cut."""
+def upstream_chunks(flow: http.HTTPFlow) -> list[bytes]:
+    """The response body in the chunks that upstream sent."""
     assert flow.response is not None
     body, at, out = flow.response.raw_content or b"", 0, []
-    for _, size in noted(flow)["chunks"]:
+    for _, size in metadata(flow)["chunks"]:
         out.append(body[at : at + size])
         at += size
     assert at == len(body)

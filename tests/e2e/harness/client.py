@@ -1,4 +1,4 @@
-"""How clients reach an upstream, and what they tell: each piece of an answer as it arrives, still coded."""
+"""HTTP clients and their route to an upstream: they return each chunk of a response as it arrives, still encoded."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ AUTHORITY = "127.0.0.1"
 
 
 class BrokenOffError(Exception):
-    """The answer ended before its end."""
+    """The connection or stream ended inside the response."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """How a client reaches an upstream: through a proxy that it knows of, or one that stands in its place."""
+class Route:
+    """The route of a client to an upstream: through a configured proxy, or through a reverse proxy."""
 
     upstream: int
     """The upstream's port."""
@@ -31,15 +31,15 @@ class Edit:
     ca: Path
     tls: bool
     known: bool = True
-    """Whether the client knows of the proxy, as in regular mode; else it takes it for the upstream."""
+    """Whether the client knows that it uses a proxy, as in regular mode. In reverse mode it does not."""
 
     @property
     def authority(self) -> str:
-        """The host that the client wants."""
+        """The host and port that the client requests."""
         return f"{AUTHORITY}:{self.upstream if self.known else self.proxy}"
 
     def connect(self, *versions: str) -> socket.socket:
-        """A connection on which HTTP can be spoken; over TLS `versions` are offered."""
+        """Open a connection that is ready for HTTP. Over TLS, ALPN offers `versions`."""
         plain = socket.create_connection((AUTHORITY, self.proxy), PATIENCE)
         if not self.tls:
             return plain
@@ -51,41 +51,41 @@ class Edit:
 
 
 class Reply(ABC):
-    """An answer whose headers are there and whose body comes piece by piece."""
+    """A response whose headers have arrived, and whose body arrives in chunks."""
 
     status: int
     headers: dict[str, str]
 
     @abstractmethod
-    def piece(self) -> bytes:
-        """The next piece, as soon as it arrives; `b""` at the end."""
+    def next_chunk(self) -> bytes:
+        """The next chunk, as soon as it arrives; `b""` at the end."""
 
     @abstractmethod
     def leave(self) -> None:
-        """Want no more of it: reset the connection, or over HTTP/2 the stream."""
+        """Cancel the request: reset the connection, or over HTTP/2 the stream."""
 
     def rest(self) -> bytes:
-        """All that still comes."""
-        return b"".join(iter(self.piece, b""))
+        """The rest of the body."""
+        return b"".join(iter(self.next_chunk, b""))
 
 
 class Client(ABC):
-    """A connection over which requests are made."""
+    """A connection for requests."""
 
     def __init__(self, peer: socket.socket) -> None:
-        """`peer` is the connection."""
+        """`peer` is the connected socket."""
         self.peer = peer
 
     @abstractmethod
     def request(self, path: str, body: bytes, headers: Mapping[str, str], method: str = "POST") -> Reply:
-        """Make a request and wait for the headers of its answer."""
+        """Send a request and wait for the response headers."""
 
     def close(self) -> None:
         """End the connection."""
         self.peer.close()
 
     def __enter__(self) -> Self:
-        """It is connected already."""
+        """The client is already connected."""
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -97,7 +97,7 @@ def _tunnel(peer: socket.socket, authority: str) -> None:
     peer.sendall(f"CONNECT {authority} HTTP/1.1\r\nhost: {authority}\r\n\r\n".encode())
     head = b""
     while not head.endswith(b"\r\n\r\n"):
-        # Byte by byte, because what follows the head belongs to TLS.
+        # Byte by byte, because the bytes after the head belong to TLS.
         byte = peer.recv(1)
         assert byte, head
         head += byte

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from tests.e2e.harness.client import BrokenOffError, Client, Edit, Reply
+from tests.e2e.harness.client import BrokenOffError, Client, Reply, Route
 from tests.e2e.harness.http1 import LINGER_NOT
 
 if TYPE_CHECKING:
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 class Http1Client(Client):
-    """HTTP/1.1, one request at a time. A piece is a whole HTTP chunk where the answer is chunked."""
+    """HTTP/1.1, one request at a time. A chunk is an HTTP chunk if the response is chunked."""
 
-    def __init__(self, way: Edit) -> None:
+    def __init__(self, route: Route) -> None:
         """Connect."""
-        super().__init__(way.connect("http/1.1"))
-        self.way = way
+        super().__init__(route.connect("http/1.1"))
+        self.route = route
         self.http = h11.Connection(h11.CLIENT)
 
     def request(self, path: str, body: bytes, headers: Mapping[str, str], method: str = "POST") -> Http1Reply:
-        """Make a request and wait for the headers of its answer."""
+        """Send a request and wait for the response headers."""
         if self.http.their_state is h11.DONE:
             self.http.start_next_cycle()
-        absolute = self.way.known and not self.way.tls
-        target = f"http://{self.way.authority}{path}" if absolute else path
-        fields = {"host": self.way.authority, "content-length": str(len(body)), **headers}
+        absolute = self.route.known and not self.route.tls
+        target = f"http://{self.route.authority}{path}" if absolute else path
+        fields = {"host": self.route.authority, "content-length": str(len(body)), **headers}
         request = h11.Request(method=method, target=target, headers=list(fields.items()))
         parts = (request, h11.Data(data=body), h11.EndOfMessage())
         self.peer.sendall(b"".join(self.http.send(part) or b"" for part in parts))
         return Http1Reply(self)
 
     def event(self) -> h11.Event:
-        """The next thing that comes."""
+        """The next event of h11."""
         try:
             while (event := self.http.next_event()) is h11.NEED_DATA:
                 self.http.receive_data(self.peer.recv(65536))
@@ -48,26 +48,26 @@ class Http1Client(Client):
 
 
 class Http1Reply(Reply):
-    """An answer over HTTP/1.1."""
+    """A response over HTTP/1.1."""
 
     def __init__(self, client: Http1Client) -> None:
-        """Wait for the headers."""
+        """Read the headers."""
         self._client = client
         event = client.event()
         assert isinstance(event, h11.Response), event
         self.status = event.status_code
         self.headers = {name.decode(): value.decode() for name, value in event.headers}
 
-    def piece(self) -> bytes:
-        """A chunk, or what one read brought where the body is not chunked."""
-        piece = bytearray()
+    def next_chunk(self) -> bytes:
+        """The next HTTP chunk, or the bytes of one read if the body is not chunked."""
+        chunk = bytearray()
         while True:
             event = self._client.event()
             if not isinstance(event, h11.Data):
-                return bytes(piece)
-            piece += event.data
+                return bytes(chunk)
+            chunk += event.data
             if event.chunk_end or "transfer-encoding" not in self.headers:
-                return bytes(piece)
+                return bytes(chunk)
 
     def leave(self) -> None:
         """Reset the connection."""

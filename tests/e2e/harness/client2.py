@@ -10,36 +10,36 @@ import h2.config
 import h2.connection
 import h2.events
 
-from tests.e2e.harness.client import BrokenOffError, Client, Edit, Reply
+from tests.e2e.harness.client import BrokenOffError, Client, Reply, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 class Http2Client(Client):
-    """HTTP/2, many requests at once. A piece is a DATA frame."""
+    """HTTP/2 with concurrent requests. A chunk is a DATA frame."""
 
-    def __init__(self, way: Edit) -> None:
-        """Connect; there is no HTTP/2 without TLS here."""
-        super().__init__(way.connect("h2"))
+    def __init__(self, route: Route) -> None:
+        """Connect over TLS."""
+        super().__init__(route.connect("h2"))
         assert isinstance(self.peer, ssl.SSLSocket)
         assert self.peer.selected_alpn_protocol() == "h2"
-        self.way = way
+        self.route = route
         config = h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
         self.http = h2.connection.H2Connection(config)
         self.http.initiate_connection()
         self.replies: dict[int, Http2Reply] = {}
 
     def request(self, path: str, body: bytes, headers: Mapping[str, str], method: str = "POST") -> Http2Reply:
-        """Make a request and wait for the headers of its answer."""
-        reply = self.ask(path, body, headers, method)
+        """Send a request and wait for the response headers."""
+        reply = self.send_request(path, body, headers, method)
         reply.wait_for_headers()
         return reply
 
-    def ask(self, path: str, body: bytes, headers: Mapping[str, str], method: str = "POST") -> Http2Reply:
-        """Make a request and wait for nothing."""
+    def send_request(self, path: str, body: bytes, headers: Mapping[str, str], method: str = "POST") -> Http2Reply:
+        """Send a request without waiting for its response."""
         number = self.http.get_next_available_stream_id()
-        pseudo = {":method": method, ":scheme": "https", ":authority": self.way.authority, ":path": path}
+        pseudo = {":method": method, ":scheme": "https", ":authority": self.route.authority, ":path": path}
         self.http.send_headers(number, list({**pseudo, **headers}.items()))
         self.http.send_data(number, body, end_stream=True)
         self.flush()
@@ -47,12 +47,12 @@ class Http2Client(Client):
         return reply
 
     def flush(self) -> None:
-        """Write what h2 has for the proxy."""
+        """Write the pending data of h2 to the proxy."""
         with contextlib.suppress(ConnectionError, ssl.SSLError):
             self.peer.sendall(self.http.data_to_send())
 
     def receive(self) -> None:
-        """Read once, and give each reply its share."""
+        """Read once, and hand each event to the reply of its stream."""
         try:
             data = self.peer.recv(65536)
         except (ConnectionError, ssl.SSLError):
@@ -68,34 +68,34 @@ class Http2Client(Client):
 
 
 class Http2Reply(Reply):
-    """An answer over HTTP/2."""
+    """A response over HTTP/2."""
 
     def __init__(self, client: Http2Client, number: int) -> None:
-        """`number` is the stream's."""
+        """`number` is the stream id."""
         self.status = 0
         self.headers = {}
         self.broken = ""
         self._client = client
         self._number = number
-        self._pieces: list[bytes] = []
+        self._chunks: list[bytes] = []
         self._ended = False
 
     def wait_for_headers(self) -> None:
-        """Wait until the status is there."""
+        """Wait until the status has arrived."""
         while not self.status:
             if self.broken:
                 raise BrokenOffError(self.broken)
             self._client.receive()
 
-    def piece(self) -> bytes:
-        """A DATA frame."""
-        while not self._pieces:
+    def next_chunk(self) -> bytes:
+        """The data of the next DATA frame."""
+        while not self._chunks:
             if self._ended:
                 return b""
             if self.broken:
                 raise BrokenOffError(self.broken)
             self._client.receive()
-        return self._pieces.pop(0)
+        return self._chunks.pop(0)
 
     def leave(self) -> None:
         """Reset the stream."""
@@ -103,7 +103,7 @@ class Http2Reply(Reply):
         self._client.flush()
 
     def take(self, event: h2.events.Event) -> None:
-        """What concerns this stream."""
+        """Apply an event of this stream."""
         match event:
             case h2.events.ResponseReceived():
                 fields = {str(name): str(value) for name, value in event.headers}
@@ -112,7 +112,7 @@ class Http2Reply(Reply):
             case h2.events.DataReceived():
                 self._client.http.acknowledge_received_data(event.flow_controlled_length, self._number)
                 if event.data:
-                    self._pieces.append(event.data)
+                    self._chunks.append(event.data)
             case h2.events.StreamEnded():
                 self._ended = True
             case h2.events.StreamReset():

@@ -1,4 +1,4 @@
-"""Content codings from both sides, flushed piece by piece. What the addon reads with is not used here."""
+"""Content codings of both sides, flushed after each chunk. Does not use toolstream's decoders."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import zstandard
 
 
 class Coder(Protocol):
-    """A content coding, from the upstream's side."""
+    """The encoder of a content coding."""
 
     def encode(self, data: bytes) -> bytes:
-        """What the peer needs to have all of `data`."""
+        """Encode `data`, flushed: the peer can decode all of it."""
         ...
 
     def finish(self) -> bytes:
-        """What is left at the end."""
+        """The last bytes of the body."""
         ...
 
 
@@ -26,11 +26,11 @@ class Identity:
     """No coding."""
 
     def encode(self, data: bytes) -> bytes:
-        """As it is."""
+        """Return `data` unchanged."""
         return data
 
     def finish(self) -> bytes:
-        """Nothing."""
+        """No bytes."""
         return b""
 
 
@@ -38,11 +38,11 @@ class Zlib:
     """gzip and deflate (RFC 9110 8.4.1: the latter is the zlib format)."""
 
     def __init__(self, window_bits: int) -> None:
-        """`window_bits` as zlib wants them: 31 for gzip, 15 for deflate."""
+        """`window_bits` in zlib's terms: 31 for gzip, 15 for deflate."""
         self._compressor = zlib.compressobj(wbits=window_bits)
 
     def encode(self, data: bytes) -> bytes:
-        """A sync flush after each piece."""
+        """Compress with a sync flush after each chunk."""
         return self._compressor.compress(data) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
 
     def finish(self) -> bytes:
@@ -54,11 +54,11 @@ class Brotli:
     """br."""
 
     def __init__(self) -> None:
-        """A quick quality, as servers use for what they make on the fly."""
+        """Use a low quality, as servers do for dynamic content."""
         self._compressor = brotli.Compressor(quality=4)
 
     def encode(self, data: bytes) -> bytes:
-        """A flush after each piece."""
+        """Compress with a flush after each chunk."""
         return bytes(self._compressor.process(data) + self._compressor.flush())
 
     def finish(self) -> bytes:
@@ -74,7 +74,7 @@ class Zstandard:
         self._compressor = zstandard.ZstdCompressor().compressobj()
 
     def encode(self, data: bytes) -> bytes:
-        """A block after each piece."""
+        """Compress each chunk to a block."""
         return self._compressor.compress(data) + self._compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
     def finish(self) -> bytes:
@@ -91,22 +91,22 @@ CODERS: dict[str, Callable[[], Coder]] = {
 }
 
 type Decode = Callable[[bytes], bytes]
-"""What can be read so far, as the bytes of a coding come."""
+"""Decodes incrementally: returns the text that the bytes so far allow."""
 
 
 def zlib_decode() -> Decode:
-    """Gzip or zlib, whichever it is."""
+    """A decoder of gzip and zlib; the header decides."""
     return zlib.decompressobj(wbits=47).decompress
 
 
 def brotli_decode() -> Decode:
-    """Br."""
+    """A decoder of br."""
     process: Decode = brotli.Decompressor().process
     return process
 
 
 def zstandard_decode() -> Decode:
-    """Zstd."""
+    """A decoder of zstd."""
     return zstandard.ZstdDecompressor().decompressobj().decompress
 
 

@@ -1,4 +1,4 @@
-"""Conversations of several turns: what a client asks next, and what a strict server refuses. Knows no proxy."""
+"""Conversations of several turns: the next request of a client, and the requests that a strict server rejects."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Called(NamedTuple):
-    """A call as the client has it."""
+    """A tool call as the client received it."""
 
     id: str
     name: str
 
 
 def calls(dialect: str, body: bytes) -> list[Called]:
-    """The calls of a stream, as a client without any tolerance has them."""
+    """The calls of a stream, as a strict client reads them."""
     events = payloads(body)
     if dialect == "openai-chat":
         deltas = [choice["delta"] for event in events for choice in event["choices"]]
@@ -33,33 +33,35 @@ def calls(dialect: str, body: bytes) -> list[Called]:
     return [Called(item["call_id"], item["name"]) for item in items if item["type"] == "function_call"]
 
 
-def turn(dialect: str, said: Sequence[Called]) -> list[dict[str, Any]]:
-    """The calls and their results, as the messages or items of the next request. The results quote the ids."""
+def turn(dialect: str, received: Sequence[Called]) -> list[dict[str, Any]]:
+    """The messages or items of the next request for these calls and their results. The results quote the ids."""
     if dialect == "openai-chat":
-        made = [{"id": one.id, "type": "function", "function": {"name": one.name, "arguments": "{}"}} for one in said]
-        results = [{"role": "tool", "tool_call_id": one.id, "content": f'done: "{one.id}"'} for one in said]
-        return [{"role": "assistant", "content": None, "tool_calls": made}, *results]
+        tool_calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": "{}"}} for call in received
+        ]
+        results = [{"role": "tool", "tool_call_id": call.id, "content": f'done: "{call.id}"'} for call in received]
+        return [{"role": "assistant", "content": None, "tool_calls": tool_calls}, *results]
     if dialect == "anthropic":
-        blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": {}} for one in said]
-        responses = [{"type": "tool_result", "tool_use_id": one.id, "content": f'"{one.id}"'} for one in said]
-        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": responses}]
-    items = [{"type": "function_call", "call_id": one.id, "name": one.name, "arguments": "{}"} for one in said]
-    outputs = [{"type": "function_call_output", "call_id": one.id, "output": f'"{one.id}"'} for one in said]
+        blocks = [{"type": "tool_use", "id": call.id, "name": call.name, "input": {}} for call in received]
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": f'"{call.id}"'} for call in received]
+        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": results}]
+    items = [{"type": "function_call", "call_id": call.id, "name": call.name, "arguments": "{}"} for call in received]
+    outputs = [{"type": "function_call_output", "call_id": call.id, "output": f'"{call.id}"'} for call in received]
     return [*items, *outputs]
 
 
-def asked(dialect: str, request: dict[str, Any], turns: Sequence[Sequence[Called]]) -> bytes:
-    """The request after these turns."""
+def request_after(dialect: str, request: dict[str, Any], turns: Sequence[Sequence[Called]]) -> bytes:
+    """The body of the request after these turns."""
     key = "input" if dialect == "openai-responses" else "messages"
     return json.dumps(
-        {**request, key: [*request[key], *(entry for said in turns for entry in turn(dialect, said))]}
+        {**request, key: [*request[key], *(entry for calls_ in turns for entry in turn(dialect, calls_))]}
     ).encode()
 
 
-def refused(dialect: str, body: bytes) -> str | None:
-    """Why a strict server answers 400, `None` where it does not.
+def rejection(dialect: str, body: bytes) -> str | None:
+    """Why a strict server rejects a request, or `None`.
 
-    Each call has an id that no other of its turn has, and each result belongs to exactly one call of the last turn.
+    Each call needs an id that is unique in its turn, and each result belongs to exactly one call of the last turn.
     """
     request = json.loads(body)
     for calls_, results in _turns(dialect, request):
@@ -86,7 +88,7 @@ def _turns(dialect: str, request: dict[str, Any]) -> list[tuple[list[str], list[
 
 
 def _ids(dialect: str, request: dict[str, Any]) -> list[tuple[bool, str]]:
-    """Whether it is a call's or a result's, in order."""
+    """Each id in order, and whether it is of a call (or else of a result)."""
     found: list[tuple[bool, str]] = []
     for entry in request["input" if dialect == "openai-responses" else "messages"]:
         if dialect == "openai-responses":

@@ -1,4 +1,4 @@
-"""Clients written in other languages: built once by `scripts/clients`, then asked to read answers, one at a time."""
+"""Clients in other languages: `scripts/clients` builds them, and a test lets them read one response at a time."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 BUILDING = 600.0
-"""Seconds that a build may take beside the others, packages and all."""
+"""Seconds that a build may take while others run, including the download of packages."""
 FOLDER = Path(__file__).parents[1] / "foreign"
 ENVIRONMENT = Path(__file__).parents[3] / ".clients"
-"""Of the clients for Python."""
+"""The virtual environment of the Python clients."""
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Of a Java that does not run long enough for its second compiler to pay."""
+"""Java options that shorten the start: the process ends before the second compiler would pay off."""
 
 
 class Toolchain(NamedTuple):
-    """A language's clients: a program that reads lines that ask and writes lines that tell (see clients.mjs)."""
+    """The clients of a language: a program that reads requests and writes results as JSON lines (see clients.mjs)."""
 
     name: str
-    """Also of its folder."""
+    """Also the name of its folder."""
     needs: tuple[str, ...]
-    """The commands without which it cannot be built or run."""
+    """The commands that it needs to be built and run."""
     build: tuple[str, ...]
     run: tuple[str, ...]
     sources: tuple[str, ...]
@@ -45,12 +45,12 @@ class Toolchain(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where it is built and run."""
+        """The working directory of its build and its program."""
         return FOLDER / self.name
 
     @property
-    def lack(self) -> str | None:
-        """Why it cannot be run; `None` where it can."""
+    def unavailable(self) -> str | None:
+        """Why the clients cannot run, or `None`."""
         missing = [command for command in self.needs if shutil.which(command) is None]
         if missing:
             return f"there is no {missing[0]}"
@@ -58,16 +58,16 @@ class Toolchain(NamedTuple):
 
     @property
     def is_built(self) -> bool:
-        """Whether it was built from the sources that are there."""
+        """Whether the build is of the current sources."""
         return self._stamp.is_file() and self._stamp.read_text() == self._state()
 
     def make(self) -> str:
-        """Build it where that is needed and can be done; what came of it, in a few words."""
-        lack = self.lack
-        if lack is None:
+        """Build the clients if necessary and possible. Returns the outcome in a few words."""
+        reason = self.unavailable
+        if reason is None:
             return "built already"
         if any(shutil.which(command) is None for command in self.needs):
-            return f"left out: {lack}"
+            return f"left out: {reason}"
         try:
             done = subprocess.run(
                 self.build, cwd=self.folder, capture_output=True, text=True, check=False, timeout=BUILDING
@@ -75,8 +75,8 @@ class Toolchain(NamedTuple):
         except subprocess.TimeoutExpired:
             return f"left out: {' '.join(self.build[:2])} took longer than {BUILDING:g} s"
         if done.returncode:
-            said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
-            return f"left out: {' '.join(self.build[:2])} failed: {said[0] if said else done.returncode}"
+            errors = [line.strip() for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
+            return f"left out: {' '.join(self.build[:2])} failed: {errors[0] if errors else done.returncode}"
         self._stamp.write_text(self._state())
         return "built"
 
@@ -122,16 +122,16 @@ TOOLCHAINS = (
 
 
 class Client(NamedTuple):
-    """One way in which a library of another language is used."""
+    """One way to use a library of another language."""
 
     toolchain: str
     name: str
     dialect: str
     finish: str
-    """How a turn ends for it in which calls are made."""
+    """The finish reason that it returns for a turn with tool calls."""
 
     def __str__(self) -> str:
-        """As a test's id."""
+        """The id of its test."""
         return f"{self.toolchain} {self.name}"
 
 
@@ -162,18 +162,18 @@ CLIENTS = (
 
 
 class SocketClient(NamedTuple):
-    """One way in which a library of another language, or in an environment of its own, asks over a WebSocket."""
+    """One way to send requests over a WebSocket with a library of another language or another Python environment."""
 
     toolchain: str
     name: str
     dialect: str
     lanes: int = 1
-    """How many answers it can await at once on one socket."""
+    """The number of concurrent responses on one socket."""
     compressions: tuple[bool, ...] = (True, False)
-    """Whether it offers permessage-deflate, by its user's choice."""
+    """The settings to test: with and without an offer of permessage-deflate."""
 
     def __str__(self) -> str:
-        """As a test's id."""
+        """The id of its test."""
         return f"{self.toolchain} {self.name}"
 
 
@@ -186,10 +186,10 @@ SOCKET_CLIENTS = (
 
 
 class Program:
-    """A toolchain's program, running."""
+    """The running program of a toolchain."""
 
     def __init__(self, toolchain: Toolchain, ca: Path) -> None:
-        """`ca` is the authority that it is to trust."""
+        """`ca` is the certificate authority that it trusts."""
         env = os.environ | {"CLIENTS_CA": str(ca), "NODE_EXTRA_CA_CERTS": str(ca), "NO_PROXY": "*"}
         self._process = subprocess.Popen(
             toolchain.run,
@@ -205,22 +205,22 @@ class Program:
         self._thread = Thread(target=self._read, daemon=True)
         self._thread.start()
 
-    def ask(
+    def request(
         self, client: str, url: str, model: str, headers: Mapping[str, str], tools: Sequence[Any], **more: Any
     ) -> dict[str, Any]:
-        """What the client makes of an answer: `calls` (name, arguments, id) and `finish`, or an `error`.
+        """Let the client read a response. Returns its `calls` (name, arguments, id) and `finish`, or an `error`.
 
-        Over a WebSocket `more` says how many `responses` are asked for, of how many `lanes` at once, and whether they
-        are `compressed`; the calls (name, arguments) of each are in `responses`.
+        Over a WebSocket, `more` has the number of `responses` to request, the number of concurrent `lanes`, and
+        whether to use `compressed` messages. The calls (name, arguments) of each response are in `responses`.
         """
         assert self._process.stdin is not None
-        asked = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools, **more}
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        request = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools, **more}
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._lines.get(timeout=PATIENCE)
         assert line, f"the program ended with {self._process.wait(PATIENCE)}"
-        told: dict[str, Any] = json.loads(line)
-        return told
+        result: dict[str, Any] = json.loads(line)
+        return result
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -229,11 +229,11 @@ class Program:
         self._lines.put("")
 
     def __enter__(self) -> Self:
-        """It runs already."""
+        """The program already runs."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Let it end."""
+        """Close its input and wait for its end."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -248,41 +248,41 @@ class Program:
 
 
 class Programs:
-    """The programs of all toolchains, each started when it is first asked."""
+    """The programs of all toolchains. Each starts at its first use."""
 
     def __init__(self, ca: Path) -> None:
-        """`ca` is the certificate authority that they are to trust."""
+        """`ca` is the certificate authority that they trust."""
         self._ca = ca
         self._started: dict[str, Program] = {}
         self._stack = contextlib.ExitStack()
 
-    def ask(self, toolchain: str, *asked: Any, **more: Any) -> dict[str, Any]:
-        """See `Program.ask`."""
+    def request(self, toolchain: str, *request: Any, **more: Any) -> dict[str, Any]:
+        """`Program.request` of this toolchain."""
         if toolchain not in self._started:
             found = next(one for one in TOOLCHAINS if one.name == toolchain)
             self._started[toolchain] = self._stack.enter_context(Program(found, self._ca))
-        return self._started[toolchain].ask(*asked, **more)
+        return self._started[toolchain].request(*request, **more)
 
     def __enter__(self) -> Self:
-        """None runs yet."""
+        """The programs start later."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Let them end."""
+        """End all programs."""
         self._stack.close()
 
 
 @cache
-def lack(toolchain: str) -> str | None:
-    """Why a toolchain's clients cannot be started here; `None` where they can."""
-    return next(one.lack for one in TOOLCHAINS if one.name == toolchain)
+def unavailable(toolchain: str) -> str | None:
+    """Why the clients of a toolchain cannot run, or `None`."""
+    return next(one.unavailable for one in TOOLCHAINS if one.name == toolchain)
 
 
 def make_all() -> None:
-    """Build all at once: each waits for the network, or for one processor, most of its time."""
+    """Build all at the same time: each waits for the network or for one processor most of the time."""
     with ThreadPoolExecutor() as pool:
-        for one, told in zip(TOOLCHAINS, pool.map(Toolchain.make, TOOLCHAINS), strict=True):
-            print(f"clients: {one.name}: {told}")  # noqa: T201 - it is a program here
+        for one, outcome in zip(TOOLCHAINS, pool.map(Toolchain.make, TOOLCHAINS), strict=True):
+            print(f"clients: {one.name}: {outcome}")  # noqa: T201 - a program
 
 
 if __name__ == "__main__":

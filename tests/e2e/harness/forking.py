@@ -1,7 +1,7 @@
-"""The program that `preloaded` starts: it has imported mitmdump, and forks for each that is asked for.
+"""The program that `preloaded` starts: it imports mitmdump once, and forks for each request to start one.
 
-On its standard input is a socket. A message on it is the JSON of a `Start`; its files are a socket and the new
-process's standard input and output. The new process's number goes out on that socket, later its exit code.
+Its standard input is a socket. A message is the JSON of a `Start`, with three files: a socket, and the standard
+input and output of the new process. The process id is sent on that socket, and later the exit code.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import sys
 from pathlib import Path
 from typing import TypedDict
 
-import mitmproxy.tools.dump  # noqa: F401 - what mitmdump imports when it starts
+import mitmproxy.tools.dump  # noqa: F401 - mitmdump imports it at its start
 from mitmproxy.tools.main import mitmdump
 
-import toolstream_core.proxy.addon  # noqa: F401 - what the door imports
+import toolstream_core.proxy.addon  # noqa: F401 - the addon script imports it
 
 MESSAGE = 1 << 18
-"""No message is longer, in bytes."""
+"""The maximum length of a message in bytes."""
 THREADS = Path("/proc/self/task")
 
 
 class Start(TypedDict):
-    """What to start, in the words of `subprocess`."""
+    """The process to start, in the terms of `subprocess`."""
 
     arguments: list[str]
     environment: dict[str, str]
@@ -36,18 +36,18 @@ class Start(TypedDict):
 
 
 class Forking:
-    """Forks at each request, and tells how each fork ended."""
+    """Forks at each request, and reports the exit code of each fork."""
 
     def __init__(self, requests: socket.socket) -> None:
-        """`requests` brings them; at its end all ends."""
+        """`requests` is the socket of the requests. When it is closed, all forks end."""
         self._requests = requests
         self._selector = selectors.DefaultSelector()
         self._selector.register(requests, selectors.EVENT_READ)
         self._running: dict[int, tuple[int, socket.socket]] = {}
-        """By the descriptor of a process: its number and whom its end is told."""
+        """Process id and status socket by the pidfd of a process."""
 
     def serve(self) -> Start | None:
-        """Returns in each fork, with what to start there, and at the end of the requests."""
+        """Return the request in each fork, and `None` in the parent when the requests have ended."""
         while True:
             for ready, _ in self._selector.select():
                 if ready.fd in self._running:
@@ -62,12 +62,12 @@ class Forking:
                     return start
 
     def _fork(self, files: list[int]) -> bool:
-        """Whether this is the fork, with those files."""
+        """Fork. Returns whether this is the child, which then uses these files."""
         assert len(list(THREADS.iterdir())) == 1, "threads do not survive a fork"
         status, stdin, stdout = files
         pid = os.fork()
         if pid == 0:
-            self._become(stdin, stdout)
+            self._use_files(stdin, stdout)
             os.close(status)
             return True
         os.close(stdin)
@@ -79,8 +79,8 @@ class Forking:
         _report(peer, pid)
         return False
 
-    def _become(self, stdin: int, stdout: int) -> None:
-        """Leave behind what is the parent's."""
+    def _use_files(self, stdin: int, stdout: int) -> None:
+        """Close the files of the parent, and use `stdin` and `stdout`."""
         self._selector.close()
         for process, (_, peer) in self._running.items():
             os.close(process)
@@ -106,14 +106,14 @@ class Forking:
 
 
 def _report(peer: socket.socket, number: int) -> None:
-    # Who asked may have gone.
+    # The requesting process may have ended.
     with contextlib.suppress(BrokenPipeError):
         peer.send(str(number).encode())
 
 
 def main() -> int | None:
-    """Serve; in a fork, be the mitmdump that was asked for."""
-    # What is there already is neither looked through by the collector of each fork nor copied for it.
+    """Serve requests; in a fork, run mitmdump."""
+    # The garbage collector of a fork skips frozen objects, and their memory pages stay shared.
     gc.collect()
     gc.freeze()
     start = Forking(socket.socket(fileno=0)).serve()

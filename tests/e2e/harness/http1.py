@@ -1,4 +1,4 @@
-"""The upstream's side of an HTTP/1.1 connection: each piece is one chunk, written at once."""
+"""The upstream's side of an HTTP/1.1 connection: each chunk is an HTTP chunk, written at once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from tests.e2e.harness.plan import RequestKey, StageSet, perform, unplanned
-from tests.e2e.harness.script import Answer, Break, Framing
+from tests.e2e.harness.plan import Plan, ReceivedRequest, perform, unplanned
+from tests.e2e.harness.script import Break, Framing, Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,22 +19,22 @@ LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 class Http1:
-    """One connection. Requests come one after another; h11 reads them, the answers are written by hand."""
+    """A connection with sequential requests. h11 reads the requests; the responses are written without it."""
 
-    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, StageSet]) -> None:
-        """Wait for the first request."""
+    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, Plan]) -> None:
+        """`plans` has the response of each request key."""
         self._transport = transport
         self._plans = plans
         self._reader = h11.Connection(h11.SERVER)
         self._request: h11.Request | None = None
         self._body = bytearray()
         self._task: asyncio.Task[None] | None = None
-        self._plan: StageSet | None = None
+        self._plan: Plan | None = None
         self._left = False
         self._framing = Framing.CHUNKED
 
     def receive(self, data: bytes) -> None:
-        """Read what came; a whole request is answered."""
+        """Read data, and respond to a complete request."""
         self._reader.receive_data(data)
         while True:
             event = self._reader.next_event()
@@ -44,7 +44,7 @@ class Http1:
                 case h11.Data():
                     self._body += event.data
                 case h11.EndOfMessage():
-                    self._response()
+                    self._respond()
                     return
                 case _:
                     return
@@ -53,11 +53,11 @@ class Http1:
         """The connection is closed."""
         self._left = True
         if self._task is not None and self._plan is not None:
-            self._plan.gone.open()
+            self._plan.client_left.open()
             self._task.cancel()
 
-    def head(self, response: Answer) -> None:
-        """Status line and headers in one write."""
+    def head(self, response: Response) -> None:
+        """Send status line and headers in one write."""
         self._framing = response.framing
         fields = list(response.fields)
         match response.framing:
@@ -67,24 +67,24 @@ class Http1:
                 fields.append(("content-length", str(response.length)))
             case Framing.CLOSE:
                 fields.append(("connection", "close"))
-        lines = [f"HTTP/1.1 {response.status} Answer", *(f"{name}: {value}" for name, value in fields), "", ""]
+        lines = [f"HTTP/1.1 {response.status} Response", *(f"{name}: {value}" for name, value in fields), "", ""]
         self._transport.write("\r\n".join(lines).encode())
 
     async def send(self, data: bytes) -> None:
-        """One chunk, or the bare bytes where the body is not chunked."""
+        """Send one HTTP chunk, or the bare bytes if the body is not chunked."""
         if data and self._framing is Framing.CHUNKED:
             data = b"%x\r\n%b\r\n" % (len(data), data)
         self._transport.write(data)
 
     def end(self) -> None:
-        """The last chunk, or the end of the connection."""
+        """Send the last HTTP chunk, or close the connection."""
         if self._framing is Framing.CHUNKED:
             self._transport.write(b"0\r\n\r\n")
         if self._framing is Framing.CLOSE:
             self._transport.close()
 
     def break_off(self, how: Break) -> None:
-        """Close, or make the kernel send a reset."""
+        """Close the connection, or make the kernel send a reset."""
         if how is Break.CLOSE:
             self._transport.close()
             return
@@ -92,17 +92,17 @@ class Http1:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
         self._transport.abort()
 
-    def _response(self) -> None:
+    def _respond(self) -> None:
         assert self._request is not None
-        asked = RequestKey(
+        request = ReceivedRequest(
             "h1",
             self._request.method.decode(),
             self._request.target.decode(),
             tuple((name.decode(), value.decode()) for name, value in self._request.headers),
             bytes(self._body),
         )
-        self._plan = self._plans.get(asked.key) or unplanned()
-        self._plan.take(asked)
+        self._plan = self._plans.get(request.key) or unplanned()
+        self._plan.take(request)
         self._task = asyncio.get_running_loop().create_task(perform(self._plan, self))
         self._task.add_done_callback(self._next)
 

@@ -1,4 +1,4 @@
-"""The upstream's side of an HTTP/2 connection: each piece is a DATA frame, sent at once."""
+"""The upstream's side of an HTTP/2 connection: each chunk is a DATA frame, sent at once."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import h2.connection
 import h2.errors
 import h2.events
 
-from tests.e2e.harness.plan import RequestKey, StageSet, perform, unplanned
-from tests.e2e.harness.script import Answer, Break
+from tests.e2e.harness.plan import Plan, ReceivedRequest, perform, unplanned
+from tests.e2e.harness.script import Break, Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 class Http2:
-    """One connection and its streams."""
+    """A connection and its streams."""
 
-    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, StageSet]) -> None:
+    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, Plan]) -> None:
         """Send the preface."""
         self.transport = transport
         self.connection = h2.connection.H2Connection(
@@ -32,7 +32,7 @@ class Http2:
         self.flush()
 
     def receive(self, data: bytes) -> None:
-        """Read what came, answer whole requests."""
+        """Read data, and respond to each complete request."""
         for event in self.connection.receive_data(data):
             match event:
                 case h2.events.RequestReceived():
@@ -41,7 +41,7 @@ class Http2:
                     self._streams[event.stream_id].body += event.data
                     self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 case h2.events.StreamEnded():
-                    self._streams[event.stream_id].response(self._plans)
+                    self._streams[event.stream_id].respond(self._plans)
                 case h2.events.StreamReset():
                     self._streams[event.stream_id].leave()
                 case h2.events.WindowUpdated():
@@ -49,12 +49,12 @@ class Http2:
         self.flush()
 
     def lost(self) -> None:
-        """The connection is closed, and with it every stream."""
+        """The connection was closed: end every stream."""
         for stream in self._streams.values():
             stream.leave()
 
     def flush(self) -> None:
-        """Write what h2 has for the peer."""
+        """Write the pending data of h2 to the peer."""
         if not self.transport.is_closing():
             self.transport.write(self.connection.data_to_send())
 
@@ -65,12 +65,12 @@ class Http2:
 
 
 def as_text(event: h2.events.RequestReceived) -> dict[str, str]:
-    """The header fields, which h2's own types leave open."""
+    """The header fields as text; h2's types allow bytes."""
     return {str(name): str(value) for name, value in event.headers}
 
 
 class Stream:
-    """One request and its answer."""
+    """A request and its response."""
 
     def __init__(self, http: Http2, number: int, headers: dict[str, str]) -> None:
         """Wait for the rest of the request."""
@@ -79,31 +79,31 @@ class Stream:
         self._http = http
         self._number = number
         self._headers = headers
-        self._plan: StageSet | None = None
+        self._plan: Plan | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def response(self, plans: Mapping[str, StageSet]) -> None:
-        """The request is whole."""
+    def respond(self, plans: Mapping[str, Plan]) -> None:
+        """The request is complete: start its response."""
         fields = tuple((name, value) for name, value in self._headers.items() if not name.startswith(":"))
-        asked = RequestKey("h2", self._headers[":method"], self._headers[":path"], fields, bytes(self.body))
-        self._plan = plans.get(asked.key) or unplanned()
-        self._plan.take(asked)
+        request = ReceivedRequest("h2", self._headers[":method"], self._headers[":path"], fields, bytes(self.body))
+        self._plan = plans.get(request.key) or unplanned()
+        self._plan.take(request)
         self._task = asyncio.get_running_loop().create_task(perform(self._plan, self))
         self._task.add_done_callback(self._plan.settle)
 
     def leave(self) -> None:
-        """The peer wants no more of it."""
+        """The client has cancelled the request."""
         if self._plan is not None and self._task is not None and not self._task.done():
-            self._plan.gone.open()
+            self._plan.client_left.open()
             self._task.cancel()
 
-    def head(self, response: Answer) -> None:
-        """Status and headers."""
+    def head(self, response: Response) -> None:
+        """Send status and headers."""
         self._http.connection.send_headers(self._number, [(":status", str(response.status)), *response.fields])
         self._http.flush()
 
     async def send(self, data: bytes) -> None:
-        """One DATA frame, or as many as the peer's window and frame size ask for."""
+        """Send one DATA frame, or several if the peer's window or frame size is smaller."""
         connection = self._http.connection
         while data:
             self.room.clear()
@@ -116,12 +116,12 @@ class Stream:
             data = data[room:]
 
     def end(self) -> None:
-        """END_STREAM."""
+        """Send END_STREAM."""
         self._http.connection.end_stream(self._number)
         self._http.flush()
 
     def break_off(self, how: Break) -> None:
-        """Reset the stream, or close the whole connection."""
+        """Reset the stream, or close the connection."""
         if how is Break.CLOSE:
             self._http.transport.close()
             return

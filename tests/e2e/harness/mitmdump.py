@@ -1,4 +1,4 @@
-"""Starts and stops a real mitmdump on a free port. Knows its command line and what it prints, no more."""
+"""Starts and stops a real mitmdump on a free port. Knows its command line and its output only."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import IO, Self
 from toolstream_core.packaged import addon_script
 
 type Wanted = str | Callable[[str], object]
-"""A line that is waited for: a regular expression searched in it, or what is true of it."""
+"""A line to wait for: a regular expression, or a predicate."""
 
 
 class Output:
-    """The lines a process has printed so far, read by a thread, and waiting for more of them."""
+    """The lines that a process has printed, read by a thread."""
 
     def __init__(self, stream: IO[str]) -> None:
         """Read `stream` to its end and close it."""
@@ -35,17 +35,17 @@ class Output:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was printed so far."""
+        """The lines so far."""
         with self._changed:
             return tuple(self._lines)
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the output has ended."""
         return self._ended
 
     def wait_for(self, wanted: Wanted, timeout: float, after: int = 0) -> str | None:
-        """The first line from number `after` on that is wanted; `None` when time or the output ends first."""
+        """The first matching line from number `after` on, or `None` when the time or the output ends."""
         is_wanted = re.compile(wanted).search if isinstance(wanted, str) else wanted
         deadline = time.monotonic() + timeout
         at = after
@@ -61,11 +61,11 @@ class Output:
                 self._changed.wait(left)
 
     def join(self, timeout: float) -> None:
-        """Wait until all that was printed has been read."""
+        """Wait until all output has been read."""
         self._thread.join(timeout)
 
     def _read(self, stream: IO[str]) -> None:
-        # A pseudo-terminal answers with an error, not with the end of file, once the other side has gone.
+        # A pseudo-terminal returns an error, not an end of file, once the other side is closed.
         with contextlib.suppress(OSError), stream:
             for line in stream:
                 self._add(line.rstrip("\r\n"))
@@ -80,11 +80,11 @@ class Output:
 
 
 type Options = Mapping[str, str | Sequence[str]]
-"""Values for `--set`; a sequence becomes one `--set` a value."""
+"""Values for `--set`; a sequence becomes one `--set` for each value."""
 
 
 _LISTENING = re.compile(r"listening at 127\.0\.0\.1:(\d+)\.")
-# mitmdump opens its port even with a script that it cannot load or configure, and only then gives up.
+# mitmdump opens its port even if it cannot load or configure a script, and then exits.
 # https://github.com/mitmproxy/mitmproxy/blob/v12.2.3/mitmproxy/master.py#L60
 _GIVES_UP = re.compile(r"error in script|Addon error|Errors? logged during startup")
 _PROXY_VARIABLES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy"})
@@ -92,7 +92,7 @@ _STOP_SECONDS = 10.0
 
 
 class MitmdumpError(RuntimeError):
-    """mitmdump did not do what was waited for; the message carries what it printed."""
+    """An expected line or event did not occur; the message has mitmdump's output."""
 
 
 def mitmdump_path() -> Path:
@@ -104,12 +104,11 @@ def mitmdump_path() -> Path:
 
 
 class Mitmdump:
-    """A running mitmdump, as a context manager; nothing of the user's own mitmproxy settings is touched.
+    """A running mitmdump, as a context manager. The user's mitmproxy settings are not used.
 
-    `scripts` is the toolstream door where nothing else is said. `confdir` holds the certificate authority:
-    a new one each time, in a folder that goes away again, unless a folder is given. `terminal` lets it print to
-    a pseudo-terminal. `termlog_verbosity` has to stay at `info`: the port is read from what mitmdump says.
-    One that nobody stops ends with this object, at the latest with this Python.
+    `scripts` is toolstream's addon script by default. `confdir` holds the certificate authority: a temporary folder
+    by default. With `terminal` it prints to a pseudo-terminal. `termlog_verbosity` must stay at `info`: the port is
+    read from the output. A mitmdump that is not stopped ends with this object, at the latest with this Python.
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class Mitmdump:
         terminal: bool = False,
         timeout: float = 60.0,
     ) -> None:
-        """Take the settings; `start` or `with` starts it. `env` is added to this process's environment."""
+        """Prepare it; `start` or `with` starts it. `env` is added to the environment."""
         self.options = dict(options or {})
         self.mode = mode
         self.scripts = (addon_script(),) if scripts is None else tuple(scripts)
@@ -133,7 +132,7 @@ class Mitmdump:
         self.terminal = terminal
         self.timeout = timeout
         self.program: Path | None = None
-        """The mitmdump to start, where it is another than that of this Python's environment."""
+        """The mitmdump to start, if not that of this Python's environment."""
         self.port = 0
         self._temporary = tempfile.TemporaryDirectory(prefix="mitmdump-") if confdir is None else None
         self.confdir = Path(self._temporary.name) if self._temporary else Path(confdir or "")
@@ -142,33 +141,33 @@ class Mitmdump:
 
     @property
     def url(self) -> str:
-        """Where clients find the proxy."""
+        """The URL of the proxy."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def ca(self) -> Path:
-        """The certificate authority that clients have to trust."""
+        """The certificate authority for clients."""
         return self.confdir / "mitmproxy-ca-cert.pem"
 
     @property
     def pid(self) -> int | None:
-        """The process, once it was started."""
+        """The process id, once it was started."""
         return self._process.pid if self._process else None
 
     @property
     def output(self) -> tuple[str, ...]:
-        """The lines that mitmdump has printed so far, errors among them."""
+        """The lines that mitmdump has printed so far, on stdout and stderr."""
         return self._output.lines if self._output else ()
 
     def wait_for(self, wanted: Wanted, timeout: float = 60.0, *, after: int = 0) -> str:
-        """The first printed line from number `after` on that is wanted, waiting for it if need be."""
+        """Wait for the first matching line from number `after` on."""
         line = self._output.wait_for(wanted, timeout, after) if self._output else None
         if line is None:
             raise self._failure(f"no line matched {wanted!r}")
         return line
 
     def start(self) -> Self:
-        """Start it and wait until it listens; where it ends instead, the error carries what it said."""
+        """Start it and wait until it listens. If it exits instead, the error has its output."""
         self._process, stream = self._spawn()
         weakref.finalize(self, _end, self._process)
         self._output = Output(stream)
@@ -180,7 +179,7 @@ class Mitmdump:
         return self
 
     def stop(self) -> int | None:
-        """End it, read the rest of what it prints and give its exit code; `None` if it never ran."""
+        """End it and read the rest of its output. Returns the exit code, or `None` if it never ran."""
         code = _end(self._process) if self._process else None
         if self._output:
             self._output.join(_STOP_SECONDS)
@@ -201,7 +200,7 @@ class Mitmdump:
         port = int(found[1]) if found else 0
         if self._output and any(_GIVES_UP.search(line) for line in self.output):
             self._output.join(self.timeout)
-            raise self._failure("it gave up while starting")
+            raise self._failure("it exited while starting")
         return port
 
     def _failure(self, what: str) -> MitmdumpError:
@@ -215,8 +214,8 @@ class Mitmdump:
         listen = ["--mode", self.mode, "--listen-host", "127.0.0.1", "--listen-port", "0"]
         command = [str(self.program or mitmdump_path()), *listen, "--set", f"confdir={self.confdir}"]
         for name, value in self.options.items():
-            for one in (value,) if isinstance(value, str) else value:
-                command += ["--set", f"{name}={one}"]
+            for item in (value,) if isinstance(value, str) else value:
+                command += ["--set", f"{name}={item}"]
         for script in self.scripts:
             command += ["-s", str(script)]
         return [*command, *self.arguments]

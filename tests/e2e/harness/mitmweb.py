@@ -10,7 +10,7 @@ import httpx2
 from tests.e2e.harness import samples
 from tests.e2e.harness.mitmdump import Mitmdump
 from tests.e2e.harness.samples import NAME
-from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.script import Response, Send
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PASSWORD: Final = "token"
 TOKEN: Final = "ab" * 16
-"""What a page shows that it may change something: the same as a cookie and as a header."""
+"""The CSRF token: sent as a cookie and as a header."""
 SECRET: Final = "sk-verysecretvalue123456789012345678"
 
 
@@ -29,7 +29,7 @@ class Web:
     """mitmweb and its HTTP API."""
 
     def __init__(self, version: Version, confdir: Path, **options: str) -> None:
-        """Not started yet."""
+        """Prepare it; `with` starts it."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -38,7 +38,7 @@ class Web:
         self.proxy.program = version.program.with_name("mitmweb")
         cookies = {"_xsrf": TOKEN, "_mitmproxy_xsrf": TOKEN}  # the names of older and newer versions
         self.address = f"http://127.0.0.1:{port}/?token={PASSWORD}"
-        """Where a browser finds it."""
+        """The URL for a browser."""
         self._http = httpx2.Client(base_url=f"http://127.0.0.1:{port}", params={"token": PASSWORD}, cookies=cookies)
 
     def __enter__(self) -> Self:
@@ -53,40 +53,40 @@ class Web:
         self.proxy.stop()
 
     def flows(self) -> list[dict[str, Any]]:
-        """The list of flows."""
+        """The flow list."""
         found: list[dict[str, Any]] = self._http.get("/flows").raise_for_status().json()
         return found
 
     def shown(self, flow: dict[str, Any], message: str, view: str = "auto") -> dict[str, Any]:
-        """A message in a content view."""
+        """A message as a content view shows it."""
         path = f"/flows/{flow['id']}/{message}/content/{view}.json"
         found: dict[str, Any] = self._http.get(path).raise_for_status().json()
         return found
 
     def body(self, flow: dict[str, Any]) -> bytes:
-        """The body of a response as it is shown."""
+        """The body of a response as mitmweb shows it."""
         return self._http.get(f"/flows/{flow['id']}/response/content.data").raise_for_status().content
 
     def saved(self) -> bytes:
-        """The flow file that *Save* gives."""
+        """The flow file that *Save* returns."""
         return self._http.get("/flows/dump").raise_for_status().content
 
     def open(self, file: Path) -> None:
-        """Load a flow file in place of the list of flows, as *File > Open* does."""
+        """Replace the flow list with a flow file, as *File > Open* does."""
         self._http.post(
             "/flows/dump", files={"file": file.read_bytes()}, headers={"X-XSRFToken": TOKEN}
         ).raise_for_status()
 
     def command(self, name: str, *arguments: str) -> dict[str, Any]:
-        """What a command of the command bar gives."""
-        said = self._http.post(f"/commands/{name}", json={"arguments": [*arguments]}, headers={"X-XSRFToken": TOKEN})
-        found: dict[str, Any] = said.raise_for_status().json()
+        """Run a command of the command bar, and return its result."""
+        reply = self._http.post(f"/commands/{name}", json={"arguments": [*arguments]}, headers={"X-XSRFToken": TOKEN})
+        found: dict[str, Any] = reply.raise_for_status().json()
         return found
 
 
 def request_for(upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -> dict[str, Any]:
-    """The URL, headers and body of a request for a response."""
-    headers = upstream.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type)).headers
+    """URL, headers and body of a request that gets the sample's stream."""
+    headers = upstream.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type)).headers
     return {
         "url": f"{upstream.url}{sample.path}",
         "json": {**sample.request, "messages": [{"role": "user", "content": "weather"}, *messages]},
@@ -94,14 +94,14 @@ def request_for(upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -
     }
 
 
-def ask(web: Web, upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -> bytes:
-    """Ask for a response through the proxy; what the client got."""
+def send_request(web: Web, upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -> bytes:
+    """Send the sample's request through the proxy. Returns the response body that the client received."""
     with httpx2.Client(proxy=web.proxy.url) as http:
         return http.post(**request_for(upstream, sample, *messages)).content
 
 
 def without_arguments(sample: Sample) -> list[dict[str, Any]]:
-    """What a client returns that lost the arguments."""
+    """The messages of a client that lost the arguments of the sample's call."""
     function = {"name": NAME, "arguments": "{}"}
     return [
         {"role": "assistant", "tool_calls": [{"id": sample.call_id, "type": "function", "function": function}]},
@@ -110,15 +110,15 @@ def without_arguments(sample: Sample) -> list[dict[str, Any]]:
 
 
 def turns() -> tuple[Sample, Sample]:
-    """A response that a client misreads, and the one to its next request."""
+    """A response that the client misreads, and the response to its next request."""
     first, second = (samples.openai_chat(f"mitmweb {turn}", "Lugano") for turn in "ab")
     return first, second
 
 
 def misread(web: Web, upstream: Upstream) -> Sample:
-    """Let a client lose the arguments of a call, and wait for the verdict; the response that it misread."""
+    """Let a client lose the arguments of a call, and wait for the verdict. Returns the misread response."""
     sample, after = turns()
-    assert ask(web, upstream, sample) == b"".join(sample.pieces)
-    ask(web, upstream, after, *without_arguments(sample))
+    assert send_request(web, upstream, sample) == b"".join(sample.chunks)
+    send_request(web, upstream, after, *without_arguments(sample))
     web.proxy.wait_for("verdict returned-without-arguments")
     return sample

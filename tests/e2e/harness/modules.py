@@ -1,13 +1,13 @@
-"""A script for mitmdump that writes down, when it ends, which modules it has loaded."""
+"""A script for mitmdump that writes the names of all loaded modules to a file when mitmdump ends."""
 
 import os
 import sys
 from pathlib import Path
 
-TOLD = "TOOLSTREAM_MODULES"
-"""Names the file."""
+PATH_VARIABLE = "TOOLSTREAM_MODULES"
+"""The environment variable with the file's path."""
 
 
 def done() -> None:
-    """Write their names."""
-    Path(os.environ[TOLD]).write_text("\n".join(sys.modules))
+    """Write the module names."""
+    Path(os.environ[PATH_VARIABLE]).write_text("\n".join(sys.modules))

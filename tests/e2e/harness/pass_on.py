@@ -1,9 +1,9 @@
-"""A script for mitmdump: every answer is passed on as it comes, as without any addon of ours."""
+"""A script for mitmdump that streams every response, without toolstream."""
 
 from mitmproxy import http
 
 
 def responseheaders(flow: http.HTTPFlow) -> None:
-    """Do not keep the body."""
+    """Stream the body."""
     assert flow.response is not None
     flow.response.stream = True

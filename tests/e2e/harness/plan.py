@@ -1,4 +1,4 @@
-"""What the upstream is told to do with one request, and what became of it."""
+"""The scripted response to a request, and the request that upstream received."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tests.e2e.harness.script import PATIENCE, Answer, Break, Gate, Send, Wait
+from tests.e2e.harness.script import PATIENCE, Break, Gate, Response, Send, Wait
 
 KEY = "x-answer"
-"""The request header that names the plan to follow."""
+"""The request header that names the plan."""
 
 
 @dataclass(frozen=True, slots=True)
-class RequestKey:
-    """A request as the upstream got it."""
+class ReceivedRequest:
+    """A request as upstream received it."""
 
     version: str
     """`h1` or `h2`."""
@@ -27,80 +27,80 @@ class RequestKey:
 
     @property
     def key(self) -> str:
-        """Which plan it asks for."""
+        """The key of its plan."""
         return self.header(KEY)
 
     def header(self, name: str) -> str:
-        """The value of a header, `""` where there is none."""
+        """The value of a header, or `""`."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
 
 @dataclass(slots=True)
-class StageSet:
-    """An answer that waits for its request, and what became of it."""
+class Plan:
+    """A scripted response that waits for its request."""
 
-    response: Answer
+    response: Response
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
-    arrived: Future[RequestKey] = field(default_factory=Future)
-    """The request."""
-    second: Answer | None = None
-    """What those get who come again."""
-    came_again: Future[RequestKey] = field(default_factory=Future)
+    arrived: Future[ReceivedRequest] = field(default_factory=Future)
+    """The first request."""
+    second_response: Response | None = None
+    """The response to a second request with the same key."""
+    second_request: Future[ReceivedRequest] = field(default_factory=Future)
     """The second request."""
-    gone: Gate = field(default_factory=Gate)
-    """Opens when the peer leaves before the answer is over."""
+    client_left: Gate = field(default_factory=Gate)
+    """Opens when the peer disconnects before the response has ended."""
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a request carries to get this answer."""
+        """The headers of a request that gets this response."""
         return {KEY: self.key}
 
     @property
-    def asked(self) -> RequestKey:
-        """The request, once it has come."""
+    def request(self) -> ReceivedRequest:
+        """The first request, once it has arrived."""
         return self.arrived.result(PATIENCE)
 
-    def take(self, asked: RequestKey) -> None:
-        """The request has come; a plan may be asked for again."""
+    def take(self, request: ReceivedRequest) -> None:
+        """Keep a request that has arrived."""
         if not self.arrived.done():
-            self.arrived.set_result(asked)
-        elif self.second is not None and not self.came_again.done():
-            self.response = self.second
-            self.came_again.set_result(asked)
+            self.arrived.set_result(request)
+        elif self.second_response is not None and not self.second_request.done():
+            self.response = self.second_response
+            self.second_request.set_result(request)
 
     def settle(self, task: asyncio.Task[None]) -> None:
-        """The answer is over; an error of the upstream's own is not lost."""
+        """Raise the error of a response that failed in the harness itself."""
         if not task.cancelled() and (error := task.exception()) is not None:
             raise error
 
 
-def unplanned() -> StageSet:
-    """What a request gets that nobody has planned for."""
-    return StageSet(Answer((Send(b"nobody has planned for this\n"),), status=404, content_type="text/plain"))
+def unplanned() -> Plan:
+    """The plan of a request without a known key: 404."""
+    return Plan(Response((Send(b"no plan has this key\n"),), status=404, content_type="text/plain"))
 
 
 class Peer(Protocol):
-    """One request's side of a connection, in either HTTP version."""
+    """The upstream's side of a request, in either HTTP version."""
 
-    def head(self, response: Answer) -> None:
+    def head(self, response: Response) -> None:
         """Send status and headers."""
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send a piece of the body, at once and by itself."""
+        """Send a chunk of the body at once, separately."""
         ...
 
     def end(self) -> None:
-        """End the body as it should end."""
+        """End the body normally."""
         ...
 
     def break_off(self, how: Break) -> None:
-        """End it as it should not."""
+        """End the body with a disconnect or reset."""
         ...
 
 
-async def perform(plan: StageSet, peer: Peer) -> None:
-    """Do the steps of a plan."""
+async def perform(plan: Plan, peer: Peer) -> None:
+    """Perform the steps of a plan."""
     peer.head(plan.response)
     for step in plan.response.on_the_wire():
         match step:

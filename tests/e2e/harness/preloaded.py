@@ -1,4 +1,4 @@
-"""Mitmdumps that need not import themselves: forks of one process that has. Knows the program `forking`."""
+"""Mitmdumps that start without imports: forks of a process that has imported mitmdump (`forking`)."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from tests.e2e.harness.forking import Start
 
 CAN_FORK = hasattr(os, "pidfd_open")
-"""Whether this system has what the program needs: Linux has."""
+"""Whether the system has pidfds, as Linux has."""
 PROGRAM = Path(__file__).with_name("forking.py")
-NUMBER = 16
-"""A process's number and an exit code have fewer digits."""
+NUMBER_LENGTH = 16
+"""The maximum length of a process id or exit code in bytes."""
 
 
 class Forked(subprocess.Popen[str]):
-    """A process that another one started and waits for: its number and its exit code come through a socket."""
+    """A process that another process has forked. Its process id and exit code arrive on a socket."""
 
     def __init__(self, command: Sequence[str], status: socket.socket) -> None:
-        """It runs once its number has come."""
+        """Wait for the process id; then the process runs."""
         self.args = command
         self.returncode = None
         self._status = status
         self._waiting = threading.Lock()
         status.settimeout(PATIENCE)
-        self.pid = int(status.recv(NUMBER))
+        self.pid = int(status.recv(NUMBER_LENGTH))
 
     @override
     def wait(self, timeout: float | None = None) -> int:
@@ -45,7 +45,7 @@ class Forked(subprocess.Popen[str]):
             if self.returncode is None:
                 self._status.settimeout(timeout)
                 try:
-                    self.returncode = int(self._status.recv(NUMBER))
+                    self.returncode = int(self._status.recv(NUMBER_LENGTH))
                 except (TimeoutError, BlockingIOError):
                     raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
                 self._status.close()
@@ -59,25 +59,25 @@ class Forked(subprocess.Popen[str]):
 
 
 class Preloaded:
-    """The process that has imported mitmdump, started when it is first needed."""
+    """The process that has imported mitmdump. It starts at its first use."""
 
     def __init__(self) -> None:
-        """Nothing runs yet."""
+        """Prepare the socket; `start` starts the process."""
         self._requests, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, command: Sequence[str], environment: dict[str, str], output: int) -> Forked:
-        """A fork that runs mitmdump with this command line and prints to the descriptor `output`."""
+        """Fork a mitmdump with this command line that prints to the file descriptor `output`."""
         self._run()
         ours, theirs = socket.socketpair()
-        wanted: Start = {"arguments": list(command), "environment": environment, "folder": str(Path.cwd())}
-        with theirs, Path(os.devnull).open("rb") as nothing:
-            files = [theirs.fileno(), nothing.fileno(), output]
-            socket.send_fds(self._requests, [json.dumps(wanted).encode()], files)
+        request: Start = {"arguments": list(command), "environment": environment, "folder": str(Path.cwd())}
+        with theirs, Path(os.devnull).open("rb") as devnull:
+            files = [theirs.fileno(), devnull.fileno(), output]
+            socket.send_fds(self._requests, [json.dumps(request).encode()], files)
         return Forked(command, ours)
 
     def close(self) -> None:
-        """End it, and what it has started."""
+        """End the process and its forks."""
         self._theirs.close()
         self._requests.close()
         if self._process is not None:
@@ -92,11 +92,11 @@ class Preloaded:
             self._theirs.close()
 
     def __enter__(self) -> Self:
-        """It starts when it is needed."""
+        """The process starts later."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """End it."""
+        """End the process."""
         self.close()
 
 

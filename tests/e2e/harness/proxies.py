@@ -1,4 +1,4 @@
-"""The mitmdumps that tests share: one for each configuration, all with one certificate authority."""
+"""The mitmdumps that the tests share: one for each configuration, all with the same certificate authority."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.e2e.harness.client import Client, Edit
+from tests.e2e.harness.client import Client, Route
 from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.mitmdump import Mitmdump
@@ -25,10 +25,10 @@ HERE = Path(__file__).parent
 
 
 class Proxies:
-    """Starts a mitmdump where none of that configuration runs yet."""
+    """Starts one mitmdump for each configuration."""
 
     def __init__(self, pem: Path, confdir: Path) -> None:
-        """`pem` is what the upstreams show, `confdir` the place of the authority that clients trust."""
+        """`pem` is the certificate of the upstreams, `confdir` the folder of the authority that clients trust."""
         self._pem = pem
         self._confdir = confdir
         self._started: dict[str, Mitmdump] = {}
@@ -53,9 +53,9 @@ class Proxies:
         scripts: Sequence[Path] | None = None,
         program: Path | None = None,
     ) -> Mitmdump:
-        """One that is not started, for a test that wants it for itself.
+        """A mitmdump that is not shared and not started yet.
 
-        Where no program is named, it will be a fork of a process that has imported mitmdump already.
+        Without `program` it will be a fork of a process that has already imported mitmdump.
         """
         settings = self.options | dict(options or {})
         kind = PreloadedMitmdump if CAN_FORK and program is None else Mitmdump
@@ -65,24 +65,24 @@ class Proxies:
         made.program = program
         return made
 
-    def telling(self) -> tuple[Mitmdump, Tap]:
-        """One that tells JSON lines, and what reads them."""
-        tap = self.tap("told")
+    def with_jsonl(self) -> tuple[Mitmdump, Tap]:
+        """A mitmdump that writes JSON lines, and their reader."""
+        tap = self.tap("lines")
         return self.get(toolstream_jsonl=str(tap.path)), tap
 
     def tap(self, name: str) -> Tap:
-        """What reads the JSON lines that are written to its path."""
+        """The reader of the JSON lines that a mitmdump writes to its path."""
         if name not in self._taps:
             self._taps[name] = Tap(self._confdir / f"{name}.jsonl")
             self._stack.callback(self._taps[name].close)
         return self._taps[name]
 
-    def without_ours(self) -> Mitmdump:
-        """One that only streams, without an addon of ours."""
+    def without_toolstream(self) -> Mitmdump:
+        """A mitmdump that streams responses, without toolstream."""
         return self._scripted(HERE / "pass_on.py")
 
     def sabotaged(self) -> Mitmdump:
-        """One in which the functions fail that a request names."""
+        """A mitmdump in which a request can make a function fail."""
         return self._scripted(addon_script(), HERE / "saboteur.py")
 
     def _scripted(self, *scripts: Path) -> Mitmdump:
@@ -91,30 +91,30 @@ class Proxies:
             self._started[key] = self._stack.enter_context(self.make(scripts=scripts))
         return self._started[key]
 
-    def behind_another(self, **options: str | Sequence[str]) -> Mitmdump:
-        """One whose upstream is a second mitmdump without an addon of ours."""
+    def chained(self, **options: str | Sequence[str]) -> Mitmdump:
+        """A mitmdump whose upstream is a second mitmdump, without toolstream."""
         trusted = self._confdir / "mitmproxy-ca-cert.pem"
-        second = self.without_ours().url
+        second = self.without_toolstream().url
         return self.get(f"upstream:{second}", ssl_verify_upstream_trusted_ca=str(trusted), **options)
 
     @property
     def options(self) -> dict[str, str]:
-        """What all of them need. mitmproxy's own lines on flows are off, so that what is told is ours."""
+        """The options of all mitmdumps. mitmproxy's own lines about flows are off."""
         return {"ssl_verify_upstream_trusted_ca": str(self._pem), "flow_detail": "0"}
 
     def close(self) -> None:
-        """Stop them all, at the same time: each takes its while."""
+        """Stop all mitmdumps at the same time: each takes a moment."""
         with ThreadPoolExecutor() as pool:
             list(pool.map(Mitmdump.stop, self._started.values()))
         self._stack.close()
 
 
-def way(proxy: Mitmdump, upstream: Upstream) -> Edit:
-    """How clients get through `proxy` to `upstream`."""
+def route(proxy: Mitmdump, upstream: Upstream) -> Route:
+    """The route of a client through `proxy` to `upstream`."""
     known = not proxy.mode.startswith("reverse:")
-    return Edit(upstream.port, proxy.port, proxy.ca, tls=upstream.tls is not None, known=known)
+    return Route(upstream.port, proxy.port, proxy.ca, tls=upstream.tls is not None, known=known)
 
 
-def client(version: str, path: Edit) -> Client:
-    """A client that speaks this version of HTTP."""
+def client(version: str, path: Route) -> Client:
+    """A client of this HTTP version."""
     return Http2Client(path) if version == "h2" else Http1Client(path)

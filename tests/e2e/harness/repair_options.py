@@ -1,16 +1,16 @@
-"""A script for mitmdump that sets options as a request asks for them, so that one serves many configurations."""
+"""A script for mitmdump that sets the options in a request header: one mitmdump serves many configurations."""
 
 import json
 
 from mitmproxy import ctx, http
 
 HEADER = "x-options"
-"""Carries a JSON object of options, each a list; a request without it changes none."""
+"""A header with a JSON object of options, each a list. A request without it changes no option."""
 
 
 def requestheaders(flow: http.HTTPFlow) -> None:
-    """Set those that are to change, before toolstream looks at the request: each setting costs milliseconds."""
-    asked = json.loads(flow.request.headers.pop(HEADER, "{}"))
-    changed = {name: value for name, value in asked.items() if list(getattr(ctx.options, name)) != value}
+    """Set the options that differ, before toolstream reads the request. An update takes milliseconds."""
+    wanted = json.loads(flow.request.headers.pop(HEADER, "{}"))
+    changed = {name: value for name, value in wanted.items() if list(getattr(ctx.options, name)) != value}
     if changed:
         ctx.options.update(**changed)

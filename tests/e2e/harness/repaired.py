@@ -1,4 +1,4 @@
-"""The official clients as readers of any answer: which calls each makes of it, and how the turn ended for it."""
+"""The official clients as readers of a response: the calls that each one returns, and the finish reason."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 QUESTION: Any = [{"role": "user", "content": "Go on."}]
 
 
-class Made(NamedTuple):
-    """A call as an SDK hands it out."""
+class SdkCall(NamedTuple):
+    """A call as an SDK returns it."""
 
     name: str | None
     arguments: Any
@@ -41,14 +41,14 @@ class Made(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What an SDK makes of an answer."""
+    """The calls and the finish reason that an SDK returns for a response."""
 
-    calls: list[Made]
+    calls: list[SdkCall]
     finish: str | None
 
     @property
-    def said(self) -> list[tuple[str | None, Any]]:
-        """Names and arguments."""
+    def names_and_arguments(self) -> list[tuple[str | None, Any]]:
+        """The calls without their ids."""
         return [(call.name, call.arguments) for call in self.calls]
 
     @property
@@ -58,20 +58,20 @@ class Reading(NamedTuple):
 
 
 class Sdks:
-    """The official clients, all through one proxy to one upstream."""
+    """The official clients, through one proxy to one upstream."""
 
     def __init__(self, proxy: Mitmdump, upstream: str, *, http2: bool = True) -> None:
-        """`upstream` is its URL."""
+        """`upstream` is the URL."""
         trust = ssl.create_default_context(cafile=proxy.ca)
         self._upstream = upstream
-        self._way: dict[str, Any] = {"proxy": proxy.url, "verify": trust, "http2": http2, "timeout": PATIENCE}
+        self._route: dict[str, Any] = {"proxy": proxy.url, "verify": trust, "http2": http2, "timeout": PATIENCE}
         self._stack = ExitStack()
-        http = self._stack.enter_context(httpx2.Client(**self._way))
+        http = self._stack.enter_context(httpx2.Client(**self._route))
         self.openai = openai.OpenAI(api_key="none", base_url=f"{upstream}/v1", http_client=http, max_retries=0)
         self.anthropic = anthropic.Anthropic(api_key="none", base_url=upstream, http_client=http, max_retries=0)
-        options = genai.types.HttpOptions(base_url=upstream, client_args=self._way)
+        options = genai.types.HttpOptions(base_url=upstream, client_args=self._route)
         self.genai = self._stack.enter_context(genai.Client(vertexai=False, api_key="none", http_options=options))
-        older = self._stack.enter_context(httpx.Client(**self._way))
+        older = self._stack.enter_context(httpx.Client(**self._route))
         self.cohere = cohere.ClientV2(api_key="none", base_url=upstream, httpx_client=older, max_retries=0)
         config = Config(
             proxies={"https": proxy.url},
@@ -91,11 +91,11 @@ class Sdks:
         self._stack.callback(self.bedrock.close)
 
     def ollama(self, headers: Mapping[str, str]) -> ollama.Client:
-        """Ollama's takes headers for all its requests only."""
-        return ollama.Client(self._upstream, headers=headers, **self._way)
+        """A client of Ollama. It accepts headers only for all of its requests."""
+        return ollama.Client(self._upstream, headers=headers, **self._route)
 
     def __enter__(self) -> Self:
-        """They connect when they are first used."""
+        """The clients connect at their first use."""
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -103,20 +103,20 @@ class Sdks:
         self._stack.close()
 
 
-class Ends:
-    """What a mitmdump tells at the end of each answer, read from a named pipe, one after the other."""
+class EndRecords:
+    """Reads the record of each response that a mitmdump writes as JSON lines to a named pipe."""
 
     def __init__(self, path: Path) -> None:
         """Make the pipe at `path` and read it."""
         os.mkfifo(path)
         self._records: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        # Open for writing too: so it neither waits for a writer nor ends when one goes.
+        # Open for writing too: opening does not wait for a writer, and reading does not end when a writer closes it.
         self._descriptor = os.open(path, os.O_RDWR)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def next(self) -> dict[str, Any]:
-        """The record of the next answer."""
+        """The record of the next response."""
         return self._records.get(timeout=PATIENCE)
 
     def close(self) -> None:
@@ -126,18 +126,18 @@ class Ends:
 
     def _read(self) -> None:
         with os.fdopen(self._descriptor, encoding="utf-8") as lines:
-            while (told := json.loads(lines.readline())) is not None:
-                if told["type"] == "end":
-                    self._records.put(told["record"])
+            while (line := json.loads(lines.readline())) is not None:
+                if line["type"] == "end":
+                    self._records.put(line["record"])
 
 
 def tools(dialect: str) -> Any:
-    """What each request offers."""
+    """The tools of each request."""
     return request(dialect)["tools"]
 
 
 def chat_deltas(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
-    """`chat.completions.create`, put together by index as its documentation says."""
+    """`chat.completions.create`, assembled by index as in its documentation."""
     chunks = sdks.openai.chat.completions.create(
         model=model, messages=QUESTION, tools=tools("openai-chat"), stream=True, extra_headers=headers
     )
@@ -162,12 +162,12 @@ def chat_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
     return Reading(list(map(_chat_call, choice.message.tool_calls or ())), choice.finish_reason)
 
 
-def _chat_call(call: Any) -> Made:
-    return Made(call.function.name, json.loads(call.function.arguments), call.id)
+def _chat_call(call: Any) -> SdkCall:
+    return SdkCall(call.function.name, json.loads(call.function.arguments), call.id)
 
 
 def responses_events(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
-    """`responses.create`, put together by output index as its documentation says, and in the order of it."""
+    """`responses.create`, assembled and ordered by output index as in its documentation."""
     events = sdks.openai.responses.create(
         model=model, input="Go on.", tools=tools("openai-responses"), stream=True, extra_headers=headers
     )
@@ -194,8 +194,8 @@ def responses_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Read
     return Reading(list(map(_responses_call, calls)), response.status)
 
 
-def _responses_call(call: Any) -> Made:
-    return Made(call.name, json.loads(call.arguments), call.call_id)
+def _responses_call(call: Any) -> SdkCall:
+    return SdkCall(call.name, json.loads(call.arguments), call.call_id)
 
 
 def anthropic_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
@@ -205,7 +205,7 @@ def anthropic_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Read
     ) as stream:
         message = stream.get_final_message()
     calls = [one for one in message.content if one.type == "tool_use"]
-    return Reading([Made(one.name, one.input, one.id) for one in calls], message.stop_reason)
+    return Reading([SdkCall(one.name, one.input, one.id) for one in calls], message.stop_reason)
 
 
 def gemini_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
@@ -218,20 +218,20 @@ def gemini_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
         tools=[genai.types.Tool(function_declarations=declared)],
         http_options=genai.types.HttpOptions(headers=dict(headers)),
     )
-    calls: list[Made] = []
+    calls: list[SdkCall] = []
     finish: str | None = None
     for chunk in sdks.genai.models.generate_content_stream(model=model, contents="Go on.", config=config):
-        calls += [Made(one.name, one.args, one.id) for one in chunk.function_calls or ()]
+        calls += [SdkCall(one.name, one.args, one.id) for one in chunk.function_calls or ()]
         for candidate in chunk.candidates or ():
             finish = candidate.finish_reason.value if candidate.finish_reason else finish
     return Reading(calls, finish)
 
 
 def interactions_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
-    """`interactions.create`, put together step by step as its documentation says."""
-    asked = request("gemini-interactions")
+    """`interactions.create`, assembled by step as in its documentation."""
+    body = request("gemini-interactions")
     events: Any = sdks.genai.interactions.create(
-        model=model, input=asked["input"], tools=asked["tools"], stream=True, extra_headers=dict(headers)
+        model=model, input=body["input"], tools=body["tools"], stream=True, extra_headers=dict(headers)
     )
     steps: dict[int, tuple[Any, list[str]]] = {}
     finish: str | None = None
@@ -244,26 +244,26 @@ def interactions_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> R
             case "interaction.completed":
                 finish = event.interaction.status
     found = [(step.name, json.loads("".join(parts) or "{}"), step.id) for step, parts in steps.values()]
-    return Reading([Made(*one) for one in found], finish)
+    return Reading([SdkCall(*one) for one in found], finish)
 
 
 def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
     """`chat`."""
-    calls: list[Made] = []
+    calls: list[SdkCall] = []
     finish: str | None = None
     with sdks.ollama(headers) as client:
         for chunk in client.chat(model=model, messages=QUESTION, tools=tools("ollama"), stream=True):
             functions = [call.function for call in chunk.message.tool_calls or ()]
-            calls += [Made(one.name, dict(one.arguments), None) for one in functions]
+            calls += [SdkCall(one.name, dict(one.arguments), None) for one in functions]
             finish = chunk.done_reason or finish
     return Reading(calls, finish)
 
 
 def cohere_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
-    """`v2.chat_stream`, put together by index as its documentation says."""
-    offered, options = request("cohere-v2"), cohere.core.RequestOptions(additional_headers=dict(headers))
+    """`v2.chat_stream`, assembled by index as in its documentation."""
+    body, options = request("cohere-v2"), cohere.core.RequestOptions(additional_headers=dict(headers))
     events: Any = sdks.cohere.chat_stream(
-        model=model, messages=offered["messages"], tools=offered["tools"], request_options=options
+        model=model, messages=body["messages"], tools=body["tools"], request_options=options
     )
     calls: dict[int, Any] = {}
     finish: str | None = None
@@ -276,67 +276,65 @@ def cohere_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
             case "message-end":
                 finish = event.delta.finish_reason
     found = [(call.function.name, json.loads(call.function.arguments or "{}"), call.id) for call in calls.values()]
-    return Reading([Made(*one) for one in found], finish)
+    return Reading([SdkCall(*one) for one in found], finish)
 
 
 def converse_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
-    """`converse_stream`, put together block by block as its documentation says."""
+    """`converse_stream`, assembled by block as in its documentation."""
 
-    def add(params: dict[str, Any], **rest: object) -> None:
+    def add_headers(params: dict[str, Any], **rest: object) -> None:
         del rest
         params["headers"].update(headers)
 
     events, name = sdks.bedrock.meta.events, "before-call.bedrock-runtime.ConverseStream"
-    events.register(name, add)
+    events.register(name, add_headers)
     try:
-        asked = request("bedrock")
-        response = sdks.bedrock.converse_stream(
-            modelId=model, messages=asked["messages"], toolConfig=asked["toolConfig"]
-        )
+        body = request("bedrock")
+        response = sdks.bedrock.converse_stream(modelId=model, messages=body["messages"], toolConfig=body["toolConfig"])
     finally:
-        events.unregister(name, add)
+        events.unregister(name, add_headers)
     calls: list[tuple[dict[str, Any], list[str]]] = []
     finish: str | None = None
     for event in response["stream"]:
         tool = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
-        piece = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
+        fragment = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
         if tool is not None:
             calls.append((tool, []))
-        if piece is not None:
-            calls[-1][1].append(piece["input"])
+        if fragment is not None:
+            calls[-1][1].append(fragment["input"])
         finish = event.get("messageStop", {}).get("stopReason", finish)
     return Reading(
-        [Made(tool["name"], json.loads("".join(said) or "{}"), tool["toolUseId"]) for tool, said in calls], finish
+        [SdkCall(tool["name"], json.loads("".join(parts) or "{}"), tool["toolUseId"]) for tool, parts in calls], finish
     )
 
 
 type Read = Callable[[Sdks, str, Mapping[str, str]], Reading]
 
 
-class RecordBuilder(NamedTuple):
-    """One way in which an SDK is used."""
+class Reader(NamedTuple):
+    """One way to use an SDK."""
 
     name: str
     dialect: str
     read: Read
     finish: str
-    """How a turn ends in which calls are made."""
+    """The finish reason that it returns for a turn with tool calls."""
 
     def __str__(self) -> str:
-        """As a test's id."""
+        """The id of its test."""
         return self.name
 
 
 READERS = (
-    RecordBuilder("openai chat", "openai-chat", chat_deltas, "tool_calls"),
-    RecordBuilder("openai chat.stream", "openai-chat", chat_stream, "tool_calls"),
-    RecordBuilder("openai responses", "openai-responses", responses_events, "completed"),
-    RecordBuilder("openai responses.stream", "openai-responses", responses_stream, "completed"),
-    RecordBuilder("anthropic", "anthropic", anthropic_stream, "tool_use"),
-    RecordBuilder("google-genai", "gemini", gemini_stream, "STOP"),
-    RecordBuilder("google-genai interactions", "gemini-interactions", interactions_stream, "requires_action"),
-    RecordBuilder("cohere", "cohere-v2", cohere_stream, "TOOL_CALL"),
-    RecordBuilder("boto3", "bedrock", converse_stream, "tool_use"),
-    RecordBuilder("ollama", "ollama", ollama_stream, "stop"),
+    Reader("openai chat", "openai-chat", chat_deltas, "tool_calls"),
+    Reader("openai chat.stream", "openai-chat", chat_stream, "tool_calls"),
+    Reader("openai responses", "openai-responses", responses_events, "completed"),
+    Reader("openai responses.stream", "openai-responses", responses_stream, "completed"),
+    Reader("anthropic", "anthropic", anthropic_stream, "tool_use"),
+    Reader("google-genai", "gemini", gemini_stream, "STOP"),
+    Reader("google-genai interactions", "gemini-interactions", interactions_stream, "requires_action"),
+    Reader("cohere", "cohere-v2", cohere_stream, "TOOL_CALL"),
+    Reader("boto3", "bedrock", converse_stream, "tool_use"),
+    Reader("ollama", "ollama", ollama_stream, "stop"),
 )
-"""By protocol, first what its documentation writes out by hand, then what puts calls together."""
+"""By protocol: first the loop over events from its documentation, then the helper that assembles calls."""

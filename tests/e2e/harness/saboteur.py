@@ -1,4 +1,4 @@
-"""A script for mitmdump: while a request is on that names a function of ours, that function fails."""
+"""A script for mitmdump: a request can name a function of toolstream, which then fails during that request."""
 
 import importlib
 import itertools
@@ -11,27 +11,27 @@ _undo: list[tuple[Any, str, object]] = []
 
 
 def failing(real: Any, number: str) -> Any:
-    """What stands in a function's place: it fails each time, or only at one call of that number.
+    """The replacement of a function: it fails at each call, or only at the call of that number.
 
-    Its message must not show: a real one could quote what passes.
+    Its message must not be logged: a real message could quote the traffic.
     """
     calls = itertools.count(1)
 
     def fail(*arguments: object, **named: object) -> object:
         if number and next(calls) != int(number):
             return real(*arguments, **named)
-        raise RuntimeError("planted for the test")
+        raise RuntimeError("injected by the test")
 
     return fail
 
 
 def requestheaders(flow: http.HTTPFlow) -> None:
-    """Undo what the last request broke, and break what this one names.
+    """Restore the function of the last request, and replace the function that this request names.
 
-    `package.module:Class.method`, with `#3` at its third call alone.
+    The header is `package.module:Class.method`; with `#3` only the third call fails.
     """
     if "toolstream_again" in flow.metadata:
-        return  # a request that toolstream itself makes for the one that names it
+        return  # toolstream's own second request
     while _undo:
         setattr(*_undo.pop())
     place = flow.request.headers.pop(HEADER, "")

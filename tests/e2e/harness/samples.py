@@ -1,4 +1,4 @@
-"""Healthy answers with one tool call, streamed and whole, in each protocol. The test chooses id and city."""
+"""Healthy responses with one tool call, with and without a stream, in each protocol. The test sets id and city."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ ABOUT = "Tells the weather of a city."
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A request and both forms of its answer."""
+    """A request and its response, with and without a stream."""
 
     dialect: str
     path: str
     request: dict[str, Any]
     content_type: str
-    pieces: tuple[bytes, ...]
-    """The streamed answer, an event a piece."""
-    whole_path: str
-    whole: dict[str, Any]
-    """The answer to the same request with `stream: false`."""
+    chunks: tuple[bytes, ...]
+    """The streamed response, one event in each chunk."""
+    unstreamed_path: str
+    unstreamed_response: dict[str, Any]
+    """The response to the same request with `stream: false`."""
     call_id: str
     arguments: dict[str, str]
 
     @property
     def body(self) -> bytes:
-        """The request as it is sent."""
+        """The body of the streaming request."""
         return json.dumps(self.request).encode()
 
     @property
-    def unstreamed(self) -> dict[str, Any]:
-        """The request that wants no stream; some APIs say that in the path alone."""
+    def unstreamed_request(self) -> dict[str, Any]:
+        """The request for a response without a stream; for some APIs only the path differs."""
         return self.request | ({"stream": False} if "stream" in self.request else {})
 
     @property
-    def whole_request(self) -> bytes:
-        """The same as it is sent."""
-        return json.dumps(self.unstreamed).encode()
+    def unstreamed_request_body(self) -> bytes:
+        """The body of the request for a response without a stream."""
+        return json.dumps(self.unstreamed_request).encode()
 
     @property
-    def whole_body(self) -> bytes:
-        """The answer in one piece."""
-        return json.dumps(self.whole).encode()
+    def unstreamed_response_body(self) -> bytes:
+        """The body of the response without a stream."""
+        return json.dumps(self.unstreamed_response).encode()
 
 
 def openai_chat(call_id: str, city: str) -> Sample:
@@ -79,9 +79,9 @@ def openai_chat(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type=SSE,
-        pieces=(*map(_data, chunks), b"data: [DONE]\n\n"),
-        whole_path="/v1/chat/completions",
-        whole={**head, "object": "chat.completion", "choices": [choice]},
+        chunks=(*map(_data, chunks), b"data: [DONE]\n\n"),
+        unstreamed_path="/v1/chat/completions",
+        unstreamed_response={**head, "object": "chat.completion", "choices": [choice]},
         call_id=call_id,
         arguments={"city": city},
     )
@@ -123,9 +123,9 @@ def openai_responses(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type=SSE,
-        pieces=tuple(_named(event | {"sequence_number": number}) for number, event in enumerate(events)),
-        whole_path="/v1/responses",
-        whole=ended,
+        chunks=tuple(_named(event | {"sequence_number": number}) for number, event in enumerate(events)),
+        unstreamed_path="/v1/responses",
+        unstreamed_response=ended,
         call_id=call_id,
         arguments={"city": city},
     )
@@ -165,9 +165,9 @@ def anthropic(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type=SSE,
-        pieces=tuple(map(_named, events)),
-        whole_path="/v1/messages",
-        whole={**head, **stopped, "content": [{**block, "input": {"city": city}}], "usage": usage},
+        chunks=tuple(map(_named, events)),
+        unstreamed_path="/v1/messages",
+        unstreamed_response={**head, **stopped, "content": [{**block, "input": {"city": city}}], "usage": usage},
         call_id=call_id,
         arguments={"city": city},
     )
@@ -194,24 +194,24 @@ def gemini(call_id: str, city: str) -> Sample:
             "tools": [{"functionDeclarations": [{"name": NAME, "parametersJsonSchema": PARAMETERS}]}],
         },
         content_type=SSE,
-        pieces=tuple(map(_data, events)),
-        whole_path="/v1beta/models/gemini-test:generateContent",
-        whole=response([call], finishReason="STOP"),
+        chunks=tuple(map(_data, events)),
+        unstreamed_path="/v1beta/models/gemini-test:generateContent",
+        unstreamed_response=response([call], finishReason="STOP"),
         call_id=call_id,
         arguments={"city": city},
     )
 
 
 def ollama(call_id: str, city: str) -> Sample:
-    """Ollama's chat: lines of JSON. Its calls had no ids for long, and SDKs drop them."""
+    """Ollama's chat: lines of JSON. SDKs drop the ids of its calls."""
     call = {"id": call_id, "function": {"index": 0, "name": NAME, "arguments": {"city": city}}}
     head = {"model": "llama-test", "created_at": "2025-01-01T00:00:00Z"}
-    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+    calling = {"role": "assistant", "content": "", "tool_calls": [call]}
     over = {"done": True, "done_reason": "stop", "total_duration": 1, "eval_count": 1}
-    silent = {"role": "assistant", "content": ""}
-    looks: dict[str, Any] = {"role": "assistant", "content": "I look."}
-    events: list[dict[str, Any]] = [{**head, "message": message, "done": False} for message in (looks, said)]
-    events.append({**head, "message": silent, **over})
+    empty = {"role": "assistant", "content": ""}
+    text: dict[str, Any] = {"role": "assistant", "content": "I look."}
+    events: list[dict[str, Any]] = [{**head, "message": message, "done": False} for message in (text, calling)]
+    events.append({**head, "message": empty, **over})
     return Sample(
         dialect="ollama",
         path="/api/chat",
@@ -222,9 +222,9 @@ def ollama(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type="application/x-ndjson",
-        pieces=tuple(json.dumps(event).encode() + b"\n" for event in events),
-        whole_path="/api/chat",
-        whole={**head, "message": said, **over},
+        chunks=tuple(json.dumps(event).encode() + b"\n" for event in events),
+        unstreamed_path="/api/chat",
+        unstreamed_response={**head, "message": calling, **over},
         call_id=call_id,
         arguments={"city": city},
     )
@@ -258,9 +258,9 @@ def cohere(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type=SSE,
-        pieces=(*map(_named, events), b"data: [DONE]\n\n"),
-        whole_path="/v2/chat",
-        whole={
+        chunks=(*map(_named, events), b"data: [DONE]\n\n"),
+        unstreamed_path="/v2/chat",
+        unstreamed_response={
             "id": "chat-1",
             "message": {"role": "assistant", "tool_plan": plan, "tool_calls": [entry]},
             **ended,
@@ -294,19 +294,19 @@ def interactions(call_id: str, city: str) -> Sample:
             "stream": True,
         },
         content_type=SSE,
-        pieces=(
+        chunks=(
             *(f"event: {event['event_type']}\n".encode() + _data(event) for event in events),
             b"event: done\ndata: [DONE]\n\n",
         ),
-        whole_path="/v1beta/interactions",
-        whole={**over, "steps": [{**step, "arguments": {"city": city}}]},
+        unstreamed_path="/v1beta/interactions",
+        unstreamed_response={**over, "steps": [{**step, "arguments": {"city": city}}]},
         call_id=call_id,
         arguments={"city": city},
     )
 
 
 def bedrock(call_id: str, city: str) -> Sample:
-    """Amazon Bedrock's Converse: binary messages. Path and operation say model and streaming."""
+    """Amazon Bedrock's Converse: binary messages. The path has the model and the operation."""
     tool = {"toolUseId": call_id, "name": NAME}
     usage = {"inputTokens": 9, "outputTokens": 7, "totalTokens": 16}
     rest = {"usage": usage, "metrics": {"latencyMs": 5}}
@@ -330,9 +330,9 @@ def bedrock(call_id: str, city: str) -> Sample:
             "toolConfig": {"tools": [{"toolSpec": {"name": NAME, "description": ABOUT, **schema}}]},
         },
         content_type=MESSAGES,
-        pieces=tuple(fresh(json.dumps(body, ensure_ascii=False).encode(), kind).encode() for kind, body in messages),
-        whole_path="/model/amazon.nova-test-v1%3A0/converse",
-        whole={"output": {"message": message}, "stopReason": "tool_use", **rest},
+        chunks=tuple(fresh(json.dumps(body, ensure_ascii=False).encode(), kind).encode() for kind, body in messages),
+        unstreamed_path="/model/amazon.nova-test-v1%3A0/converse",
+        unstreamed_response={"output": {"message": message}, "stopReason": "tool_use", **rest},
         call_id=call_id,
         arguments={"city": city},
     )

@@ -1,4 +1,4 @@
-"""What an upstream does with a request, step by step. Knows no connection."""
+"""A scripted response, step by step. Independent of the HTTP version."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PATIENCE = 60.0
-"""Seconds after which a test that waits for something takes it as never coming."""
+"""Seconds that a test waits before it fails."""
 
 
 class Gate:
-    """Opened once, from any thread; waited for by the test and by the upstream."""
+    """Can be opened once, from any thread. The test or the upstream waits for it."""
 
     def __init__(self) -> None:
-        """Start shut."""
+        """Start closed."""
         self.future: Future[None] = Future()
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened."""
+        """Whether it is open."""
         return self.future.done()
 
     def open(self) -> None:
-        """Let all who wait go on; again is no matter."""
+        """Release all waiters. May be called again."""
         if not self.future.done():
             self.future.set_result(None)
 
     def wait(self) -> None:
-        """Wait in the test's own thread."""
+        """Wait in the thread of the test."""
         self.future.result(PATIENCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One piece of the body: one HTTP chunk or DATA frame, flushed at once."""
+    """A chunk of the body: one HTTP chunk or DATA frame, flushed at once."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Go on when the test says so."""
+    """Wait until the test opens the gate."""
 
     gate: Gate
 
 
 class Break(Enum):
-    """An end that is none."""
+    """A disconnect inside the response."""
 
     CLOSE = "close"
-    """The connection is closed in the middle of the body."""
+    """The connection is closed inside the body."""
     RESET = "reset"
-    """The connection is reset, over HTTP/2 the stream."""
+    """The connection is reset; over HTTP/2, the stream."""
 
 
 type Step = Send | Wait | Break
 
 
 class Framing(Enum):
-    """How HTTP/1.1 tells where the body ends."""
+    """How HTTP/1.1 marks the end of the body."""
 
     CHUNKED = "chunked"
     LENGTH = "length"
@@ -73,8 +73,8 @@ class Framing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A response, as steps. Where no `Break` comes, it ends well after the last step."""
+class Response:
+    """A response as steps. It ends normally after the last step, unless a step is a `Break`."""
 
     steps: tuple[Step, ...]
     status: int = 200
@@ -84,7 +84,7 @@ class Answer:
     coding: str = "identity"
 
     def on_the_wire(self) -> Iterator[Step]:
-        """The same steps with the body coded, each piece flushed by itself."""
+        """The same steps with the body encoded; each chunk is flushed separately."""
         coder = CODERS[self.coding]()
         for step in self.steps:
             yield Send(coder.encode(step.data)) if isinstance(step, Send) else step
@@ -94,12 +94,12 @@ class Answer:
 
     @property
     def body(self) -> bytes:
-        """All bytes of the body as they cross the wire."""
+        """All encoded bytes of the body."""
         return b"".join(step.data for step in self.on_the_wire() if isinstance(step, Send))
 
     @property
     def length(self) -> int:
-        """What a `content-length` says: more than comes where the answer breaks off."""
+        """The value of `content-length`: more than is sent if a step is a `Break`."""
         return len(self.body) + any(isinstance(step, Break) for step in self.steps)
 
     @property
@@ -111,6 +111,6 @@ class Answer:
         return fields
 
 
-def response(pieces: Iterable[bytes], *, coding: str = "identity", framing: Framing = Framing.CHUNKED) -> Answer:
-    """An event stream of these pieces, without waiting."""
-    return Answer(tuple(Send(piece) for piece in pieces), coding=coding, framing=framing)
+def event_stream(chunks: Iterable[bytes], *, coding: str = "identity", framing: Framing = Framing.CHUNKED) -> Response:
+    """An event stream of these chunks, without gates."""
+    return Response(tuple(Send(chunk) for chunk in chunks), coding=coding, framing=framing)

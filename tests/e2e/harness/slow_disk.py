@@ -1,4 +1,4 @@
-"""A script for mitmdump: captures cannot be written before the test has written to a named pipe."""
+"""A script for mitmdump that delays the first write of a capture until the test writes to a named pipe."""
 
 import os
 from pathlib import Path

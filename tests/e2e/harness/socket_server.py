@@ -1,6 +1,6 @@
-"""An upstream that speaks WebSocket: each request on a socket gets the next of its answers, message by message.
+"""An upstream for WebSockets: each request on a socket gets the next planned response, message by message.
 
-A request that only warms up gets a response without output.
+A warm-up request (`generate: false`) gets a response without output.
 """
 
 from __future__ import annotations
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 20.0
-"""Seconds for which a client may say nothing; one that waits for what never comes is sent away then."""
+"""Seconds that a client may be silent before its socket is closed."""
 
 
 @dataclass
-class Planned:
-    """What one socket gets, and what came on it."""
+class SocketPlan:
+    """The planned responses of a socket, and the messages that the client sent."""
 
     responses: Sequence[Sequence[Message]]
-    """The messages of each answer, in the order in which they are asked for."""
-    asks: str = "response.create"
-    """The type of the messages that are answered; each is where that is `""`."""
-    together: int = 1
-    """How many requests are waited for; their answers' messages are then sent in turns."""
+    """The messages of each response, in the order of the requests."""
+    request_type: str = "response.create"
+    """The type of messages that get a response; `""` means every message."""
+    concurrent: int = 1
+    """The number of requests to wait for. The messages of their responses are then interleaved."""
     greeting: Sequence[Message] = ()
-    """What is said when the socket was opened."""
+    """The messages that are sent when the socket opens."""
     close: int | None = None
-    """The code with which the socket is closed behind the last answer."""
+    """The code to close the socket with after the last response."""
     reason: str = ""
-    """What is said with that code: 123 bytes at most."""
+    """The reason for that code: 123 bytes at most."""
     received: list[dict[str, Any]] = field(default_factory=list)
-    """The client's messages."""
+    """The messages of the client."""
     path: str = ""
-    """Where the socket is opened, before `/v1/...`."""
+    """The start of the URL path, before `/v1/...`."""
     closed: int | None = None
-    """The code with which the proxy has closed, once it has."""
-    over: threading.Event = field(default_factory=threading.Event)
+    """The close code from the proxy, once it has closed the socket."""
+    ended: threading.Event = field(default_factory=threading.Event)
     """Set when the socket is closed."""
 
 
 class SocketServer:
-    """Runs in a thread of its own, on a free port of the loopback address."""
+    """A server in its own thread, on a free port of the loopback address."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """With `tls`, for `wss://`."""
+        """With `tls` it serves `wss://`."""
         self._tls = tls
-        self._plans: dict[str, Planned] = {}
+        self._plans: dict[str, SocketPlan] = {}
         self._numbers = itertools.count(1)
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -72,7 +72,7 @@ class SocketServer:
         self.port = 0
 
     def __enter__(self) -> Self:
-        """Serve until the end of the block."""
+        """Start serving."""
         self._thread.start()
         self._ready.wait()
         return self
@@ -82,8 +82,8 @@ class SocketServer:
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
-    def plan(self, planned: Planned) -> Planned:
-        """Give the next socket that is opened at `planned.path` these answers."""
+    def plan(self, planned: SocketPlan) -> SocketPlan:
+        """Assign a path: the next socket that is opened there gets these responses."""
         planned.path = f"/plan{next(self._numbers)}"
         self._plans[planned.path] = planned
         return planned
@@ -114,28 +114,28 @@ class SocketServer:
                 if message.get("generate") is False:
                     await self._warm_up(socket, message, len(planned.received))
                     continue
-                if planned.asks in {"", message.get("type")}:
+                if planned.request_type in {"", message.get("type")}:
                     waiting.append(message.get("stream_id", ""))
-                if len(waiting) == planned.together:
-                    await self._response(socket, [(lane, next(responses)) for lane in waiting])
+                if len(waiting) == planned.concurrent:
+                    await self._respond(socket, [(lane, next(responses)) for lane in waiting])
                     waiting.clear()
                     if planned.close is not None and len(planned.received) >= len(planned.responses):
                         await socket.close(planned.close, planned.reason)
         except ConnectionClosed:
             pass
         except TimeoutError:
-            await socket.close(4000, "the client asks no more")
+            await socket.close(4000, "no request from the client")
         finally:
             planned.closed = socket.close_code
-            planned.over.set()
+            planned.ended.set()
 
     async def _warm_up(self, socket: ServerConnection, request: dict[str, Any], number: int) -> None:
-        """Answer a request for which nothing is to be generated."""
+        """Respond to a request that generates no output."""
         for frame in SseFramer().feed(b"".join(warmed_up(request, f"warm{number}"))):
             await socket.send((frame.data or b"").decode())
 
-    async def _response(self, socket: ServerConnection, responses: Sequence[tuple[str, Sequence[Message]]]) -> None:
-        """Send the answers' messages in turns, each with its lane where it has one."""
+    async def _respond(self, socket: ServerConnection, responses: Sequence[tuple[str, Sequence[Message]]]) -> None:
+        """Interleave the messages of the responses, each with its lane if it has one."""
         for turn in itertools.zip_longest(*(messages for _, messages in responses)):
             for (lane, _), message in zip(responses, turn, strict=True):
                 if message is not None:

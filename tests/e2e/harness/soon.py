@@ -1,4 +1,4 @@
-"""What may not be late, on a machine that is: it is asked for again, a few times."""
+"""Retries a measurement that a busy machine can delay."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ATTEMPTS = 10
-"""How often something is asked for that only a busy machine makes late."""
+"""The number of attempts."""
 
 
-def soon[Arrived](ask: Callable[[], Arrived], is_soon: Callable[[Arrived], bool]) -> Arrived:
-    """The first answer that is not late: some are on a busy machine, all are where the proxy is to blame."""
+def soon[Result](attempt: Callable[[], Result], is_soon: Callable[[Result], bool]) -> Result:
+    """The first result that is in time. If all are late, the proxy is the cause, not the machine."""
     for _ in range(ATTEMPTS):
-        if is_soon(arrived := ask()):
-            return arrived
+        if is_soon(result := attempt()):
+            return result
     pytest.fail(f"late {ATTEMPTS} times out of {ATTEMPTS}")

@@ -1,4 +1,4 @@
-"""Reads what `toolstream_jsonl` writes, through a named pipe, so that one can wait for the next object."""
+"""Reads the JSON lines of `toolstream_jsonl` through a named pipe; a test can wait for the next line."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-type Told = dict[str, Any]
-"""One line of the file."""
+type JsonLine = dict[str, Any]
+"""A line of the file, parsed."""
 
 
 class Tap:
-    """The objects that a mitmdump has told so far."""
+    """The JSON lines that a mitmdump has written so far."""
 
     def __init__(self, path: Path) -> None:
         """Make the pipe at `path` and read it."""
         os.mkfifo(path)
         self.path = path
-        self._told: list[Told] = []
+        self._lines: list[JsonLine] = []
         self._changed = threading.Condition()
-        # Open for writing too: so it neither waits for a writer nor ends when one goes.
+        # Open for writing too: opening does not wait for a writer, and reading does not end when a writer closes it.
         self._descriptor = os.open(path, os.O_RDWR)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     @property
-    def told(self) -> list[Told]:
-        """All so far."""
+    def lines(self) -> list[JsonLine]:
+        """All lines so far."""
         with self._changed:
-            return list(self._told)
+            return list(self._lines)
 
-    def wait_for(self, wanted: Callable[[Told], object], count: int = 1) -> list[Told]:
-        """All that is wanted, once there are `count` of it."""
+    def wait_for(self, wanted: Callable[[JsonLine], object], count: int = 1) -> list[JsonLine]:
+        """Wait for `count` matching lines, and return all of them."""
         deadline = time.monotonic() + PATIENCE
         with self._changed:
-            while len(found := [one for one in self._told if wanted(one)]) < count:
+            while len(found := [line for line in self._lines if wanted(line)]) < count:
                 left = deadline - time.monotonic()
-                assert left > 0, f"{len(found)} of {count} were told, among {len(self._told)} objects"
+                assert left > 0, f"{len(found)} of {count} lines match, of {len(self._lines)} lines"
                 self._changed.wait(left)
         return found
 
-    def end_of(self, call_id: str) -> Told:
-        """What was told at the end of the answer with this call."""
-        return self.wait_for(lambda one: call_id in _call_ids(one))[0]
+    def end_of(self, call_id: str) -> JsonLine:
+        """The `end` line of the response with this call."""
+        return self.wait_for(lambda line: call_id in _call_ids(line))[0]
 
-    def of_flow(self, flow: str) -> list[Told]:
-        """All that was told of one flow."""
-        return [one for one in self.told if one["flow"] == flow]
+    def of_flow(self, flow: str) -> list[JsonLine]:
+        """All lines of a flow."""
+        return [line for line in self.lines if line["flow"] == flow]
 
     def close(self) -> None:
         """Stop reading."""
@@ -63,11 +63,11 @@ class Tap:
 
     def _read(self) -> None:
         with os.fdopen(self._descriptor, encoding="utf-8") as lines:
-            while (told := json.loads(lines.readline())) is not None:
+            while (line := json.loads(lines.readline())) is not None:
                 with self._changed:
-                    self._told.append(told)
+                    self._lines.append(line)
                     self._changed.notify_all()
 
 
-def _call_ids(told: Told) -> list[str]:
-    return [call["id"] for call in told["record"]["calls"]] if told["type"] == "end" else []
+def _call_ids(line: JsonLine) -> list[str]:
+    return [call["id"] for call in line["record"]["calls"]] if line["type"] == "end" else []

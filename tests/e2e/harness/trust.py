@@ -1,4 +1,4 @@
-"""An authority of the tests' own and a server certificate for the loopback address."""
+"""A certificate authority for the tests, and a server certificate for the loopback address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALID = dt.timedelta(days=2)
 
 
 def self_signed(folder: Path) -> Path:
-    """A PEM file with a key and its certificate, which is its own authority."""
+    """Write a PEM file with a key and its self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
     now = dt.datetime.now(dt.UTC)
@@ -45,7 +45,7 @@ def self_signed(folder: Path) -> Path:
 
 
 def server_context(pem: Path) -> ssl.SSLContext:
-    """Speaks HTTP/2 and HTTP/1.1, whichever the client wants."""
+    """A server context that offers HTTP/2 and HTTP/1.1."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     context.set_alpn_protocols(["h2", "http/1.1"])
@@ -53,11 +53,11 @@ def server_context(pem: Path) -> ssl.SSLContext:
 
 
 def socket_trust(authority: Path) -> ssl.SSLContext:
-    """What a client trusts whose one thread reads while another writes, as websockets' does: with TLS 1.2 at most.
+    """A client context for websockets, which reads and writes in different threads: TLS 1.2 at most.
 
-    Behind the handshake of TLS 1.3 comes a session ticket. Where it is read while the first request is written, the
-    request may be lost (https://github.com/python/cpython/issues/143756): on Python 3.13.0 one of 500 connections
-    waited for ever, with and without a proxy.
+    After a TLS 1.3 handshake the server sends a session ticket. If the client reads it while it writes the first
+    request, the request may be lost (https://github.com/python/cpython/issues/143756): on Python 3.13.0, 1 of 500
+    connections hung, with and without a proxy.
     """
     context = ssl.create_default_context(cafile=authority)
     context.maximum_version = ssl.TLSVersion.TLSv1_2

@@ -1,4 +1,4 @@
-"""A provider that does what the test says: HTTP/1.1 and HTTP/2, plain and TLS, on a port of its own."""
+"""A scripted provider: HTTP/1.1 and HTTP/2, plain and TLS, on a free port."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Self
 
 from tests.e2e.harness.http1 import Http1
 from tests.e2e.harness.http2 import Http2
-from tests.e2e.harness.plan import StageSet
-from tests.e2e.harness.script import PATIENCE, Answer
+from tests.e2e.harness.plan import Plan
+from tests.e2e.harness.script import PATIENCE, Response
 
 if TYPE_CHECKING:
     import ssl
 
 
 class Connection(asyncio.Protocol):
-    """One connection: hands its bytes to the HTTP version that TLS has settled."""
+    """A connection: hands its bytes to the HTTP version that ALPN selected."""
 
-    def __init__(self, plans: dict[str, StageSet], connections: set[asyncio.Transport]) -> None:
-        """`connections` holds those that are open."""
+    def __init__(self, plans: dict[str, Plan], connections: set[asyncio.Transport]) -> None:
+        """`connections` is the set of open connections."""
         self._plans = plans
         self._connections = connections
         self._transport: asyncio.Transport | None = None
         self._http: Http1 | Http2 | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start the HTTP version that ALPN selected."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._connections.add(transport)
@@ -35,25 +35,25 @@ class Connection(asyncio.Protocol):
         self._http = version(transport, self._plans)
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Pass the data on."""
         assert self._http is not None
         self._http.receive(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The peer has left, or we have."""
+        """The connection is closed."""
         if self._http is not None and self._transport is not None:
             self._connections.discard(self._transport)
             self._http.lost()
 
 
 class Upstream:
-    """The server, on its own thread and loop. With `tls` it speaks what ALPN settles, else HTTP/1.1."""
+    """The server, with its own thread and event loop. With `tls`, ALPN selects the HTTP version; else HTTP/1.1."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """Nothing listens before `with`."""
+        """Prepare it; `with` starts it."""
         self.tls = tls
         self.port = 0
-        self.plans: dict[str, StageSet] = {}
+        self.plans: dict[str, Plan] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -61,12 +61,12 @@ class Upstream:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The base URL."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
-    def plan(self, response: Answer) -> StageSet:
-        """Keep an answer for the request that carries the plan's headers."""
-        plan = StageSet(response)
+    def plan(self, response: Response) -> Plan:
+        """Send this response to the request with the plan's headers."""
+        plan = Plan(response)
         self.plans[plan.key] = plan
         return plan
 
@@ -77,7 +77,7 @@ class Upstream:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Stop listening and end what still runs."""
+        """Stop listening, and end all connections."""
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(PATIENCE)

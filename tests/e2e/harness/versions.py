@@ -1,4 +1,4 @@
-"""Other versions of mitmproxy, each in an environment of its own: installed once by `scripts/mitmproxies`."""
+"""Other versions of mitmproxy, each in its own virtual environment. `scripts/mitmproxies` installs them."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 INSTALLING = 300.0
-"""Seconds that an installation may take."""
+"""The time limit of an installation in seconds."""
 _MITMPROXY = re.compile(r"^mitmproxy==(?:.*\\\n)*.*\n", re.MULTILINE)
 
 
 class Version(NamedTuple):
-    """A version of mitmproxy: the one that is pinned for development, or one of requirements/mitmproxies.in."""
+    """A version of mitmproxy: the version pinned for development, or one of requirements/mitmproxies.in."""
 
     name: str
 
     @property
     def folder(self) -> Path:
-        """Where it is installed."""
+        """The folder of its environment."""
         return ROOT / ".mitmproxies" / self.name
 
     @property
     def program(self) -> Path:
-        """Its mitmdump."""
+        """The path of its mitmdump."""
         return mitmdump_path() if self.name == "pinned" else self.folder / "bin" / "mitmdump"
 
     @property
     def python(self) -> Path:
-        """The Python that it runs with."""
+        """The path of its Python."""
         return Path(sys.executable) if self.name == "pinned" else self.folder / "bin" / "python"
 
     @property
-    def lack(self) -> str | None:
-        """Why it cannot be started; `None` where it can."""
+    def unavailable(self) -> str | None:
+        """Why it cannot be started, or `None`."""
         if self.name == "pinned" or self.is_installed:
             return None
         why = self._why.read_text() if self._why.is_file() else "run scripts/mitmproxies"
@@ -54,28 +54,28 @@ class Version(NamedTuple):
 
     @property
     def is_installed(self) -> bool:
-        """Whether it was installed from the pins that are there."""
+        """Whether it was installed with the current pins."""
         return self._stamp.is_file() and self._stamp.read_text() == self._state()
 
     def make(self) -> str:
-        """Install it where that is needed and can be done; what came of it, in a few words."""
+        """Install it if necessary and possible. Returns the outcome in a few words."""
         if self.is_installed:
             return "installed already"
         shutil.rmtree(self.folder, ignore_errors=True)
         venv.create(self.folder, with_pip=False)
         failed = self._install(self._pins)
-        told = "installed"
+        outcome = "installed"
         if failed:
-            told = f"installed on top of the pinned packages, because not all of its own can be had ({failed})"
+            outcome = f"installed on top of the pinned packages: some of its own are not available ({failed})"
             failed = self._on_top()
         if failed:
             self._why.write_text(failed)
             return f"left out: {failed}"
         self._stamp.write_text(self._state())
-        return told
+        return outcome
 
     def _on_top(self) -> str | None:
-        """Install mitmproxy alone, with the packages that are pinned for development behind it; why it failed."""
+        """Install mitmproxy alone; its dependencies are the packages pinned for development. Returns the error."""
         paths = sysconfig.get_paths(vars={"base": str(self.folder), "platbase": str(self.folder)})
         (Path(paths["purelib"]) / "pinned.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
         alone = _MITMPROXY.search(self._pins.read_text())
@@ -86,8 +86,8 @@ class Version(NamedTuple):
             return self._install(pins)
 
     def _install(self, pins: Path) -> str | None:
-        """Install what is pinned, and nothing else; why it failed, where it did."""
-        said = ""
+        """Install the pinned packages and nothing else. Returns the error, or `None`."""
+        output = ""
         for command in _installers(self.python):
             try:
                 done = subprocess.run(
@@ -98,12 +98,12 @@ class Version(NamedTuple):
                     timeout=INSTALLING,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                said = str(error)
+                output = str(error)
                 continue
             if not done.returncode:
                 return None
-            said = done.stdout + done.stderr
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
+            output = done.stdout + done.stderr
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
         return next((line for line in lines if "error" in line.lower()), "".join(lines[-1:]) or "pip failed")[:300]
 
     @property
@@ -123,7 +123,7 @@ class Version(NamedTuple):
 
 
 def _installers(python: Path) -> Sequence[Sequence[str]]:
-    """Commands that install into the environment of `python`, the one to try first in front."""
+    """Commands that install into the environment of `python`, in the order of preference."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
     uv = shutil.which("uv")
     return ([uv, "pip", "install", "-q", "--python", str(python)], pip) if uv else (pip,)

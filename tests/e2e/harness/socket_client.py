@@ -1,4 +1,4 @@
-"""A client of a Responses socket that says what it was told. Knows websockets."""
+"""A client of a Responses socket that sends prepared requests. Uses websockets."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def talk(
+def exchange(
     url: str, requests: Sequence[dict[str, Any]], responses: int, *, also: Sequence[dict[str, Any]] = (), **more: Any
 ) -> list[bytes]:
-    """What a client gets that sends one request after the last event of the answer before, until all have ended.
+    """Send each request after the previous response has ended. Returns all received messages.
 
-    Requests on lanes are sent at once, and behind them what is `also` to be said. `responses` is how many end.
+    Requests on lanes are sent at once, and after them the messages in `also`. `responses` is the number of responses
+    to wait for.
     """
-    got: list[bytes] = []
+    received: list[bytes] = []
     with connect(url, **more) as connection:
         waiting = list(requests)
-        at_once = [one for one in waiting if "stream_id" in one] or waiting[:1]
+        at_once = [request for request in waiting if "stream_id" in request] or waiting[:1]
         for request in at_once:
             waiting.remove(request)
             connection.send(json.dumps(request))
@@ -29,9 +30,9 @@ def talk(
             connection.send(json.dumps(message))
         while responses:
             message = connection.recv(10)
-            got.append(message.encode() if isinstance(message, str) else message)
+            received.append(message.encode() if isinstance(message, str) else message)
             if json.loads(message)["type"] in {"response.completed", "error"}:
                 responses -= 1
                 if waiting:
                     connection.send(json.dumps(waiting.pop(0)))
-    return got
+    return received
