@@ -16,7 +16,8 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_client import exchange
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
-from tests.saved.test_sockets import file_of, socket
+from tests.proxy.flows import flow_file
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from tests.sockets.test_saved import apart
 from toolstream_core.cli.main import main
@@ -156,7 +157,7 @@ def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tm
     """The same messages, whether they are broken and repaired in files or on their way."""
     healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
     sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
-    healthy.write_bytes(file_of(*(socket(one) for one in sockets)))
+    healthy.write_bytes(flow_file(*(socket(one) for one in sockets)))
     assert main(["fault", "missing-index", str(healthy), "-o", str(broken)]) == 0
     assert main(["repair", "--repair", "missing-index", str(broken), "-o", str(repaired)]) == 0
     served = {}
@@ -181,7 +182,7 @@ def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySes
     cut = socket(conversation.two_answers()[:6])
     assert cut.websocket is not None
     cut.websocket.closed_by_client, cut.websocket.close_code = False, 1011
-    path.write_bytes(file_of(cut))
+    path.write_bytes(flow_file(cut))
     session.reset(Setup(flows=(path,), speed=0.5))
     begun = time.monotonic()
     with connect(url(session)) as connection:

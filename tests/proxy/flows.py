@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
+from mitmproxy import flow as mitmflow
 from mitmproxy import http
-from mitmproxy.io import FlowReader
+from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow, tutils
 
 if TYPE_CHECKING:
@@ -32,6 +34,15 @@ def llm_flow(content_type: str = "text/event-stream", body: bytes | None = None,
     flow.request.content = json.dumps({"model": "m", "messages": [], "stream": True, **request}).encode()
     flow.live = True
     return flow
+
+
+def flow_file(*flows: mitmflow.Flow) -> bytes:
+    """Return the bytes of a file with these flows, unredacted, as mitmproxy writes it."""
+    file = io.BytesIO()
+    writer = FlowWriter(file)
+    for flow in flows:
+        writer.add(flow)
+    return file.getvalue()
 
 
 def response_bodies(path: Path) -> list[bytes]:

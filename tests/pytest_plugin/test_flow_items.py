@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from tests.proxy.flows import flow_file
 from tests.pytest_plugin.running import project, run
-from tests.saved.test_sockets import file_of, socket
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.cli.main import main
 from toolstream_core.pytest_plugin.flow_items import SHOWN, _is_full_run, shortened
@@ -134,7 +135,7 @@ def test_each_answer_of_a_saved_socket_is_expected(tmp_path: Path) -> None:
     """One item a file; what changed on the socket fails it."""
     made = project(tmp_path)
     flow = made / "flows" / "session.flow"
-    flow.write_bytes(file_of(socket(conversation.two_answers())))
+    flow.write_bytes(flow_file(socket(conversation.two_answers())))
     assert "1 passed" in run(made, "--toolstream-update=create")
     responses = json.loads((made / "flows" / "session.expect.json").read_text())["answers"]
     assert [[call["name"] for call in response["calls"]] for response in responses] == [["get_weather"], []]

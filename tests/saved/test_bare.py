@@ -19,14 +19,14 @@ BODY = (
     f'data: {{"choices":[{{"index":0,"delta":{{"tool_calls":[{CALL}]}},"finish_reason":"tool_calls"}}]}}\n\n'
     "data: [DONE]\n\n"
 ).encode()
-ASKED = json.dumps(
+REQUEST = json.dumps(
     {"model": "m", "messages": [], "stream": True, "tools": [{"type": "function", "function": {"name": "ls"}}]}
 ).encode()
-ONE = Exchange.of(
+EXCHANGE = Exchange.of(
     source="x",
     url="https://api.example.com/v1/chat/completions",
     request_headers=(("content-type", "application/json"), ("a", "1"), ("a", "2")),
-    request_body=ASKED,
+    request_body=REQUEST,
     status=201,
     reason="Created",
     response_headers=(("content-type", "text/event-stream"),),
@@ -37,8 +37,8 @@ ONE = Exchange.of(
 )
 
 
-def put(folder: Path, files: dict[str, Any]) -> Path:
-    """A folder with these files."""
+def write_files(folder: Path, files: dict[str, Any]) -> Path:
+    """Write files into a folder and return it."""
     folder.mkdir(exist_ok=True)
     for name, data in files.items():
         (folder / name).write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
@@ -46,17 +46,17 @@ def put(folder: Path, files: dict[str, Any]) -> Path:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    """All that an interaction has, and both bodies to the byte."""
-    files = bare.files_of(ONE)
-    assert (files["request.json"], files["response.sse"]) == (ASKED, BODY)
+    """An exchange is read back completely, with both bodies unchanged."""
+    files = bare.files_of(EXCHANGE)
+    assert (files["request.json"], files["response.sse"]) == (REQUEST, BODY)
     assert json.loads(files["request-headers.json"]) == {"content-type": "application/json", "a": ["1", "2"]}
-    response = bare.response_in(put(tmp_path, files))
+    response = bare.response_in(write_files(tmp_path, files))
     assert response == tmp_path / "response.sse"
-    assert bare.read(response, "x") == ONE
+    assert bare.read(response, "x") == EXCHANGE
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
+    ("content_type", "name"),
     [
         ("application/x-ndjson", "response.ndjson"),
         ("application/jsonl", "response.ndjson"),
@@ -64,24 +64,26 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ("", "response.json"),
     ],
 )
-def test_the_answer_is_called_by_its_kind(kind: str, name: str) -> None:
-    """As its content type says."""
-    headers = (("Content-Type", kind),)
+def test_the_response_file_has_the_extension_of_its_content_type(content_type: str, name: str) -> None:
+    """The content type decides the file name."""
+    headers = (("Content-Type", content_type),)
     assert name in bare.files_of(Exchange.of(source="x", url="", body=b"{}", response_headers=headers))
 
 
-def test_a_request_and_an_answer_are_enough(tmp_path: Path) -> None:
-    """As most projects have them."""
-    folder = put(tmp_path, {"request.json": ASKED, "response.sse": BODY})
-    one = bare.read(folder / "response.sse", "x")
-    assert (one.facts.status, one.url, one.broken, one.began) == (200, "", None, 0)
-    assert one.facts.content_type == "text/event-stream"
-    assert one.facts.request["model"] == "m"
+def test_a_request_and_a_response_are_enough(tmp_path: Path) -> None:
+    """Headers and status are optional."""
+    folder = write_files(tmp_path, {"request.json": REQUEST, "response.sse": BODY})
+    exchange = bare.read(folder / "response.sse", "x")
+    assert (exchange.facts.status, exchange.url, exchange.broken, exchange.began) == (200, "", None, 0)
+    assert exchange.facts.content_type == "text/event-stream"
+    assert exchange.facts.request["model"] == "m"
 
 
-def test_inspect_reads_the_request_beside_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its tools are evidence: empty arguments mean `{}` for one that requires nothing."""
-    put(tmp_path, {"request.json": ASKED, "response.sse": BODY, "response-headers.json": {}, "manifest.json": {}})
+def test_inspect_reads_the_request_next_to_the_response(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its tools show that empty arguments mean `{}` for a tool without required parameters."""
+    write_files(
+        tmp_path, {"request.json": REQUEST, "response.sse": BODY, "response-headers.json": {}, "manifest.json": {}}
+    )
     assert main(["inspect", "--format", "json", "--exit-zero", str(tmp_path)]) == 0
     [stream] = json.loads(capsys.readouterr().out)["streams"]
     assert stream["source"] == str(tmp_path / "response.sse")
@@ -89,11 +91,11 @@ def test_inspect_reads_the_request_beside_the_answer(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(
-    "files", [{"response.sse": BODY}, {"request.json": ASKED}, {"request.json": {}, "a.sse": BODY}]
+    "files", [{"response.sse": BODY}, {"request.json": REQUEST}, {"request.json": {}, "a.sse": BODY}]
 )
-def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, Any]) -> None:
-    """Their files are read one by one."""
-    folder = put(tmp_path, files)
+def test_other_folders_do_not_have_this_layout(tmp_path: Path, files: dict[str, Any]) -> None:
+    """The files of such a folder are read one by one."""
+    folder = write_files(tmp_path, files)
     assert bare.response_in(folder) is None
     for path in folder.iterdir():
         assert not bare.belongs(path)
@@ -101,7 +103,7 @@ def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, A
         assert len(list(responses(str(path)))) == 1
 
 
-def test_an_address_that_is_none_is_no_error() -> None:
-    """Foreign text."""
-    one = Exchange.of(source="x", url="http://[broken", body=b"")
-    assert (one.facts.host, one.facts.path) == ("", "")
+def test_an_invalid_url_is_no_error() -> None:
+    """Host and path are empty."""
+    exchange = Exchange.of(source="x", url="http://[broken", body=b"")
+    assert (exchange.facts.host, exchange.facts.path) == ("", "")

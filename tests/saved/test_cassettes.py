@@ -15,14 +15,14 @@ from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import responses
 
-ASKED = '{"model": "m", "messages": [], "stream": true}'
+REQUEST = '{"model": "m", "messages": [], "stream": true}'
 BODY = 'data: {"choices":[{"index":0,"delta":{"content":"Tromsø"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 URL = "https://api.example.com/v1/chat/completions"
 # As vcrpy 8 writes it, with PyYAML.
 VCRPY = f"""\
 interactions:
 - request:
-    body: '{ASKED}'
+    body: '{REQUEST}'
     headers:
       content-type:
       - application/json
@@ -54,7 +54,7 @@ http_interactions:
     uri: {URL}
     body:
       encoding: UTF-8
-      string: '{ASKED}'
+      string: '{REQUEST}'
     headers:
       Content-Type:
       - application/json
@@ -73,27 +73,32 @@ recorded_with: VCR 6.3.1
 """
 
 
-def only(text: str | bytes) -> Exchange:
-    """The one exchange of a cassette."""
-    [one] = exchanges(text.encode() if isinstance(text, str) else text, "x.yaml")
-    return one
+def only_exchange(text: str | bytes) -> Exchange:
+    """Return the only exchange of a cassette."""
+    [exchange] = exchanges(text.encode() if isinstance(text, str) else text, "x.yaml")
+    return exchange
 
 
 def with_body(body: Any, **headers: str) -> Exchange:
-    """That of a JSON cassette whose answer has this body."""
+    """Return the exchange of a JSON cassette whose response has this body."""
     response = {"status": {"code": 200}, "headers": {key: [value] for key, value in headers.items()}, "body": body}
-    request = {"method": "POST", "uri": URL, "body": json.loads(ASKED)}
-    return only(json.dumps({"interactions": [{"request": request, "response": response}]}))
+    request = {"method": "POST", "uri": URL, "body": json.loads(REQUEST)}
+    return only_exchange(json.dumps({"interactions": [{"request": request, "response": response}]}))
 
 
 def test_a_cassette_of_vcrpy_is_read() -> None:
-    """Request, answer, every value of a header."""
-    one = only(VCRPY)
-    assert (one.source, one.method, one.url, one.facts.host) == ("x.yaml#0", "POST", URL, "api.example.com")
-    assert one.request_headers == (("content-type", "application/json"), ("x-stainless-async", "false"))
-    assert (one.request_body.decode(), one.body.decode()) == (ASKED, BODY)
-    assert (one.facts.status, one.reason) == (200, "OK")
-    assert one.response_headers == (
+    """Request, response and all values of a header are read."""
+    exchange = only_exchange(VCRPY)
+    assert (exchange.source, exchange.method, exchange.url, exchange.facts.host) == (
+        "x.yaml#0",
+        "POST",
+        URL,
+        "api.example.com",
+    )
+    assert exchange.request_headers == (("content-type", "application/json"), ("x-stainless-async", "false"))
+    assert (exchange.request_body.decode(), exchange.body.decode()) == (REQUEST, BODY)
+    assert (exchange.facts.status, exchange.reason) == (200, "OK")
+    assert exchange.response_headers == (
         ("Content-Type", "text/event-stream; charset=utf-8"),
         ("set-cookie", "a=1"),
         ("set-cookie", "b=2"),
@@ -101,11 +106,16 @@ def test_a_cassette_of_vcrpy_is_read() -> None:
 
 
 def test_a_cassette_of_ruby_is_read() -> None:
-    """It says the same in other words."""
-    one = only(RUBY)
-    assert (one.method, one.url, one.facts.status, one.reason) == ("POST", URL, 429, "Too Many Requests")
-    assert (one.request_body.decode(), one.body.decode()) == (ASKED, BODY)
-    assert one.began == 1795328100
+    """Ruby's VCR uses other keys for the same data."""
+    exchange = only_exchange(RUBY)
+    assert (exchange.method, exchange.url, exchange.facts.status, exchange.reason) == (
+        "POST",
+        URL,
+        429,
+        "Too Many Requests",
+    )
+    assert (exchange.request_body.decode(), exchange.body.decode()) == (REQUEST, BODY)
+    assert exchange.began == 1795328100
 
 
 @pytest.mark.parametrize(
@@ -121,32 +131,32 @@ def test_a_cassette_of_ruby_is_read() -> None:
         ({"string": BODY}, {"content-encoding": "what"}),
     ],
 )
-def test_a_body_is_read_however_it_was_written(body: Any, headers: dict[str, str]) -> None:
-    """Coded or not, whatever the headers say of it."""
+def test_each_form_of_a_body_is_read(body: Any, headers: dict[str, str]) -> None:
+    """Text, base64 and compressed bodies are decoded, even if the headers do not match."""
     assert with_body(body, **headers).body.decode() == BODY
-    assert json.loads(with_body(body, **headers).request_body) == json.loads(ASKED)
+    assert json.loads(with_body(body, **headers).request_body) == json.loads(REQUEST)
 
 
 def test_bytes_in_yaml_are_read() -> None:
-    """As vcrpy writes what is not UTF-8."""
+    """Vcrpy writes a body that is not UTF-8 as binary."""
     text = VCRPY[: VCRPY.index("      string: ")] + '      string: !!binary "/wA="\n    status: {code: 200}\n'
-    assert only(text).body == b"\xff\x00"
+    assert only_exchange(text).body == b"\xff\x00"
 
 
-def test_an_answer_without_body_says_so() -> None:
-    """Rather than that it is no LLM's."""
+def test_a_missing_body_is_reported() -> None:
+    """The message names the missing body instead of calling the response unrecognized."""
     assert with_body({"string": ""}).missing == "its body is not in the cassette"
 
 
 @pytest.mark.parametrize("data", [b"interactions: [", b"interactions: 5", b"\xff", b"[1]", b"{}", b"a: !!python/x y"])
-def test_what_is_no_cassette_is_refused(data: bytes) -> None:
-    """In one line."""
-    with pytest.raises(UnreadableError, match=r"is not a VCR cassette: expected YAML or JSON") as told:
+def test_other_files_are_rejected(data: bytes) -> None:
+    """The error is one line."""
+    with pytest.raises(UnreadableError, match=r"is not a VCR cassette: expected YAML or JSON") as raised:
         list(exchanges(data, "x"))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
-PIECES = st.sampled_from(
+YAML_FRAGMENTS = st.sampled_from(
     [
         "- request:",
         "\n",
@@ -177,12 +187,12 @@ PIECES = st.sampled_from(
 
 
 @settings(max_examples=150)
-@given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
-def test_foreign_text_never_raises_anything_else(text: str) -> None:
-    """Whatever YAML makes of it."""
+@given(st.lists(YAML_FRAGMENTS | st.text(max_size=4), max_size=12).map("".join))
+def test_invalid_yaml_raises_no_other_error(text: str) -> None:
+    """Any text is read or raises `UnreadableError`."""
     with contextlib.suppress(UnreadableError):
-        for one in exchanges(f"interactions:\n{text}".encode("utf-8", "replace"), "x"):
-            assert one.source.startswith("x#")
+        for exchange in exchanges(f"interactions:\n{text}".encode("utf-8", "replace"), "x"):
+            assert exchange.source.startswith("x#")
 
 
 @pytest.mark.parametrize(
@@ -195,31 +205,31 @@ def test_foreign_text_never_raises_anything_else(text: str) -> None:
         f"{{string: !!python/unicode {json.dumps(BODY)}}}",
     ],
 )
-def test_tags_of_recorders_are_plain_data(body: str) -> None:
-    """Ruby's bytes, Python's files and texts; nothing is run."""
+def test_yaml_tags_of_recorders_are_read_as_data(body: str) -> None:
+    """Bytes of Ruby and files and texts of Python are read, and no tag runs code."""
     text = VCRPY[: VCRPY.index("    body:\n      string: ")] + f"    body: {body}\n    status: {{code: 200}}\n"
-    assert only(text).body.decode() == BODY
+    assert only_exchange(text).body.decode() == BODY
 
 
-def test_a_body_that_was_recorded_parsed_is_written_as_json() -> None:
-    """As pydantic-ai's recorder has it, in requests and answers."""
+def test_a_parsed_body_becomes_json() -> None:
+    """The recorder of pydantic-ai stores parsed bodies of requests and responses."""
     request = {"uri": URL, "method": "POST", "parsed_body": {"model": "m", "messages": []}}
     response = {"status": {"code": 200}, "headers": {}, "parsed_body": {"choices": []}}
-    one = only(json.dumps({"interactions": [{"request": request, "response": response}]}))
-    assert (one.request_body, one.body) == (b'{"model":"m","messages":[]}', b'{"choices":[]}')
+    exchange = only_exchange(json.dumps({"interactions": [{"request": request, "response": response}]}))
+    assert (exchange.request_body, exchange.body) == (b'{"model":"m","messages":[]}', b'{"choices":[]}')
 
 
-def test_a_body_that_holds_itself_is_none() -> None:
-    """YAML can say that."""
-    one = only(VCRPY.replace(f"body: '{ASKED}'", "body: &a {a: *a}"))
-    assert one.request_body == b""
+def test_a_recursive_body_is_empty() -> None:
+    """A YAML alias may make a body contain itself."""
+    exchange = only_exchange(VCRPY.replace(f"body: '{REQUEST}'", "body: &a {a: *a}"))
+    assert exchange.request_body == b""
 
 
-def test_entries_that_are_none_are_passed_over() -> None:
-    """They keep their numbers."""
+def test_invalid_entries_are_skipped() -> None:
+    """The entries keep their numbers."""
     data = {"interactions": [1, {"request": {}}, {"request": {}, "response": {}}]}
-    [one] = exchanges(json.dumps(data).encode(), "x")
-    assert (one.source, one.method, one.facts.status, one.body) == ("x#2", "POST", 200, b"")
+    [exchange] = exchanges(json.dumps(data).encode(), "x")
+    assert (exchange.source, exchange.method, exchange.facts.status, exchange.body) == ("x#2", "POST", 200, b"")
 
 
 TEXTS = st.text() | st.lists(
@@ -232,41 +242,41 @@ TEXTS = st.text() | st.lists(
 @example("a\n\n", "\x00\x7f\x85\u2028\ufeff", [("yes", "on"), ("yes", "no")])
 @example(" a\nb", "a \nb\n", [])
 @example("\n", "", [])
-def test_what_is_written_is_read_again(asked: str, body: str, headers: list[tuple[str, str]]) -> None:
-    """By YAML 1.1 and 1.2 alike, every byte of it."""
+def test_what_is_written_is_read_again(request: str, body: str, headers: list[tuple[str, str]]) -> None:
+    """YAML 1.1 and 1.2 read the same bytes."""
     known = tuple((name, value) for name, value in sorted(headers) if name.lower() != "content-encoding")
     try:
-        one = Exchange.of(
-            source="x.yaml#0", url=URL, request_body=asked.encode(), body=body.encode(), response_headers=known
+        exchange = Exchange.of(
+            source="x.yaml#0", url=URL, request_body=request.encode(), body=body.encode(), response_headers=known
         )
     except UnicodeEncodeError:
         return
-    written = cassette([one])
+    written = cassette([exchange])
     document = YAML(typ="safe").load(written.decode())
     assert document["version"] == 1
     [entry] = document["interactions"]
-    assert (entry["request"]["body"], entry["response"]["body"]["string"]) == (asked, body)
+    assert (entry["request"]["body"], entry["response"]["body"]["string"]) == (request, body)
     old = YAML(typ="safe")
     old.version = (1, 1)
     assert old.load(written.decode()) == document
-    again = only(written)
+    read_back = only_exchange(written)
     if not body.encode().startswith(b"\x1f\x8b"):
-        assert (again.request_body, again.body) == (one.request_body, one.body)
-    assert sorted(again.response_headers) == sorted(known)
+        assert (read_back.request_body, read_back.body) == (exchange.request_body, exchange.body)
+    assert sorted(read_back.response_headers) == sorted(known)
 
 
-def test_bytes_are_written_too() -> None:
-    """As vcrpy reads them; the coding that was undone is not claimed."""
-    one = Exchange.of(source="x", url=URL, body=b"\xff", response_headers=(("Content-Encoding", "br"), ("a", "b")))
-    again = only(cassette([one]))
-    assert (again.body, again.response_headers) == (b"\xff", (("a", "b"),))
+def test_binary_bodies_are_written() -> None:
+    """A decoded body is written without its content coding, as vcrpy reads it."""
+    exchange = Exchange.of(source="x", url=URL, body=b"\xff", response_headers=(("Content-Encoding", "br"), ("a", "b")))
+    read_back = only_exchange(cassette([exchange]))
+    assert (read_back.body, read_back.response_headers) == (b"\xff", (("a", "b"),))
     assert list(exchanges(cassette([]), "x")) == []
 
 
 def test_events_are_written_as_lines() -> None:
-    """So that a reviewer reads them."""
-    one = Exchange.of(source="x", url=URL, body=b'data: {"a":1}\n\ndata: [DONE]\n\n')
-    assert b'      string: |+\n        data: {"a":1}\n\n        data: [DONE]\n\n' in cassette([one])
+    """The lines of an event are readable in a review."""
+    exchange = Exchange.of(source="x", url=URL, body=b'data: {"a":1}\n\ndata: [DONE]\n\n')
+    assert b'      string: |+\n        data: {"a":1}\n\n        data: [DONE]\n\n' in cassette([exchange])
 
 
 @pytest.mark.parametrize("text", [VCRPY, RUBY, json.dumps({"version": 1, "interactions": []})])
@@ -275,5 +285,5 @@ def test_a_cassette_is_known_by_its_content(tmp_path: Any, text: str) -> None:
     path = tmp_path / "some.file"
     path.write_text(text)
     read = list(responses(str(path)))
-    assert [b"".join(one.chunks).decode() for one in read] == ([] if text.startswith("{") else [BODY])
-    assert [one.facts.host for one in read] == ([] if text.startswith("{") else ["api.example.com"])
+    assert [b"".join(exchange.chunks).decode() for exchange in read] == ([] if text.startswith("{") else [BODY])
+    assert [exchange.facts.host for exchange in read] == ([] if text.startswith("{") else ["api.example.com"])

@@ -1,4 +1,4 @@
-"""What a capture says of the faults that stood in its answer's way."""
+"""The faults that a capture notes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,38 @@ from toolstream_core.model import Injected
 from toolstream_core.saved.flow import UNCAUSED, as_sent, caused_in, sent_in
 
 FAULT = {"spec": "empty-id", "drawn": 1, "changes": 2}
-IDLE = {"spec": "late-id", "drawn": 0, "changes": 0}
-FOUND = [{"name": "empty-id"}, {"name": "empty-id"}, {"name": "late-id"}]
-ODD: list[Any] = [None, 3, {}, {"record": []}, {"record": {"faults": [3, {"spec": 1}, {"spec": "a"}], "findings": 1}}]
+UNUSED = {"spec": "late-id", "drawn": 0, "changes": 0}
+FINDINGS = [{"name": "empty-id"}, {"name": "empty-id"}, {"name": "late-id"}]
+INVALID: list[Any] = [
+    None,
+    3,
+    {},
+    {"record": []},
+    {"record": {"faults": [3, {"spec": 1}, {"spec": "a"}], "findings": 1}},
+]
 
 
-def test_the_faults_and_what_they_left() -> None:
-    """Those that changed nothing are faults too, and are not what broke it."""
+def test_faults_and_their_findings_are_read() -> None:
+    """A fault that changed nothing is listed, but is not a cause."""
     flow = tflow(resp=True)
-    flow.metadata["toolstream"] = {"record": {"faults": [FAULT, IDLE], "findings": FOUND}}
+    flow.metadata["toolstream"] = {"record": {"faults": [FAULT, UNUSED], "findings": FINDINGS}}
     caused = caused_in(flow)
     assert caused.faults == (Injected("empty-id", 1, 2), Injected("late-id", 0, 0))
     assert caused.specs == ("empty-id",)
     assert caused.findings == ("empty-id", "late-id")
 
 
-@pytest.mark.parametrize("noted", ODD, ids=repr)
-def test_odd_metadata_says_nothing(noted: Any) -> None:
-    """Whoever wrote it."""
+@pytest.mark.parametrize("noted", INVALID, ids=repr)
+def test_invalid_metadata_is_ignored(noted: Any) -> None:
+    """Metadata of another form names no fault and no sent body."""
     flow = tflow(resp=True)
     flow.metadata["toolstream"] = noted
     assert caused_in(flow) == UNCAUSED
     assert sent_in(flow) is None
 
 
-def test_the_answer_as_its_client_got_it() -> None:
-    """Its body and cuts, its coding undone; the flow itself stays."""
+def test_the_sent_response_replaces_the_body() -> None:
+    """The client's flow has the sent body, its chunks and no coding; the original flow does not change."""
     flow = tflow(resp=True)
     assert flow.response is not None
     flow.response.headers["content-encoding"] = "gzip"
@@ -50,8 +56,8 @@ def test_the_answer_as_its_client_got_it() -> None:
     assert flow.response.raw_content == b"message"
 
 
-def test_an_answer_that_came_as_it_was() -> None:
-    """Nothing else was sent."""
+def test_an_unchanged_response_has_no_sent_body() -> None:
+    """The client's flow has the provider's body."""
     flow = tflow(resp=True)
     client = as_sent(flow)
     assert client.response is not None

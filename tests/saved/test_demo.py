@@ -1,4 +1,4 @@
-"""`demo:` and `demo:NAME`: the packaged flows, wherever a flow is expected."""
+"""The packaged flows `demo:` and `demo:NAME`."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path / "empty")
 
 
-def test_all_of_them() -> None:
-    """`demo:` is each packaged flow by its name, and nothing else that lies beside them."""
+def test_all_packaged_flows() -> None:
+    """`demo:` means all packaged flows and no other file."""
     assert list(files("demo:")) == [f"demo:{name}" for name in NAMES]
 
 
-@pytest.mark.parametrize("written", ["demo:glm-5", "demo:glm-5.flow"])
-def test_one_of_them(written: str) -> None:
-    """With and without its ending."""
-    assert [one.source for one in load(Path(written))] == [f"{written}#0", f"{written}#1"]
+@pytest.mark.parametrize("name", ["demo:glm-5", "demo:glm-5.flow"])
+def test_one_packaged_flow(name: str) -> None:
+    """The extension `.flow` is optional."""
+    assert [one.source for one in load(Path(name))] == [f"{name}#0", f"{name}#1"]
 
 
-def test_a_file_of_such_a_name_is_read_with_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    """As `./demo:x`."""
+def test_a_file_with_such_a_name_needs_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """`./demo:x` is a file."""
     Path("demo:x").write_bytes((ROOT / "flows" / "glm-5.flow").read_bytes())
     assert main(["inspect", "./demo:x"]) == 0
     assert "#1 ./demo:x#0 " in capsys.readouterr().out
 
 
 def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
-    """Named as the user named it."""
+    """The report shows the name that the user gave."""
     assert main(["inspect", "demo:glm-5"]) == 0
     assert capsys.readouterr().out.startswith("#1 demo:glm-5#0 ")
     assert main(["inspect", "--format", "json", "--exit-zero", "demo:"]) == 0
-    told = capsys.readouterr()
-    sources = [one["source"] for one in json.loads(told.out)["streams"]]
+    output = capsys.readouterr()
+    sources = [one["source"] for one in json.loads(output.out)["streams"]]
     assert [*dict.fromkeys(source.rpartition("#")[0] for source in sources)] == [f"demo:{name}" for name in NAMES]
-    assert not told.err
+    assert not output.err
 
 
-def test_every_command_that_reads_flows() -> None:
-    """From an empty folder; results without a name go to that folder."""
+def test_each_command_that_reads_flows() -> None:
+    """Each command reads packaged flows and writes its result into the current folder."""
     assert main(["fault", "reused-index", "demo:openai-chat-parallel", "-o", "broken.flow"]) == 0
     assert main(["repair", "demo:", "-o", "repaired"]) == 0
     assert {path.stem for path in Path("repaired").iterdir()} == {*NAMES}
@@ -73,8 +73,8 @@ def test_every_command_that_reads_flows() -> None:
     }
 
 
-def test_the_provider_gets_them_as_they_are_named() -> None:
-    """No folder is put in front of a name that is no path."""
+def test_the_provider_gets_the_name_of_a_packaged_flow() -> None:
+    """Paths become absolute; the name of a packaged flow does not change."""
     setup = Setup(flows=(Path("demo:"), Path("x.flow")))
     assert [one for one in setup.specs() if "provider" in one] == [
         "toolstream_provider=demo:",
@@ -97,19 +97,19 @@ def test_the_provider_gets_them_as_they_are_named() -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_an_unknown_name(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2, with the name that is nearest."""
+def test_an_unknown_name_is_a_usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command exits with 2 and suggests the nearest name."""
     assert main(words) == 2
     assert "unknown packaged flow 'demo:glm-4'; did you mean demo:glm-5?" in capsys.readouterr().err
 
 
-def test_a_name_like_no_other() -> None:
-    """The error names the command that lists all."""
+def test_a_name_without_a_similar_name() -> None:
+    """The error names the command that lists all packaged flows."""
     with pytest.raises(ToolstreamError, match=r"^unknown packaged flow 'demo:zzz'\. See `toolstream inspect demo:`$"):
         load(Path("demo:zzz"))
 
 
-def test_a_results_place() -> None:
-    """What is read from the package is not written there."""
+def test_the_path_of_a_result() -> None:
+    """The result of a packaged flow is written into the current folder."""
     assert demo.beside("demo:glm-5") == Path("glm-5.flow")
     assert demo.beside("a/b.flow") == Path("a/b.flow")

@@ -27,74 +27,78 @@ from toolstream_core.saved.read import load
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CALL = ExpectedCall(choice=0, position=0, kind="function", id="c1", name="get_time", arguments='{"zone":"Oslo"}')
 FINDING = ExpectedFinding(code="TS102", name="empty-id", event=3, call=0)
-ANSWER = ExpectedResponse(
+RESPONSE = ExpectedResponse(
     dialect="openai-chat", model="m", events=4, finish=("tool_calls",), calls=(CALL,), findings=(FINDING,)
 )
-ONE = (ANSWER,)
-WRITTEN = (
+EXPECTED = (RESPONSE,)
+CALL_LINE = (
     '{"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "get_time", '
     '"arguments": "{\\"zone\\":\\"Oslo\\"}"}'
 )
-LINES = dumps(ONE).splitlines()
+LINES = dumps(EXPECTED).splitlines()
 
 
-def said(**changes: Any) -> Expectation:
-    """The same answer but for these fields."""
-    return (replace(ANSWER, **changes),)
+def with_fields(**changes: Any) -> Expectation:
+    """Return the expectation with these fields of its response changed."""
+    return (replace(RESPONSE, **changes),)
 
 
 def document() -> dict[str, Any]:
-    """As it is written."""
-    read: dict[str, Any] = json.loads(dumps(ONE))
-    return read
+    """Return the expectation as parsed JSON."""
+    parsed: dict[str, Any] = json.loads(dumps(EXPECTED))
+    return parsed
 
 
-def test_an_expectation_stands_beside_its_flow() -> None:
-    """Under the same name."""
+def test_an_expectation_has_the_name_of_its_flow() -> None:
+    """The file is in the same folder."""
     assert expect_path(Path("a/x.flow")) == Path("a/x.expect.json")
     assert expect_path(Path("a/gpt-4.1.flow")) == Path("a/gpt-4.1.expect.json")
 
 
 def test_a_call_and_a_finding_are_one_line_each() -> None:
-    """So that a changed one is a changed line."""
-    assert [line.strip() for line in LINES if "get_time" in line] == [WRITTEN]
-    other = dumps(said(calls=(replace(CALL, id="c2"),), findings=(FINDING, replace(FINDING, event=5)))).splitlines()
+    """A changed call is one changed line in a diff."""
+    assert [line.strip() for line in LINES if "get_time" in line] == [CALL_LINE]
+    other = dumps(
+        with_fields(calls=(replace(CALL, id="c2"),), findings=(FINDING, replace(FINDING, event=5)))
+    ).splitlines()
     assert [line.strip() for line in other if line not in LINES] == [
-        WRITTEN.replace("c1", "c2"),
+        CALL_LINE.replace("c1", "c2"),
         '{"code": "TS102", "name": "empty-id", "event": 3, "call": 0},',
         '{"code": "TS102", "name": "empty-id", "event": 5, "call": 0}',
     ]
 
 
-def test_what_is_as_usual_is_not_written() -> None:
-    """Only what is not: a status, a break, half a call."""
+def test_default_values_are_not_written() -> None:
+    """Status, disconnect and incomplete call are written only if they differ from the default."""
     assert list(document()["answers"][0]) == ["dialect", "model", "events", "finish", "calls", "findings"]
-    odd = said(
+    unusual = with_fields(
         status=429, streamed=False, ended=False, broken="reset", error="e", calls=(replace(CALL, complete=False),)
     )
-    assert [line.strip() for line in dumps(odd).splitlines() if line not in LINES] == [
+    assert [line.strip() for line in dumps(unusual).splitlines() if line not in LINES] == [
         '"status": 429,',
         '"streamed": false,',
         '"ended": false,',
         '"broken": "reset",',
         '"error": "e",',
-        WRITTEN.replace('}"}', '}", "complete": false}'),
+        CALL_LINE.replace('}"}', '}", "complete": false}'),
     ]
-    assert loads(dumps(odd)) == odd
+    assert loads(dumps(unusual)) == unusual
 
 
 @given(st.text(), st.text(), st.booleans(), st.integers(0, 9))
-def test_what_is_written_is_read_again(name: str, arguments: str, whole: bool, event: int) -> None:
-    """Whatever the wire said, and as UTF-8."""
-    call = replace(CALL, name=name, arguments=arguments, complete=whole, id="\ud800")
-    expected = said(model=None, finish=(name, "stop"), calls=(call, CALL), findings=(replace(FINDING, event=event),))
+def test_what_is_written_is_read_again(name: str, arguments: str, complete: bool, event: int) -> None:
+    """Any text is read back unchanged, encoded as UTF-8."""
+    call = replace(CALL, name=name, arguments=arguments, complete=complete, id="\ud800")
+    expected = with_fields(
+        model=None, finish=(name, "stop"), calls=(call, CALL), findings=(replace(FINDING, event=event),)
+    )
     assert loads(dumps(expected).encode().decode()) == expected
     assert loads(dumps(())) == ()
 
 
-def test_nothing_is_written_that_a_reviewer_cannot_see() -> None:
-    """Characters that hide or turn text are escaped."""
-    text = dumps(said(calls=(replace(CALL, arguments="a\u202eb\u200bc\ufeffd\u2028"),)))
+def test_invisible_characters_are_escaped() -> None:
+    """Invisible characters and direction marks are escaped."""
+    text = dumps(with_fields(calls=(replace(CALL, arguments="a\u202eb\u200bc\ufeffd\u2028"),)))
     assert "a\\u202eb\\u200bc\\ufeffd\\u2028" in text
 
 
@@ -109,8 +113,8 @@ def test_nothing_is_written_that_a_reviewer_cannot_see() -> None:
         ({"answers": [1]}, r"x: answers\[0\] must be an object"),
     ],
 )
-def test_another_document_is_refused(change: dict[str, Any], complaint: str) -> None:
-    """With what is wrong, and what to do."""
+def test_an_invalid_document_is_rejected(change: dict[str, Any], complaint: str) -> None:
+    """The error says what is wrong and what to do."""
     with pytest.raises(ToolstreamError, match=complaint):
         loads(json.dumps({**document(), **change}), "x")
 
@@ -131,12 +135,12 @@ def test_another_document_is_refused(change: dict[str, Any], complaint: str) -> 
         ({"ended": 0}, r"answers\[0\]\.ended must be true or false"),
     ],
 )
-def test_another_answer_is_refused(change: dict[str, Any], complaint: str) -> None:
-    """With its place."""
-    read = document()
-    read["answers"][0] |= change
+def test_an_invalid_response_is_rejected(change: dict[str, Any], complaint: str) -> None:
+    """The error names the field."""
+    parsed = document()
+    parsed["answers"][0] |= change
     with pytest.raises(ToolstreamError, match=complaint):
-        loads(json.dumps(read))
+        loads(json.dumps(parsed))
 
 
 @pytest.mark.parametrize(
@@ -147,14 +151,14 @@ def test_another_answer_is_refused(change: dict[str, Any], complaint: str) -> No
         ("[]", 'x is not an expectation. Expected an object with "version" and "answers"'),
     ],
 )
-def test_what_is_no_expectation_is_refused(text: str, complaint: str) -> None:
-    """With what one has."""
+def test_other_files_are_rejected(text: str, complaint: str) -> None:
+    """The error names the expected form."""
     with pytest.raises(ToolstreamError, match=complaint):
         loads(text, "x")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """With how it is made; so is one that is no text."""
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    """The error names the command that creates it; a file that is not UTF-8 is an error, too."""
     path = tmp_path / "x.expect.json"
     with pytest.raises(
         ToolstreamError, match=rf"no such file: {path}; create it with: pytest --toolstream-update=create"
@@ -163,8 +167,8 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(ToolstreamError, match=rf"{path} cannot be read: "):
         read_expectation(path)
-    path.write_text(dumps(ONE))
-    assert read_expectation(path) == ONE
+    path.write_text(dumps(EXPECTED))
+    assert read_expectation(path) == EXPECTED
 
 
 OSLO = '"{\\"zone\\":\\"Oslo\\"}"'
@@ -206,40 +210,40 @@ LONG = '{"text":"' + "a" * 60 + 'b"}'
         ),
     ],
 )
-def test_a_difference_is_a_line(changes: dict[str, Any], lines: list[str]) -> None:
-    """What was expected, what was found, from the first place where they differ."""
-    assert differences(ONE, said(**changes)) == lines
+def test_each_difference_is_one_line(changes: dict[str, Any], lines: list[str]) -> None:
+    """The line has the expected and the found value from the first differing character."""
+    assert differences(EXPECTED, with_fields(**changes)) == lines
 
 
-def test_an_answer_too_many_is_told() -> None:
-    """Beside what differs in the others."""
-    two = (ANSWER, ANSWER)
-    assert differences(two, ONE) == ["expected 2 responses, found 1"]
+def test_a_missing_response_is_a_difference() -> None:
+    """The numbers of expected and found responses are reported."""
+    both = (RESPONSE, RESPONSE)
+    assert differences(both, EXPECTED) == ["expected 2 responses, found 1"]
 
 
-def test_long_texts_are_shown_from_where_they_differ() -> None:
-    """Not from their beginning, and nothing of them steers a terminal."""
+def test_long_texts_are_shown_from_the_first_difference() -> None:
+    """Control characters are escaped."""
     one, other = (
-        said(calls=(replace(CALL, arguments=LONG),)),
-        said(calls=(replace(CALL, arguments=LONG.replace("b", "\x1b")),)),
+        with_fields(calls=(replace(CALL, arguments=LONG),)),
+        with_fields(calls=(replace(CALL, arguments=LONG.replace("b", "\x1b")),)),
     )
     assert differences(one, other) == [
         f'response 0: call 0 arguments: differs at character 69: expected …"{A}b\\"}}", found …"{A}\\u001b\\"}}"'
     ]
 
 
-def test_two_findings_of_the_same_are_two() -> None:
-    """Counted, not only looked for; their order counts too."""
-    again = replace(FINDING, event=9)
-    assert differences(said(findings=(FINDING, again)), said(findings=(again, FINDING))) == [
+def test_equal_findings_are_counted() -> None:
+    """The number and the order of findings count."""
+    later = replace(FINDING, event=9)
+    assert differences(with_fields(findings=(FINDING, later)), with_fields(findings=(later, FINDING))) == [
         "response 0: the findings are in another order"
     ]
-    assert differences(said(findings=(FINDING, FINDING)), ONE) == [
+    assert differences(with_fields(findings=(FINDING, FINDING)), EXPECTED) == [
         "response 0: expected TS102 empty-id at event 3 call 0, not found"
     ]
 
 
-def test_fixtures_are_read_as_they_were_expected() -> None:
-    """What is made of a flow file is what stands beside it."""
+def test_a_flow_has_the_expectation_next_to_it() -> None:
+    """The expectation of a packaged flow equals its file."""
     path = FLOWS / "deepseek-empty-id.flow"
     assert dumps(expectation_of(load(path))) == expect_path(path).read_text()

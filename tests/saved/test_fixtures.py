@@ -18,22 +18,22 @@ from toolstream_core.saved.read import LeftOut, gathered, load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))
-BODY = next(one for one in streams() if str(one) == "openai-chat, fragments of two").body
+BODY = next(stream for stream in streams() if str(stream) == "openai-chat, fragments of two").body
 
 
-def found_in(path: object) -> list[LlmFlow]:
-    """The flows in a file, of which nothing is left out."""
+def flows_in(path: object) -> list[LlmFlow]:
+    """Return the LLM flows of a file and check that nothing is left out."""
     found = list(gathered(str(path)))
-    assert [one for one in found if isinstance(one, LeftOut)] == []
-    return [one for one in found if isinstance(one, LlmFlow)]
+    assert [item for item in found if isinstance(item, LeftOut)] == []
+    return [item for item in found if isinstance(item, LlmFlow)]
 
 
 def chat(*messages: str, response: str = "x", host: str = "a.example", **more: Any) -> LlmFlow:
-    """A flow that asks with these messages."""
+    """Return a flow whose request has these messages."""
     flow = tflow.tflow(resp=True)
-    said = [{"role": "user", "content": text} for text in messages]
+    messages_ = [{"role": "user", "content": text} for text in messages]
     flow.request = http.Request.make(
-        "POST", f"https://{host}/v1/chat/completions", json.dumps({"model": "m", "messages": said, **more})
+        "POST", f"https://{host}/v1/chat/completions", json.dumps({"model": "m", "messages": messages_, **more})
     )
     assert flow.response
     flow.response.headers = http.Headers(content_type="application/json")
@@ -43,13 +43,13 @@ def chat(*messages: str, response: str = "x", host: str = "a.example", **more: A
     return fixture
 
 
-def grouped(*found: LlmFlow) -> list[list[str]]:
-    """The sources by conversation."""
-    return [[one.source for one in group] for group in conversations(found)]
+def grouped(*fixtures: LlmFlow) -> list[list[str]]:
+    """Return the sources of flows by conversation."""
+    return [[fixture.source for fixture in group] for group in conversations(fixtures)]
 
 
-def same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
-    """Request, body, status, headers but for the coding, times, and all that is read of it."""
+def assert_same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
+    """Check that request, response, times and record of two flows are equal, but for the content coding."""
     assert flow.response
     assert other.response
     assert other.request.pretty_url == flow.request.pretty_url
@@ -57,58 +57,58 @@ def same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
     assert other.request.headers.fields == flow.request.headers.fields
     assert other.response.content == flow.response.content
     assert (other.response.status_code, other.response.reason) == (flow.response.status_code, flow.response.reason)
-    kept = [pair for pair in flow.response.headers.fields if pair[0].lower() != b"content-encoding"]
-    assert list(other.response.headers.fields) == kept
+    headers = [pair for pair in flow.response.headers.fields if pair[0].lower() != b"content-encoding"]
+    assert list(other.response.headers.fields) == headers
     read = [read_flow(one, "x") for one in (flow, other)]
     assert len({dumps(expectation_of([one])) for one in read if one}) == 1
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_there_and_back(path: Path, tmp_path: Path) -> None:
-    """Flow to bare and cassette, and from these to flows: the same; the bare layout keeps the cuts too."""
-    originals = found_in(path)
-    ones = [exchange_of(one.flow, f"x#{at}") for at, one in enumerate(originals)]
-    for one, flow, again in zip(ones, originals, exchanges(cassette(ones), "x"), strict=True):
-        same(flow.flow, flow_of(again))
-        folder = tmp_path / str(one.source)
+def test_conversions_are_lossless(path: Path, tmp_path: Path) -> None:
+    """A flow that is converted to bare files or a cassette and back is equal; bare files keep the chunks, too."""
+    originals = flows_in(path)
+    saved = [exchange_of(original.flow, f"x#{at}") for at, original in enumerate(originals)]
+    for exchange, flow, from_cassette in zip(saved, originals, exchanges(cassette(saved), "x"), strict=True):
+        assert_same(flow.flow, flow_of(from_cassette))
+        folder = tmp_path / str(exchange.source)
         folder.mkdir()
-        for name, data in bare.files_of(one).items():
+        for name, data in bare.files_of(exchange).items():
             (folder / name).write_bytes(data)
-        [back] = found_in(folder)
-        same(flow.flow, back.flow)
-        assert back.chunks == flow.chunks
-        assert back.flow.request.timestamp_start == flow.flow.request.timestamp_start
+        [from_files] = flows_in(folder)
+        assert_same(flow.flow, from_files.flow)
+        assert from_files.chunks == flow.chunks
+        assert from_files.flow.request.timestamp_start == flow.flow.request.timestamp_start
 
 
-def test_a_break_and_an_error_come_through(tmp_path: Path) -> None:
-    """As breaks and errors."""
-    one = chat("a")
-    assert one.flow.response
-    one.flow.response.status_code = 503
-    one.flow.error = tflow.tflow(err=True).error
-    again = flow_of(exchange_of(one.flow, "x"))
-    fixture = read_flow(again, "x")
+def test_errors_are_kept(tmp_path: Path) -> None:
+    """The HTTP error and the disconnect of a flow are kept."""
+    original = chat("a")
+    assert original.flow.response
+    original.flow.response.status_code = 503
+    original.flow.error = tflow.tflow(err=True).error
+    converted = flow_of(exchange_of(original.flow, "x"))
+    fixture = read_flow(converted, "x")
     assert fixture
     assert (fixture.status, fixture.record.broken) == (503, "error")
-    for name, data in bare.files_of(exchange_of(one.flow, "x")).items():
+    for name, data in bare.files_of(exchange_of(original.flow, "x")).items():
         (tmp_path / name).write_bytes(data)
-    assert [found.record.broken for found in found_in(tmp_path)] == ["error"]
+    assert [found.record.broken for found in flows_in(tmp_path)] == ["error"]
 
 
-@pytest.mark.parametrize("stream", [one for one in streams() if "two" in str(one)], ids=str)
+@pytest.mark.parametrize("stream", [stream for stream in streams() if "two" in str(stream)], ids=str)
 def test_a_bare_body_gets_a_request(stream: Any, tmp_path: Path) -> None:
-    """The shortest that would bring it, so that it can be replayed in its protocol."""
+    """The minimal request is added to replay the body in its protocol."""
     path = tmp_path / ("x.eventstream" if stream.dialect == "bedrock" else "x.sse")
     path.write_bytes(stream.body)
-    [one] = found_in(path)
+    [one] = flows_in(path)
     assert one.request_key.dialect == one.record.dialect
     assert one.record.streamed
     assert one.body == stream.body
     assert one.record.calls
 
 
-def test_a_har_file_gives_flows(tmp_path: Path) -> None:
-    """With request, headers and time."""
+def test_a_har_file_becomes_flows(tmp_path: Path) -> None:
+    """A flow has the entry's request, headers and time."""
     entry = {
         "startedDateTime": "2026-11-22T06:15:00Z",
         "request": {
@@ -138,8 +138,8 @@ def test_a_har_file_gives_flows(tmp_path: Path) -> None:
     assert one.body == BODY
 
 
-def test_a_har_file_whose_address_is_unknown_gives_flows(tmp_path: Path) -> None:
-    """Also without the body of its request, as `inspect` reads it."""
+def test_a_har_file_with_an_unknown_url_becomes_flows(tmp_path: Path) -> None:
+    """The body of the request may be missing, as in `inspect`."""
     path = tmp_path / "x.har"
     content = {"text": BODY.decode(), "mimeType": "text/event-stream"}
     entry = {
@@ -147,28 +147,28 @@ def test_a_har_file_whose_address_is_unknown_gives_flows(tmp_path: Path) -> None
         "response": {"status": 200, "content": content},
     }
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
-    (one,) = found_in(path)
+    (one,) = flows_in(path)
     assert (one.record.host, one.path, one.record.dialect) == ("gateway.example", "/ask", "openai-chat")
 
 
-def test_what_is_left_out_says_why(tmp_path: Path) -> None:
-    """And what could not be read is told from what is none of ours."""
+def test_skipped_files_have_a_reason(tmp_path: Path) -> None:
+    """An unreadable file differs from a file without an LLM response."""
     (tmp_path / "a.flow").write_text("nonsense")
     (tmp_path / "b.txt").write_text("hello")
     (tmp_path / "c.yaml").write_text("interactions: [")
-    left = [one for one in gathered(str(tmp_path)) if isinstance(one, LeftOut)]
-    assert [(Path(one.source).name, one.unreadable) for one in left] == [
+    left = [item for item in gathered(str(tmp_path)) if isinstance(item, LeftOut)]
+    assert [(Path(item.source).name, item.unreadable) for item in left] == [
         ("a.flow", True),
         ("b.txt", False),
         ("c.yaml", True),
     ]
-    [gone] = gathered(str(tmp_path / "none.flow"))
-    assert isinstance(gone, LeftOut)
-    assert (gone.unreadable, "No such file" in gone.why) == (True, True)
+    [missing] = gathered(str(tmp_path / "none.flow"))
+    assert isinstance(missing, LeftOut)
+    assert (missing.unreadable, "No such file" in missing.why) == (True, True)
 
 
 def test_turns_are_one_conversation() -> None:
-    """Each request begins as the one before; others beside it do not mix in."""
+    """Each request starts with the previous one; parallel conversations stay apart."""
     turns = [
         chat("a", response="1"),
         chat("b", response="other"),
@@ -179,16 +179,16 @@ def test_turns_are_one_conversation() -> None:
     assert grouped(chat("a", response="1"), chat("a", "b", response="2", host="b.example")) == [["1"], ["2"]]
 
 
-def test_a_retry_belongs_to_what_it_repeats() -> None:
-    """The same request twice in a row; from the beginning it is another run."""
+def test_a_retry_belongs_to_its_conversation() -> None:
+    """A consecutive equal request is a retry; a later one starts a new run."""
     assert grouped(chat("a", response="1"), chat("a", response="2"), chat("a", "b", response="3")) == [["1", "2", "3"]]
     run = [chat("a", response="1"), chat("a", "b", response="2")]
-    again = [chat("a", response="3"), chat("a", "b", response="4")]
-    assert grouped(*run, *again) == [["1", "2"], ["3", "4"]]
+    rerun = [chat("a", response="3"), chat("a", "b", response="4")]
+    assert grouped(*run, *rerun) == [["1", "2"], ["3", "4"]]
 
 
-def test_what_clients_move_does_not_part_a_conversation() -> None:
-    """Marks of a cache, a text as a list of one."""
+def test_cache_marks_do_not_split_a_conversation() -> None:
+    """Cache marks and a text as a list of one part are ignored."""
     first = chat("a", response="1")
     marked = [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}]
     second = chat(response="2", messages=[*marked, {"role": "user", "content": "b"}])
@@ -196,8 +196,8 @@ def test_what_clients_move_does_not_part_a_conversation() -> None:
 
 
 def test_a_response_is_continued_by_its_id() -> None:
-    """The server keeps the messages."""
-    first, second = (found_in(FLOWS / "openai-responses-single.flow")[0] for _ in range(2))
+    """With server-side state, the request has the id of the response instead of the messages."""
+    first, second = (flows_in(FLOWS / "openai-responses-single.flow")[0] for _ in range(2))
     response = first.payloads[0]["response"]["id"]
     second.flow.request.content = json.dumps({"model": "m", "previous_response_id": response, "input": []}).encode()
     fixture = read_flow(second.flow, "2")
@@ -206,9 +206,9 @@ def test_a_response_is_continued_by_its_id() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_saved_conversation_is_one(path: Path) -> None:
-    """Also in the form of its twin without a stream."""
-    assert len(conversations(found_in(path))) <= len({one.request_key.form for one in load(path)})
+def test_each_packaged_flow_is_one_conversation(path: Path) -> None:
+    """A flow that was also recorded without a stream has one conversation for each form."""
+    assert len(conversations(flows_in(path))) <= len({fixture.request_key.form for fixture in load(path)})
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,6 @@ def test_every_saved_conversation_is_one(path: Path) -> None:
         ("模型", None, "openai-chat-0001"),
     ],
 )
-def test_a_name_says_time_protocol_and_model(model: str | None, started: float | None, stem: str) -> None:
-    """And nothing of a foreign name leads anywhere."""
+def test_a_file_name_has_time_protocol_and_model(model: str | None, started: float | None, stem: str) -> None:
+    """A model name cannot lead out of the folder."""
     assert stem_of("openai-chat", model, started, 1) == stem

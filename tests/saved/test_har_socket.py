@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 
 def entry(messages: list[SavedMessage], *, binary: bool = False) -> dict[str, Any]:
-    """A socket as Chrome exports it."""
-    said = [
+    """Return a socket as Chrome exports it."""
+    messages_ = [
         {
-            "type": "send" if one.from_client else "receive",
-            "time": one.at,
+            "type": "send" if message.from_client else "receive",
+            "time": message.at,
             "opcode": 2 if binary else 1,
-            "data": base64.b64encode(one.data).decode() if binary else one.data.decode(),
+            "data": base64.b64encode(message.data).decode() if binary else message.data.decode(),
         }
-        for one in messages
+        for message in messages
     ]
     headers = [{"name": "Sec-WebSocket-Key", "value": "x"}, {"name": "Authorization", "value": "Bearer hidden-value"}]
     request = {"method": "GET", "url": "wss://api.openai.com/v1/responses", "headers": headers}
-    return {"request": request, "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
+    return {"request": request, "response": {"status": 101, "headers": []}, "_webSocketMessages": messages_}
 
 
 def document(*entries: dict[str, Any]) -> bytes:
-    """A HAR file."""
+    """Return a HAR file."""
     return json.dumps({"log": {"entries": entries}}).encode()
 
 
-def test_each_answer_of_a_socket_is_one() -> None:
-    """With its request, messages and times, whatever they were sent as."""
+def test_each_response_of_a_socket_is_read() -> None:
+    """Text and binary messages give the same requests, messages and times."""
     for binary in (False, True):
         data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
         _, one, other = har.exchanges(data, "a.har")
@@ -52,8 +52,8 @@ def test_each_answer_of_a_socket_is_one() -> None:
         assert (one.broken, one.began) == (None, conversation.BEGUN)
 
 
-def test_as_interactions_they_are_posts() -> None:
-    """So that they can be made flows and replayed."""
+def test_a_socket_response_is_read_as_a_post() -> None:
+    """It can be converted to a flow and replayed."""
     _, one = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
     assert (one.method, one.url, one.facts.status) == ("POST", "https://api.openai.com/v1/responses", 200)
     assert json.loads(one.request_body)["stream"] is True
@@ -62,8 +62,8 @@ def test_as_interactions_they_are_posts() -> None:
     assert [name for name, _ in one.request_headers] == ["Authorization", "content-type"]
 
 
-def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
-    """Also one whose messages are of no known form."""
+def test_other_sockets_are_ordinary_entries() -> None:
+    """Messages of an unknown form are ignored."""
     other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
     other["request"]["url"] = "wss://example.com/chat"
     [one] = har.exchanges(document(other), "a.har")
@@ -74,8 +74,8 @@ def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
     assert list(har.exchanges(document(broken), "a.har")) == []
 
 
-def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:
-    """The others stay as they are."""
+def test_a_rewritten_socket_keeps_its_other_messages(tmp_path: Path) -> None:
+    """Changed messages replace the old ones."""
     path, new = tmp_path / "a.har", b'{"x":1}\n'
     for binary in (False, True):
         before = entry(conversation.two_answers(), binary=binary)
@@ -84,13 +84,13 @@ def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_pat
         assert json.loads(same) == json.loads(document(before))
         changed = rewritten(str(path), lambda saved: NewBody([b"", *list(saved.chunks)[1:], new]), lambda *_: b"")
         after = json.loads(changed)["log"]["entries"][0][har.MESSAGES]
-        kept = [one for at, one in enumerate(before[har.MESSAGES]) if at != 1]
+        kept = [message for at, message in enumerate(before[har.MESSAGES]) if at != 1]
         assert after[:10] == kept[:10]
         assert (base64.b64decode(after[-1]["data"]) if binary else after[-1]["data"].encode()) == b'{"x":1}'
 
 
-def test_messages_of_several_lines_are_extracted_as_they_were() -> None:
-    """Their line ends are kept beside the lines."""
+def test_messages_with_line_breaks_are_kept() -> None:
+    """The line breaks are stored next to the lines."""
     data = document(entry(conversation.pretty(conversation.two_answers())))
     found = [read_flow(flow_of(one), one.source) for one in har.exchanges(data, "a.har")]
     messages = {

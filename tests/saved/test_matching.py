@@ -29,29 +29,27 @@ PROTOCOLS = (
     *("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"),
     *("ollama", "cohere-v2", "bedrock"),
 )
-ASKED = RequestKey(
-    dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words=""
-)
+KEY = RequestKey(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
 FIRST, SECOND = load(FLOWS / "openai-chat-single.flow")
 PATH = "/v1/chat/completions"
 
 
-def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> LlmFlow:
-    """A flow that differs from a saved one in what was asked."""
+def fixture_with(source: str, like: str = "openai-chat-single", **asked: Any) -> LlmFlow:
+    """Return a saved flow with another request key."""
     fixture = load(FLOWS / f"{like}.flow")[0]
     return replace(fixture, source=source, request_key=replace(fixture.request_key, **asked))
 
 
-def named(source: str, model: str) -> LlmFlow:
-    """A flow of this model."""
-    fixture = saved(source, model=model)
+def of_model(source: str, model: str) -> LlmFlow:
+    """Return a saved flow of this model."""
+    fixture = fixture_with(source, model=model)
     fixture.record.model = model
     return fixture
 
 
-def chosen(wanted: RequestKey, *fixtures: LlmFlow) -> str | None:
-    """The source of the one that fits best, which must not depend on the order."""
-    one, other = Matcher(fixtures).best(wanted), Matcher(fixtures[::-1]).best(wanted)
+def best_source(key: RequestKey, *fixtures: LlmFlow) -> str | None:
+    """Return the source of the best match, which must not depend on the order of the flows."""
+    one, other = Matcher(fixtures).best(key), Matcher(fixtures[::-1]).best(key)
     assert (one and one.source) == (other and other.source)
     return one.source if one else None
 
@@ -66,14 +64,14 @@ def chosen(wanted: RequestKey, *fixtures: LlmFlow) -> str | None:
         ("GPT-4.1-mini-latest", "gpt-4.1"),
     ],
 )
-def test_the_model_that_is_nearer(nearer: str, farther: str) -> None:
-    """The same; the same but for vendor, date and tag; the same family; any."""
-    assert chosen(ASKED, named("far", farther), named("near", nearer)) == "near"
-    assert chosen(ASKED, named("far", farther)) == "far"
+def test_the_most_similar_model_is_preferred(nearer: str, farther: str) -> None:
+    """An equal model precedes one with another vendor, date or tag, one of the same family, and any other."""
+    assert best_source(KEY, of_model("far", farther), of_model("near", nearer)) == "near"
+    assert best_source(KEY, of_model("far", farther)) == "far"
 
 
 @pytest.mark.parametrize(
-    ("results", "there", "best"),
+    ("results", "available", "best"),
     [
         (0, (0, 1, 2), 0),
         (1, (0, 1, 2), 1),
@@ -82,91 +80,91 @@ def test_the_model_that_is_nearer(nearer: str, farther: str) -> None:
         (0, (2, 3), 2),
     ],
 )
-def test_the_turn_that_is_nearer(results: int, there: tuple[int, ...], best: int) -> None:
-    """The same, else the nearest lower, else the nearest higher."""
-    fixtures = [saved(str(turn), results=turn) for turn in there]
-    assert chosen(replace(ASKED, results=results), *fixtures) == str(best)
+def test_the_nearest_turn_is_preferred(results: int, available: tuple[int, ...], best: int) -> None:
+    """An equal number of results precedes the nearest lower and then the nearest higher number."""
+    fixtures = [fixture_with(str(turn), results=turn) for turn in available]
+    assert best_source(replace(KEY, results=results), *fixtures) == str(best)
 
 
-def test_calls_that_the_request_offers() -> None:
-    """Then text, then calls of tools that it does not offer."""
-    weather, text = saved("weather"), saved("text", like="openrouter-no-deltas", model="gpt-4.1-mini")
-    playlists = saved("playlists", like="openai-chat-no-arguments")
-    offering = replace(ASKED, tools=frozenset({"get_weather", "other"}))
-    assert chosen(offering, playlists, text, weather) == "weather"
-    assert chosen(offering, playlists, text) == "text"
-    assert chosen(offering, playlists) == "playlists"
+def test_calls_of_offered_tools_are_preferred() -> None:
+    """Calls of offered tools precede text, and text precedes calls of other tools."""
+    weather, text = fixture_with("weather"), fixture_with("text", like="openrouter-no-deltas", model="gpt-4.1-mini")
+    playlists = fixture_with("playlists", like="openai-chat-no-arguments")
+    offering = replace(KEY, tools=frozenset({"get_weather", "other"}))
+    assert best_source(offering, playlists, text, weather) == "weather"
+    assert best_source(offering, playlists, text) == "text"
+    assert best_source(offering, playlists) == "playlists"
 
 
-def test_the_users_last_words_decide_between_equals() -> None:
-    """So a recorded conversation is played back in its own words."""
-    fixtures = [saved("a", words="red?"), saved("b", words="blue?")]
-    assert chosen(replace(ASKED, words="blue?"), *fixtures) == "b"
-    first = Matcher(fixtures).best(replace(ASKED, words="green?"))
+def test_the_last_user_message_decides_between_equal_matches() -> None:
+    """A recorded conversation is replayed for its own message."""
+    fixtures = [fixture_with("a", words="red?"), fixture_with("b", words="blue?")]
+    assert best_source(replace(KEY, words="blue?"), *fixtures) == "b"
+    first = Matcher(fixtures).best(replace(KEY, words="green?"))
     assert first is fixtures[0]
 
 
 @pytest.mark.parametrize("protocol", ["openai-chat", "anthropic", "gemini", "openai-responses", "bedrock", "cohere-v2"])
-def test_a_conversation_goes_on_where_its_calls_were_made(protocol: str) -> None:
-    """Whatever the client says: with its own prompt, it is given the end of the conversation that it is in."""
-    of = {name: load(FLOWS / f"{protocol}-{name}.flow") for name in ("no-arguments", "single")}
-    for name, (_, second) in of.items():
+def test_a_request_with_results_continues_the_conversation_of_its_calls(protocol: str) -> None:
+    """A client with another prompt gets the end of the conversation whose calls it returns."""
+    turns_of = {name: load(FLOWS / f"{protocol}-{name}.flow") for name in ("no-arguments", "single")}
+    for name, (_, second) in turns_of.items():
         request = json.loads(re.sub(rb'"text": ?"[^"]*[?]"', b'"text":"Other words?"', second.request_body))
         for message in request.get("messages") or request.get("input") or ():
             if message.get("role") == "user" and isinstance(message["content"], str):
                 message["content"] = "Other words?"
         asked = replace(second.request_key, words="Other words?")
-        best = Matcher([fixture for one in of.values() for fixture in one]).best(asked, request, second.path)
+        best = Matcher([fixture for one in turns_of.values() for fixture in one]).best(asked, request, second.path)
         assert best is second, name
 
 
-def test_who_asks_for_a_stream_is_not_given_a_whole_answer() -> None:
-    """The other way round works: it is put together."""
-    streamed, whole, _ = load(FLOWS / "openrouter-no-deltas.flow")
-    assert Matcher([whole]).best(ASKED) is None
-    assert Matcher([whole, streamed]).best(ASKED) is streamed
-    assert Matcher([streamed]).best(replace(ASKED, form=Form.WHOLE)) is streamed
-    assert Matcher([streamed, whole]).best(replace(whole.request_key)) is whole
+def test_an_unstreamed_response_does_not_match_a_streaming_request() -> None:
+    """A streamed response matches an unstreamed request, as it can be assembled."""
+    streamed, unstreamed, _ = load(FLOWS / "openrouter-no-deltas.flow")
+    assert Matcher([unstreamed]).best(KEY) is None
+    assert Matcher([unstreamed, streamed]).best(KEY) is streamed
+    assert Matcher([streamed]).best(replace(KEY, form=Form.WHOLE)) is streamed
+    assert Matcher([streamed, unstreamed]).best(replace(unstreamed.request_key)) is unstreamed
 
 
-def test_an_http_error_comes_behind_all_other_answers() -> None:
-    """It can be given in any form."""
-    whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
-    failed = replace(whole, status=429)
-    assert Matcher([failed]).best(ASKED) is failed
-    assert Matcher([failed, saved("far", model="claude")]).best(ASKED) is not failed
+def test_an_http_error_is_the_last_choice() -> None:
+    """An HTTP error matches requests of any form."""
+    unstreamed = load(FLOWS / "openrouter-no-deltas.flow")[1]
+    failed = replace(unstreamed, status=429)
+    assert Matcher([failed]).best(KEY) is failed
+    assert Matcher([failed, fixture_with("far", model="claude")]).best(KEY) is not failed
 
 
-def test_another_protocol_never_fits() -> None:
-    """Whatever else does."""
-    assert Matcher(load(FLOWS / "anthropic-single.flow")).best(ASKED) is None
+def test_another_protocol_never_matches() -> None:
+    """All other fields may be equal."""
+    assert Matcher(load(FLOWS / "anthropic-single.flow")).best(KEY) is None
 
 
 def matched(matcher: Matcher, request: Any, path: str = PATH) -> Match:
-    """What a request is answered with."""
+    """Return the match of a request."""
     match = matcher.match(path, json.dumps(request).encode())
     assert match
     return match
 
 
 def shuffled(value: Any) -> Any:
-    """The same value with its keys in another order."""
+    """Return the value with the keys of its objects reversed."""
     if isinstance(value, dict):
         return {key: shuffled(inner) for key, inner in reversed(value.items())}
     return [shuffled(inner) for inner in value] if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")
-def of_all() -> Matcher:
-    """All saved flows."""
+def matcher_of_all() -> Matcher:
+    """Return a matcher with all saved flows."""
     return Matcher(load(FLOWS))
 
 
 @pytest.mark.parametrize("path", sorted(FLOWS.glob("*.flow")), ids=lambda path: path.stem)
-def test_a_recorded_request_is_answered_exactly(of_all: Matcher, path: Path) -> None:
-    """Whatever the order of its keys, and below whatever base URL."""
+def test_a_recorded_request_matches_exactly(matcher_of_all: Matcher, path: Path) -> None:
+    """The order of keys and the base URL do not matter."""
     for fixture in load(path):
-        match = matched(of_all, shuffled(fixture.request), f"/gateway{fixture.path}")
+        match = matched(matcher_of_all, shuffled(fixture.request), f"/gateway{fixture.path}")
         assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, fixture.source)
 
 
@@ -174,18 +172,18 @@ def test_a_recorded_request_is_answered_exactly(of_all: Matcher, path: Path) -> 
     "change",
     [{"metadata": {"session": "x"}}, {"user": "u"}, {"prompt_cache_key": "k"}, {"safety_identifier": "s"}],
 )
-def test_what_differs_by_its_nature_does_not_count(change: dict[str, Any]) -> None:
-    """Names of sessions and users."""
+def test_fields_that_always_differ_are_ignored(change: dict[str, Any]) -> None:
+    """Ids of sessions and users do not count."""
     assert matched(Matcher([FIRST]), {**FIRST.request, **change}).outcome is Outcome.EXACT
 
 
-def test_a_flag_that_says_the_default_does_not_count() -> None:
-    """`stream: false` is no other request than none."""
-    whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
-    without = {key: value for key, value in whole.request.items() if key != "stream"}
-    for request in (without, {**without, "stream": False}):
-        match = matched(Matcher([whole]), request)
-        assert (match.outcome, match.saved) == (Outcome.EXACT, whole)
+def test_an_explicit_default_is_ignored() -> None:
+    """`stream: false` equals a missing `stream`."""
+    unstreamed = load(FLOWS / "openrouter-no-deltas.flow")[1]
+    without_stream = {key: value for key, value in unstreamed.request.items() if key != "stream"}
+    for request in (without_stream, {**without_stream, "stream": False}):
+        match = matched(Matcher([unstreamed]), request)
+        assert (match.outcome, match.saved) == (Outcome.EXACT, unstreamed)
 
 
 @pytest.mark.parametrize(
@@ -198,14 +196,14 @@ def test_a_flag_that_says_the_default_does_not_count() -> None:
     ],
 )
 def test_another_request_diverges(change: dict[str, Any], at: str) -> None:
-    """It is told where, and answered all the same."""
+    """The match has the first difference and a response."""
     match = matched(Matcher([FIRST, SECOND]), {**FIRST.request, **change})
     assert (match.outcome, match.saved) == (Outcome.DIVERGED, FIRST)
     assert str(match.parting).startswith(at)
 
 
-def test_a_strict_matcher_refuses_what_diverges() -> None:
-    """And names the nearest flows, the nearest first."""
+def test_a_strict_matcher_rejects_other_requests() -> None:
+    """It names the nearest flows in order."""
     other = load(FLOWS / "anthropic-single.flow")[0]
     match = matched(Matcher([other, SECOND, FIRST], strict=True), {**FIRST.request, "temperature": 1})
     assert (match.outcome, match.saved) == (Outcome.REFUSED, None)
@@ -215,25 +213,25 @@ def test_a_strict_matcher_refuses_what_diverges() -> None:
     assert matched(Matcher([FIRST], strict=True), FIRST.request).outcome is Outcome.EXACT
 
 
-def test_a_whole_answer_is_near_to_who_wants_a_stream() -> None:
-    """It cannot be given, and says why."""
-    whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
-    match = matched(Matcher([whole]), {**whole.request, "stream": True})
+def test_an_unstreamed_response_is_named_as_near_to_a_streaming_request() -> None:
+    """It cannot be sent, and the reason is given."""
+    unstreamed = load(FLOWS / "openrouter-no-deltas.flow")[1]
+    match = matched(Matcher([unstreamed]), {**unstreamed.request, "stream": True})
     assert match.outcome is Outcome.REFUSED
     assert [near.why for near in match.near] == ["was not streamed; the request asks for server-sent events"]
 
 
-def test_equal_requests_get_their_answers_one_after_the_other() -> None:
-    """And then the last one again: a retry gets what the retry got, also one that diverges."""
+def test_equal_requests_get_their_responses_in_order() -> None:
+    """A retry gets the next response, then the last one again, also if it diverges."""
     failed, done = replace(FIRST, status=429, source="failed"), replace(FIRST, source="done")
     for request in (FIRST.request, {**FIRST.request, "temperature": 1}):
         matcher = Matcher([failed, SECOND, done])
-        given = [matched(matcher, request).saved for _ in range(4)]
-        assert [one and one.source for one in given] == ["failed", "done", "done", "done"]
+        responses = [matched(matcher, request).saved for _ in range(4)]
+        assert [one and one.source for one in responses] == ["failed", "done", "done", "done"]
 
 
 def conversation(file: str) -> tuple[LlmFlow, dict[str, Any]]:
-    """A saved answer with calls, and the request that brings their results."""
+    """Return a saved response with calls, and the request that has their results."""
     first, second = load(FLOWS / f"{file}.flow")[:2]
     return first, second.request
 
@@ -242,8 +240,8 @@ CONVERSATIONS = [f"{protocol}-{kind}" for protocol in PROTOCOLS for kind in ("si
 
 
 @pytest.mark.parametrize("file", CONVERSATIONS)
-def test_a_call_whose_result_has_come_is_not_served_again(file: str) -> None:
-    """In each protocol, whether the conversation was recorded to its end or not; ids do not count, results do."""
+def test_a_call_with_a_result_is_not_sent_again(file: str) -> None:
+    """In each protocol, a request with the results of all calls is finished, whatever the ids of the calls are."""
     first, request = conversation(file)
     path = first.path
     match = Matcher([first]).match(path, json.dumps(request).encode())
@@ -257,8 +255,8 @@ def test_a_call_whose_result_has_come_is_not_served_again(file: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_call_that_came_back_otherwise_is_served_again(protocol: str) -> None:
-    """With other arguments, or for one of two calls alone."""
+def test_a_call_returned_with_other_arguments_is_sent_again(protocol: str) -> None:
+    """A result for one of two calls also sends the calls again."""
     first, request = conversation(f"{protocol}-single")
     [call] = first.record.calls
     value = next(value for value in json.loads(call.arguments).values() if isinstance(value, str))
@@ -273,7 +271,7 @@ def test_a_call_that_came_back_otherwise_is_served_again(protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "response"),
+    ("content", "outcome"),
     [
         ({"content": [{"type": "text", "text": "mild"}]}, Outcome.FINISHED),
         ({"content": "mild", "is_error": False}, Outcome.FINISHED),
@@ -281,18 +279,18 @@ def test_a_call_that_came_back_otherwise_is_served_again(protocol: str) -> None:
         ({"content": '{"error": "no such tool"}'}, Outcome.DIVERGED),
     ],
 )
-def test_a_rejection_is_no_result(content: dict[str, Any], response: Outcome) -> None:
-    """The model would call again, and so does the flow."""
+def test_a_rejected_call_is_sent_again(content: dict[str, Any], outcome: Outcome) -> None:
+    """A model would repeat a call whose result is an error."""
     first, request = conversation("anthropic-single")
     result = {**request["messages"][-1]["content"][-1], **content}
     messages = [*request["messages"][:-1], {"role": "user", "content": [result]}]
     match = Matcher([first]).match(first.path, json.dumps({**request, "messages": messages}).encode())
     assert match is not None
-    assert match.outcome is response
+    assert match.outcome is outcome
 
 
 def turns(times: int, opening: str = "hi") -> list[dict[str, Any]]:
-    """The requests of a client that runs a call without its arguments, again and again."""
+    """Return the requests of a client that runs a call without its arguments, turn after turn."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": opening}]
     requests = []
     for turn in range(times):
@@ -305,21 +303,21 @@ def turns(times: int, opening: str = "hi") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("requests", [[FIRST.request] * 10, turns(10)], ids=["retries", "turns"])
-def test_a_loop_is_ended(requests: list[dict[str, Any]]) -> None:
-    """A response answers eight equal requests, or those of a conversation that only gets longer; 0 is no limit."""
+def test_a_loop_is_stopped(requests: list[dict[str, Any]]) -> None:
+    """The limit counts equal requests and those of a growing conversation; without a limit, both go on."""
     matcher = Matcher([FIRST], repeats=8)
     responses = [matched(matcher, request) for request in requests]
-    assert [one.saved for one in responses] == [FIRST] * 8 + [None] * 2
+    assert [match.saved for match in responses] == [FIRST] * 8 + [None] * 2
     [near] = responses[-1].near
     assert near == (FIRST.source, "reached the limit of 8 equal requests (toolstream_provider_repeats)")
-    assert {one.outcome for one in responses[8:]} == {Outcome.REFUSED}
-    without = Matcher([FIRST])
-    assert [matched(without, request).saved for request in requests] == [FIRST] * 10
+    assert {match.outcome for match in responses[8:]} == {Outcome.REFUSED}
+    unlimited = Matcher([FIRST])
+    assert [matched(unlimited, request).saved for request in requests] == [FIRST] * 10
     assert matched(matcher, turns(1, opening="Another one?")[0]).saved is FIRST
 
 
-def fixed(fixture: LlmFlow) -> list[dict[str, Any]]:
-    """The requests of a client that runs the call of a response."""
+def turns_with_result(fixture: LlmFlow) -> list[dict[str, Any]]:
+    """Return the requests of a client that runs the call of a response."""
     [call] = fixture.record.calls
     function = {"name": call.name, "arguments": call.arguments}
     echo = {"role": "assistant", "tool_calls": [{"id": call.id, "type": "function", "function": function}]}
@@ -328,39 +326,39 @@ def fixed(fixture: LlmFlow) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("fixtures", [[FIRST], [FIRST, SECOND]], ids=["finished", "recorded"])
-def test_a_conversation_that_goes_on_is_no_loop(fixtures: list[LlmFlow]) -> None:
-    """Twenty runs of a client that runs the call, with a client between them that does not: that one is stopped."""
+def test_a_conversation_that_continues_is_no_loop(fixtures: list[LlmFlow]) -> None:
+    """Twenty runs with results are not stopped, and a loop between them is."""
     matcher = Matcher(fixtures, repeats=8)
     for _ in range(20):
-        assert [matched(matcher, one).saved for one in fixed(FIRST)] == [fixtures[0], fixtures[-1]]
+        assert [matched(matcher, one).saved for one in turns_with_result(FIRST)] == [fixtures[0], fixtures[-1]]
     assert [matched(matcher, FIRST.request).saved for _ in range(10)] == [FIRST] * 8 + [None] * 2
 
 
-def test_a_new_run_of_a_loop_is_served_again() -> None:
-    """It begins with fewer results than the run before ended with."""
+def test_a_new_run_of_a_loop_is_counted_anew() -> None:
+    """A new run starts with fewer results than the previous run had."""
     matcher = Matcher([FIRST], repeats=8)
     for _ in range(3):
         assert [matched(matcher, one).saved for one in turns(10)] == [FIRST] * 8 + [None] * 2
-    assert [matched(matcher, one).saved for one in fixed(FIRST)] == [FIRST] * 2
+    assert [matched(matcher, one).saved for one in turns_with_result(FIRST)] == [FIRST] * 2
 
 
-def test_the_rejection_of_a_call_that_nobody_can_run_is_its_result() -> None:
-    """The model made up the tool: a client that says so gets the final text."""
-    saved = load(FLOWS / "openai-chat-single.flow")[0]
-    [call] = saved.record.calls
-    asked = {**saved.request, "tools": [{"type": "function", "function": {"name": "other"}}]}
+def test_a_rejected_call_of_an_unknown_tool_is_finished() -> None:
+    """If the tool was not offered, a client's rejection is the result and gets the final text."""
+    recorded = load(FLOWS / "openai-chat-single.flow")[0]
+    [call] = recorded.record.calls
+    asked = {**recorded.request, "tools": [{"type": "function", "function": {"name": "other"}}]}
     entry = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
     results = [{"role": "tool", "tool_call_id": call.id, "content": '{"error":"unknown tool"}'}]
     after = {"messages": [*asked["messages"], {"role": "assistant", "tool_calls": [entry]}, *results]}
-    for request, outcome in ((saved.request, "diverged"), (asked, "finished")):
-        flow = with_response(saved.flow, request, saved.chunks)
+    for request, outcome in ((recorded.request, "diverged"), (asked, "finished")):
+        flow = with_response(recorded.flow, request, recorded.chunks)
         known = read_flow(flow, "a")
         assert known is not None
         assert matched(Matcher([known], repeats=8), {**request, **after}).outcome == outcome
 
 
-def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:
-    """Its next request holds results only."""
+def test_server_side_state_is_counted_by_its_calls() -> None:
+    """The next request has results only."""
     first = load(FLOWS / "openai-responses-single.flow")[0]
     [call] = first.record.calls
     results = [{"type": "function_call_output", "call_id": call.id, "output": "13 degrees"}]
@@ -381,26 +379,26 @@ def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:
     assert [source(first.request), source(after)] == ["exact", "finished"]
 
 
-def test_another_conversation_that_goes_on_does_not_hide_a_loop() -> None:
-    """Each begins with its own user message."""
+def test_a_parallel_conversation_does_not_hide_a_loop() -> None:
+    """A conversation is recognized by its first user message."""
     matcher = Matcher([FIRST], repeats=8)
-    given = []
+    responses = []
     for loop in turns(10, opening="Another one?"):
-        given.append(matched(matcher, loop).saved)
-        assert all(matched(matcher, one).saved is FIRST for one in fixed(FIRST))
-    assert given == [FIRST] * 8 + [None] * 2
+        responses.append(matched(matcher, loop).saved)
+        assert all(matched(matcher, one).saved is FIRST for one in turns_with_result(FIRST))
+    assert responses == [FIRST] * 8 + [None] * 2
 
 
-def test_each_recorded_repetition_is_served_before_the_limit_counts() -> None:
-    """Ten retries were recorded: ten are served, then the last one seven times more."""
+def test_recorded_repetitions_do_not_count() -> None:
+    """Ten recorded retries are sent first, then the last one up to the limit."""
     recorded = [replace(FIRST, source=str(at)) for at in range(10)]
     matcher = Matcher(recorded, repeats=8)
-    given = [matched(matcher, FIRST.request).saved for _ in range(18)]
-    assert [one and one.source for one in given] == [*map(str, range(10)), *["9"] * 7, None]
+    responses = [matched(matcher, FIRST.request).saved for _ in range(18)]
+    assert [one and one.source for one in responses] == [*map(str, range(10)), *["9"] * 7, None]
 
 
-def test_a_poll_that_was_recorded_goes_on() -> None:
-    """The model called the same again although it had the result: so it was recorded, and so it is served."""
+def test_a_recorded_repetition_of_a_call_is_replayed() -> None:
+    """If the model repeated the call although it had the result, the recorded repetition is sent."""
     [call] = FIRST.record.calls
     again = replace(
         FIRST, source="again", request=SECOND.request, request_body=SECOND.request_body, request_key=SECOND.request_key
@@ -414,9 +412,9 @@ def test_a_poll_that_was_recorded_goes_on() -> None:
     assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).outcome is Outcome.FINISHED
 
 
-@pytest.mark.parametrize(("text", "response"), [("missing argument", Outcome.DIVERGED), ("mild", Outcome.FINISHED)])
-def test_of_results_alone_one_that_led_to_the_same_call_is_none(text: str, response: Outcome) -> None:
-    """Where the server keeps the conversation, only the result shows that the client read the call otherwise."""
+@pytest.mark.parametrize(("text", "outcome"), [("missing argument", Outcome.DIVERGED), ("mild", Outcome.FINISHED)])
+def test_a_result_that_led_to_a_repeated_call_does_not_finish_it(text: str, outcome: Outcome) -> None:
+    """With server-side state, only the result shows that the client misread the call."""
     first, second = load(FLOWS / "openai-responses-single.flow")
     [call] = first.record.calls
 
@@ -429,11 +427,11 @@ def test_of_results_alone_one_that_led_to_the_same_call_is_none(text: str, respo
     changed = json.dumps({**asked(text), "temperature": 1}).encode()
     match = Matcher([first, again]).match(first.path, changed)
     assert match is not None
-    assert match.outcome is response
+    assert match.outcome is outcome
 
 
-def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
-    """Two conversations that stand at the same words."""
+def test_the_history_decides_between_equal_last_messages() -> None:
+    """Two conversations with the same last message are told apart by their first."""
 
     def asked(*texts: str) -> dict[str, Any]:
         return {**FIRST.request, "messages": [{"role": "user", "content": text} for text in texts]}
@@ -449,8 +447,8 @@ def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
         assert (match.outcome, match.saved and match.saved.source) == (Outcome.DIVERGED, first)
 
 
-def test_a_saved_request_is_known_by_what_it_was_before(tmp_path: Path) -> None:
-    """As the client sends it, secrets and all; also where further patterns were hidden."""
+def test_a_redacted_request_matches_its_original(tmp_path: Path) -> None:
+    """The client's request has the secrets, also those of additional patterns."""
     key = "sk-proj-" + "A1b2" * 12
     with (FLOWS / "openai-chat-single.flow").open("rb") as file:
         flow = next(iter(FlowReader(file).stream()))
@@ -468,8 +466,8 @@ def test_a_saved_request_is_known_by_what_it_was_before(tmp_path: Path) -> None:
         assert again.metadata[REPLAY]["answer"] == "exact"
 
 
-def test_what_was_redacted_may_be_anything() -> None:
-    """Hidden by the same redaction, by another one, by its mark."""
+def test_redacted_text_matches_any_text() -> None:
+    """Text that was redacted by another redaction or marked as redacted matches, too."""
     key = "sk-" + "a1b2" * 8
     request = {**FIRST.request, "messages": [{"role": "user", "content": f"use {key}!"}]}
 
@@ -490,13 +488,13 @@ def test_what_was_redacted_may_be_anything() -> None:
         assert matched(Matcher([saved_as(hidden)]), wrong).outcome is Outcome.DIVERGED
 
 
-def test_a_request_for_something_else_is_not_matched() -> None:
-    """It asks for no completion."""
+def test_other_requests_are_not_matched() -> None:
+    """An embeddings request asks for no completion."""
     assert Matcher([FIRST]).match("/v1/embeddings", b'{"model":"m","input":"x"}') is None
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "difference"),
     [
         ({"a": 1}, {"a": 1.0}, None),
         ({"a": 1}, {"a": True}, "a: recorded 1, requested true"),
@@ -513,15 +511,15 @@ def test_a_request_for_something_else_is_not_matched() -> None:
         ({"a": "**bold**"}, {"a": "bold"}, 'a: recorded "**bold**", requested "bold"'),
     ],
 )
-def test_where_two_requests_part(one: Any, other: Any, told: str | None) -> None:
-    """By path, with both values, which are cut and steer no terminal."""
+def test_the_first_difference_of_two_requests(one: Any, other: Any, difference: str | None) -> None:
+    """The difference has a path and both values, shortened and escaped."""
     where = parting(one, other)
-    assert (where and str(where)) == told
+    assert (where and str(where)) == difference
 
 
 @pytest.mark.parametrize("text", ["mask", "shape"])
-def test_a_client_may_say_again_what_a_redacted_answer_told_it(text: str) -> None:
-    """The rest of its request is as it was before the redaction."""
+def test_a_client_may_return_redacted_text(text: str) -> None:
+    """The request repeats the redacted response, and its own text is unredacted."""
     redaction = Redaction(text=TextMode(text))
 
     def redact(body: bytes, mode: str) -> bytes:
@@ -541,16 +539,16 @@ def test_a_client_may_say_again_what_a_redacted_answer_told_it(text: str) -> Non
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
-def test_a_request_does_not_part_from_itself(value: Any) -> None:
-    """Whatever it says."""
+def test_a_request_has_no_difference_to_itself(value: Any) -> None:
+    """Any value equals itself."""
     assert parting({"a": value}, {"a": value}) is None
 
 
-def test_thousands_of_recorded_requests_are_found_at_once() -> None:
-    """By their hash: among 3,000 it takes about as many calls of functions as among 30."""
+def test_matching_does_not_depend_on_the_number_of_flows() -> None:
+    """Requests are found by hash: among 3,000 flows, it takes about as many function calls as among 30."""
 
     def called(number: int) -> int:
-        many = [_asking(f"question {at}") for at in range(number)]
+        many = [_request_with(f"question {at}") for at in range(number)]
         matcher = Matcher(many)
         matched(matcher, FIRST.request)
         assert all(matched(matcher, one.request).saved is one for one in many)
@@ -559,6 +557,6 @@ def test_thousands_of_recorded_requests_are_found_at_once() -> None:
     assert called(3000) < 1.2 * called(30)
 
 
-def _asking(text: str) -> LlmFlow:
+def _request_with(text: str) -> LlmFlow:
     request = {**FIRST.request, "messages": [{"role": "user", "content": text}]}
     return replace(FIRST, source=text, request=request, request_body=json.dumps(request).encode())

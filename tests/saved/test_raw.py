@@ -6,7 +6,7 @@ from toolstream_core.saved import raw
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "content_type"),
     [
         ("a/b.sse", "text/event-stream"),
         ("B.SSE", "text/event-stream"),
@@ -19,13 +19,13 @@ from toolstream_core.saved import raw
         ("-", ""),
     ],
 )
-def test_a_name_says_the_type_only_where_it_is_sure(name: str, kind: str) -> None:
-    """Everything else is for the first bytes to tell."""
-    assert raw.response([], name).facts.content_type == kind
+def test_only_clear_extensions_set_the_content_type(name: str, content_type: str) -> None:
+    """For other names, the first bytes decide."""
+    assert raw.response([], name).facts.content_type == content_type
 
 
 def test_a_response_has_its_source_and_its_request() -> None:
-    """They are all that a bare body comes with."""
+    """A bare body has no other facts."""
     saved = raw.response([b"x"], "a.sse", request={"model": "m"})
     assert saved.facts.source == "a.sse"
     assert saved.facts.request == {"model": "m"}

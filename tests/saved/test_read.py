@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
-from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved import files
@@ -24,7 +24,7 @@ EVENTS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n
 
 
 def flow_of(body: bytes | None, *, path: str = "/v1/chat/completions", coding: str | None = None) -> http.HTTPFlow:
-    """A flow that asks for a chat completion and is answered with `body`."""
+    """Return a flow of a chat request with this response body."""
     flow = tflow.tflow(resp=True)
     assert flow.response
     flow.request = http.Request.make(
@@ -37,13 +37,13 @@ def flow_of(body: bytes | None, *, path: str = "/v1/chat/completions", coding: s
     return flow
 
 
-def noted(chunks: list[list[int]]) -> dict[str, Any]:
-    """Metadata with a table of chunks."""
+def chunk_table(chunks: list[list[int]]) -> dict[str, Any]:
+    """Return metadata with a table of chunks."""
     return {"toolstream": {"version": 1, "chunks": chunks}}
 
 
-def test_a_file_gives_its_answers_in_order() -> None:
-    """Each with what was asked and what it says."""
+def test_the_responses_of_a_file_are_in_order() -> None:
+    """Each response has its request and its record."""
     first, second = load(FLOWS / "glm-5.flow")
     assert first.source == f"{FLOWS / 'glm-5.flow'}#0"
     assert (first.record.host, first.path) == ("openrouter.ai", "/api/v1/chat/completions")
@@ -60,8 +60,8 @@ def test_a_file_gives_its_answers_in_order() -> None:
     assert first.body.startswith(b'data: {"choices"')
 
 
-def test_a_folder_gives_all_files_below_it(tmp_path: Path) -> None:
-    """Sorted, of any form; files without an LLM response are skipped."""
+def test_a_folder_means_all_files_below_it(tmp_path: Path) -> None:
+    """The files are sorted, of any form, and those without an LLM response are skipped."""
     (tmp_path / "below").mkdir()
     for name in ("z.flow", "a.flow", "below/b.mitm"):
         shutil.copy(FLOWS / "ollama-single.flow", tmp_path / name)
@@ -70,8 +70,8 @@ def test_a_folder_gives_all_files_below_it(tmp_path: Path) -> None:
     assert sources == [f"{name}#{number}" for name in ("a.flow", "below/b.mitm", "z.flow") for number in (0, 1)]
 
 
-def test_paths_that_give_nothing_are_named(tmp_path: Path) -> None:
-    """With what is wrong with each."""
+def test_a_path_without_a_response_is_an_error(tmp_path: Path) -> None:
+    """The error says what is wrong with the path."""
     with pytest.raises(ToolstreamError, match=r"no such file or directory: .*missing\.flow"):
         load(tmp_path / "missing.flow")
     with pytest.raises(ToolstreamError, match=rf"{tmp_path} contains no LLM response"):
@@ -80,14 +80,13 @@ def test_paths_that_give_nothing_are_named(tmp_path: Path) -> None:
     bad.write_text("nonsense")
     with pytest.raises(ToolstreamError, match=r"bad\.flow is not a mitmproxy flow file"):
         load(bad)
-    with bad.open("wb") as file:
-        FlowWriter(file).add(tflow.tflow(resp=True))
+    bad.write_bytes(flow_file(tflow.tflow(resp=True)))
     with pytest.raises(ToolstreamError, match=r"bad\.flow contains no LLM response .*store_streamed_bodies"):
         load(bad)
 
 
-def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the system's reason."""
+def test_an_unreadable_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the system's message."""
 
     def refuse(path: str, mode: str) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", path)
@@ -98,17 +97,17 @@ def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("form", ["flow", "flow.gz", "har", "har-bom", "vcr", "bare", "body", "stdin"])
-def test_every_form_that_inspect_reads_is_a_fixture(form: str, tmp_path: Path) -> None:
-    """With the same calls in each; standard input belongs to the client and is refused."""
+def test_each_form_that_inspect_reads_is_a_fixture(form: str, tmp_path: Path) -> None:
+    """Each form has the same calls; standard input belongs to the client and is rejected."""
     if form == "stdin":
         with pytest.raises(ToolstreamError, match="standard input cannot be served"):
             load(Path("-"))
         return
     path = _saved_as(form, tmp_path)
-    wanted = [call.arguments for call in load(FLOWS / "glm-5.flow")[0].record.calls]
-    assert wanted
+    expected = [call.arguments for call in load(FLOWS / "glm-5.flow")[0].record.calls]
+    assert expected
     for named in (path, path.parent):
-        assert [call.arguments for call in load(named)[0].record.calls] == wanted
+        assert [call.arguments for call in load(named)[0].record.calls] == expected
 
 
 def _saved_as(form: str, folder: Path) -> Path:
@@ -140,10 +139,10 @@ def _saved_as(form: str, folder: Path) -> Path:
     return next(kept.iterdir())
 
 
-def test_har_files_are_read_too(tmp_path: Path) -> None:
-    """As mitmproxy reads them: one chunk."""
+def test_a_har_file_is_read(tmp_path: Path) -> None:
+    """A response in a HAR file is one chunk."""
     response = EVENTS[0].decode() + EVENTS[1].decode()
-    asked = json.dumps({"model": "m", "messages": [], "stream": True})
+    request = json.dumps({"model": "m", "messages": [], "stream": True})
     entry = {
         "startedDateTime": "2026-01-01T00:00:00Z",
         "time": 1,
@@ -152,7 +151,7 @@ def test_har_files_are_read_too(tmp_path: Path) -> None:
             "url": "https://llm.example.com/v1/chat/completions",
             "httpVersion": "HTTP/1.1",
             "headers": [{"name": "content-type", "value": "application/json"}],
-            "postData": {"text": asked},
+            "postData": {"text": request},
         },
         "response": {
             "status": 200,
@@ -169,10 +168,10 @@ def test_har_files_are_read_too(tmp_path: Path) -> None:
     assert len(fixture.chunks) == 1
 
 
-def test_recorded_chunks_come_back() -> None:
-    """With their times."""
+def test_recorded_chunks_are_read() -> None:
+    """The chunks have their times."""
     flow = flow_of(b"".join(EVENTS))
-    flow.metadata = noted([[0, len(EVENTS[0])], [25, len(EVENTS[1])]])
+    flow.metadata = chunk_table([[0, len(EVENTS[0])], [25, len(EVENTS[1])]])
     assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, EVENTS[0]), (25, EVENTS[1])]
 
 
@@ -182,24 +181,24 @@ def test_recorded_chunks_come_back() -> None:
         {},
         {"toolstream": None},
         {"toolstream": {"chunks": "no"}},
-        noted([]),
-        noted([[0, 3], [1, 4]]),
-        noted([[0], [1, 2, 3]]),
-        noted([[0, -1], [1, 60]]),
+        chunk_table([]),
+        chunk_table([[0, 3], [1, 4]]),
+        chunk_table([[0], [1, 2, 3]]),
+        chunk_table([[0, -1], [1, 60]]),
     ],
 )
-def test_a_table_that_is_not_of_this_body_is_not_used(metadata: dict[str, Any]) -> None:
-    """Somebody edited the body in mitmproxy: it comes as one chunk."""
+def test_a_chunk_table_of_another_body_is_ignored(metadata: dict[str, Any]) -> None:
+    """A body that was edited in mitmproxy is one chunk."""
     flow = flow_of(b"".join(EVENTS))
     flow.metadata = metadata
     assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, b"".join(EVENTS))]
 
 
-def test_a_coded_body_is_decoded_chunk_by_chunk() -> None:
-    """The table counts coded bytes; what comes out of a chunk keeps its time."""
+def test_a_compressed_body_is_decoded_by_chunk() -> None:
+    """The table counts compressed bytes, and each decoded part keeps the time of its chunk."""
     coded = gzip.compress(b"".join(EVENTS))
     flow = flow_of(coded, coding="gzip")
-    flow.metadata = noted([[0, 4], [10, 30], [20, len(coded) - 34]])
+    flow.metadata = chunk_table([[0, 4], [10, 30], [20, len(coded) - 34]])
     chunks = chunks_of(flow)
     assert b"".join(chunk.data for chunk in chunks) == b"".join(EVENTS)
     assert {chunk.after for chunk in chunks} <= {10, 20}
@@ -220,13 +219,13 @@ def test_a_coded_body_is_decoded_chunk_by_chunk() -> None:
         pytest.param(tflow.tflow(resp=True), id="another request"),
     ],
 )
-def test_flows_that_answer_nothing(flow: http.HTTPFlow) -> None:
-    """They are passed over, not errors."""
+def test_flows_without_a_response_are_skipped(flow: http.HTTPFlow) -> None:
+    """They are no errors."""
     assert read_flow(flow, "x#0") is None
 
 
 def test_an_http_error_is_a_fixture() -> None:
-    """With its body, whatever that is, or with none."""
+    """The body of the error may be anything or empty."""
     for body in (b'{"error":{"message":"slow down"}}', b"<html>bad gateway</html>", b""):
         flow = flow_of(body)
         assert flow.response
@@ -237,8 +236,8 @@ def test_an_http_error_is_a_fixture() -> None:
         assert fixture.record.calls == []
 
 
-def test_an_answer_that_broke_off_is_a_fixture() -> None:
-    """With the bytes that came, and how it broke."""
+def test_a_truncated_response_is_a_fixture() -> None:
+    """It has the received bytes and the error."""
     broken = tflow.tflow(resp=True, err=True)
     broken.request, broken.response = flow_of(b"").request, flow_of(EVENTS[0]).response
     fixture = read_flow(broken, "x#0")
@@ -246,34 +245,34 @@ def test_an_answer_that_broke_off_is_a_fixture() -> None:
     assert (fixture.body, fixture.record.broken) == (EVENTS[0], "error")
     assert (fixture.record.broken, fixture.record.ended) == ("error", False)
     broken.metadata = {"toolstream": {"version": 1, "chunks": [[0, len(EVENTS[0])]], "broken": "reset by upstream"}}
-    again = read_flow(broken, "x#0")
-    assert again
-    assert again.record.broken == "reset by upstream"
+    with_reason = read_flow(broken, "x#0")
+    assert with_reason
+    assert with_reason.record.broken == "reset by upstream"
 
 
-def test_a_break_before_the_first_byte_is_told_from_a_body_that_was_not_saved() -> None:
-    """The table of chunks says that none came; without it nobody knows."""
+def test_a_disconnect_before_the_first_byte_differs_from_an_unsaved_body() -> None:
+    """Only an empty chunk table shows that no byte was received."""
     broken = tflow.tflow(resp=True, err=True)
     broken.request, broken.response = flow_of(b"").request, flow_of(b"").response
     assert read_flow(broken, "x#0") is None
-    broken.metadata = noted([])
+    broken.metadata = chunk_table([])
     fixture = read_flow(broken, "x#0")
     assert fixture
     assert (fixture.chunks, fixture.record.broken, fixture.record.streamed) == ((), "error", True)
 
 
-def test_a_client_that_left_when_all_was_said_broke_nothing() -> None:
-    """Many close the connection on `[DONE]`; who is answered from the flow gets the whole answer."""
+def test_a_disconnect_of_the_client_after_the_end_is_no_error() -> None:
+    """Many clients close the connection on `[DONE]`; the fixture is the complete response."""
     flow = flow_of(b"".join(EVENTS).replace(b'"a"}', b'"a"},"finish_reason":"stop"'))
-    for said, broken in (("Client disconnected.", None), ("server closed connection", "server closed connection")):
-        flow.error = Error(said)
+    for message, broken in (("Client disconnected.", None), ("server closed connection", "server closed connection")):
+        flow.error = Error(message)
         fixture = read_flow(flow, "x#0")
         assert fixture
         assert fixture.record.broken == broken
 
 
-def test_the_request_is_there_as_it_was_sent() -> None:
-    """Its bytes, and what they say."""
+def test_the_request_keeps_its_bytes() -> None:
+    """The fixture has the bytes and the parsed request."""
     flow = flow_of(b"".join(EVENTS))
     flow.request.content = b'{ "model": "m", "messages": [], "stream": true }'
     fixture = read_flow(flow, "x#0")
@@ -282,8 +281,8 @@ def test_the_request_is_there_as_it_was_sent() -> None:
     assert fixture.request["model"] == "m"
 
 
-def test_the_answer_says_which_protocol_it_is() -> None:
-    """A gateway's path and body may be taken for another's."""
+def test_the_response_decides_the_protocol() -> None:
+    """A gateway's path may belong to another protocol."""
     body = (
         b'event: message_start\ndata: {"type":"message_start","message":{"model":"c"}}\n\n'
         b'event: message_stop\ndata: {"type":"message_stop"}\n\n'

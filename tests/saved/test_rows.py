@@ -1,4 +1,4 @@
-"""A saved flow of each defect: of its sample in tests/streams/, else of a valid stream with the defect injected."""
+"""A saved flow for each defect, from its sample in tests/streams/ or from a valid stream with the defect injected."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 FLOWS: Final = Path(__file__).parents[2] / "flows"
-WITHOUT: Final = {"unreadable-body": "a body that cannot be decoded is never kept"}
-"""Defects that no saved flow shows, and why."""
-SAID: Final = {"/responses": "input", "Content": "contents"}
-"""Where a request has its conversation, by a part of its path; in `messages` else."""
+NOT_SAVED: Final = {"unreadable-body": "a body that cannot be decoded is never kept"}
+"""Defects that no saved flow can show, and why."""
+MESSAGES_KEYS: Final = {"/responses": "input", "Content": "contents"}
+"""The key of the conversation by a part of the path; `messages` for all others."""
 OVERSIZE: Final = 8 << 20
 
 
 class Sample(NamedTuple):
-    """A stream that shows a defect."""
+    """A stream with a defect."""
 
     path: str
     content_type: str
@@ -42,20 +42,20 @@ class Sample(NamedTuple):
     broken: str | None = None
     coding: str = ""
     findings: frozenset[tuple[str, int]] = frozenset()
-    """Name and event, where the sample says them."""
+    """Names and events, if the sample lists them."""
 
 
 @cache
 def samples() -> dict[str, Sample]:
-    """A stream for each defect, by its name."""
+    """Return a stream with each defect by its name."""
     found = connection_samples()
     for pattern in patterns():
         if "tools" not in pattern.exchange.request or pattern.protocol in {"realtime", "gemini-live"}:
-            continue  # Bedrock's, and what comes over a socket: other protocols show the same defects
-        told = frozenset((name, event) for name, _, event in pattern.findings)
+            continue  # other protocols than Bedrock and the sockets have samples of the same defects
+        expected = frozenset((name, event) for name, _, event in pattern.findings)
         known = pattern.exchange
-        for name, _ in told:
-            sample = Sample(known.path, pattern.content_type, pattern.body, known.request, findings=told)
+        for name, _ in expected:
+            sample = Sample(known.path, pattern.content_type, pattern.body, known.request, findings=expected)
             found.setdefault(name, sample)
     for row in DEFECTS:
         if row.name not in found and row.name in injectable_names():
@@ -64,7 +64,7 @@ def samples() -> dict[str, Sample]:
 
 
 def connection_samples() -> dict[str, Sample]:
-    """Defects of the connection and of sizes, which no text of a body shows."""
+    """Return streams with defects of the connection and of sizes, which no text of a body shows."""
     valid, later = load(FLOWS / "openai-chat-single.flow")
     stream = Sample(valid.path, "text/event-stream", valid.body, valid.request)
     response = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}'
@@ -80,7 +80,7 @@ def connection_samples() -> dict[str, Sample]:
 
 
 def injected(name: str, dialects: tuple[str, ...]) -> Sample:
-    """The first valid stream of flows/ in which the defect can be injected."""
+    """Return the first valid stream of flows/ in which the defect can be injected."""
     for fixture in load(FLOWS):
         if fixture.record.findings or fixture.request_key.dialect not in dialects:
             continue
@@ -94,28 +94,28 @@ def injected(name: str, dialects: tuple[str, ...]) -> Sample:
 
 
 def flow_of(sample: Sample) -> http.HTTPFlow:
-    """The sample as a flow that mitmproxy saves."""
+    """Return the sample as a flow that mitmproxy saves."""
     client = connection.Client(peername=("127.0.0.1", 50000), sockname=("127.0.0.1", 8080))
-    made = http.HTTPFlow(client, connection.Server(address=("api.example.com", 443)))
+    result = http.HTTPFlow(client, connection.Server(address=("api.example.com", 443)))
     url = f"https://api.example.com{sample.path}"
-    said = next((key for end, key in SAID.items() if end in sample.path), "messages")
-    body = json.dumps({"model": "m", "stream": True, said: []} | sample.request)
-    made.request = http.Request.make("POST", url, body, http.Headers(content_type="application/json"))
+    messages_key = next((key for end, key in MESSAGES_KEYS.items() if end in sample.path), "messages")
+    body = json.dumps({"model": "m", "stream": True, messages_key: []} | sample.request)
+    result.request = http.Request.make("POST", url, body, http.Headers(content_type="application/json"))
     headers = {"content-type": sample.content_type} | ({"content-encoding": sample.coding} if sample.coding else {})
-    made.response = http.Response.make(200, b"", headers)
-    made.response.raw_content = sample.body
-    made.error = flow.Error(sample.broken) if sample.broken else None
-    return made
+    result.response = http.Response.make(200, b"", headers)
+    result.response.raw_content = sample.body
+    result.error = flow.Error(sample.broken) if sample.broken else None
+    return result
 
 
-@pytest.mark.parametrize("name", [row.name for row in DEFECTS if row.name not in WITHOUT])
-def test_a_saved_flow_shows_each_defect(name: str, tmp_path: Path) -> None:
-    """As the sample says; what is written as its expectation holds when it is read."""
+@pytest.mark.parametrize("name", [row.name for row in DEFECTS if row.name not in NOT_SAVED])
+def test_a_saved_flow_keeps_each_defect(name: str, tmp_path: Path) -> None:
+    """The saved flow has the findings of its sample, and its written expectation holds."""
     sample, path = samples()[name], tmp_path / f"{name}.flow"
     path.write_bytes(packed([redact(flow_of(sample))]))
     (fixture,) = load(path)
-    told = {(finding.name, finding.event) for finding in fixture.record.findings}
-    assert name in {one for one, _ in told}
-    assert told == (sample.findings or told)
+    findings = {(finding.name, finding.event) for finding in fixture.record.findings}
+    assert name in {one for one, _ in findings}
+    assert findings == (sample.findings or findings)
     expectation = expectation_of([fixture])
     assert differences(loads(dumps(expectation)), expectation) == []

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 OTHER = "0123456789abcdef0123456789abcdef"
-PIECES = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n\n"]
+CHUNKS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n\n"]
 
 
-def flow_with(*pieces: bytes, headers: dict[str, str] | None = None, query: str = "") -> http.HTTPFlow:
-    """An LLM's flow that was recorded in these pieces."""
+def flow_with(*chunks: bytes, headers: dict[str, str] | None = None, query: str = "") -> http.HTTPFlow:
+    """Return an LLM flow that was recorded in these chunks."""
     flow = tflow.tflow(resp=True)
     assert flow.response
     body = json.dumps({"model": "m", "messages": [], "stream": True})
@@ -34,14 +34,14 @@ def flow_with(*pieces: bytes, headers: dict[str, str] | None = None, query: str 
     flow.request = http.Request.make("POST", url, body)
     flow.request.headers.update(headers or {})
     flow.response.headers = http.Headers(content_type="text/event-stream")
-    flow.response.raw_content = b"".join(pieces)
-    sizes = [[10 * at, len(piece)] for at, piece in enumerate(pieces)]
+    flow.response.raw_content = b"".join(chunks)
+    sizes = [[10 * at, len(chunk)] for at, chunk in enumerate(chunks)]
     flow.metadata["toolstream"] = {"version": 1, "chunks": sizes}
     return flow
 
 
-def bytes_of(flow: http.HTTPFlow, path: Path) -> bytes:
-    """What is written for a flow."""
+def saved_bytes(flow: http.HTTPFlow, path: Path) -> bytes:
+    """Save a flow and return the bytes of the file."""
     save([flow], path / "x.flow")
     return (path / "x.flow").read_bytes()
 
@@ -60,67 +60,67 @@ def bytes_of(flow: http.HTTPFlow, path: Path) -> bytes:
         "my-secret",
     ],
 )
-def test_secret_headers_keep_their_name_alone(header: str, tmp_path: Path) -> None:
-    """And their value is gone wherever else it was said, in whatever form."""
-    flow = flow_with(*PIECES, headers={header: f"Bearer {OTHER}"})
+def test_a_secret_header_is_redacted_everywhere(header: str, tmp_path: Path) -> None:
+    """The value of the header is redacted in all other places of the flow, too."""
+    flow = flow_with(*CHUNKS, headers={header: f"Bearer {OTHER}"})
     flow.comment = f"used {OTHER}"
     flow.error = Error(f"refused {OTHER}")
     flow.request.headers["referer"] = f"https://x.example/?k={OTHER}"
     clean = redact(flow)
     assert clean.request.headers[header].removeprefix("Bearer ").strip("*") == ""
     assert len(clean.request.headers[header]) == len(f"Bearer {OTHER}")
-    assert OTHER.encode() not in bytes_of(flow, tmp_path)
+    assert OTHER.encode() not in saved_bytes(flow, tmp_path)
 
 
-def test_secret_answers_headers_go_too(tmp_path: Path) -> None:
-    """Trailers as well."""
-    flow = flow_with(*PIECES)
+def test_secret_response_headers_are_redacted(tmp_path: Path) -> None:
+    """Trailers are redacted, too."""
+    flow = flow_with(*CHUNKS)
     assert flow.response
     flow.response.headers["set-cookie"] = f"session={OTHER}"
     flow.response.trailers = http.Headers(x_token=OTHER)
-    assert OTHER.encode() not in bytes_of(flow, tmp_path)
+    assert OTHER.encode() not in saved_bytes(flow, tmp_path)
 
 
-def test_secret_parameters_keep_their_name_alone() -> None:
-    """The rest of the address stays as it was, byte for byte."""
-    clean = redact(flow_with(*PIECES, query=f"?alt=sse&key={OTHER}&api_key=ab&q=a%20b&access_token=cd"))
+def test_secret_query_parameters_are_redacted() -> None:
+    """The rest of the URL does not change."""
+    clean = redact(flow_with(*CHUNKS, query=f"?alt=sse&key={OTHER}&api_key=ab&q=a%20b&access_token=cd"))
     query = clean.request.path.partition("?")[2]
     assert query == f"alt=sse&key={'*' * len(OTHER)}&api_key=**&q=a%20b&access_token=**"
 
 
-def test_what_looks_like_a_key_is_gone_from_bodies(tmp_path: Path) -> None:
-    """Of requests and of answers."""
-    flow = flow_with(b"data: " + SECRET.encode() + b"\n\n", PIECES[1])
+def test_keys_in_bodies_are_redacted(tmp_path: Path) -> None:
+    """Request and response bodies are redacted."""
+    flow = flow_with(b"data: " + SECRET.encode() + b"\n\n", CHUNKS[1])
     flow.request.text = json.dumps({"model": "m", "messages": [{"role": "user", "content": SECRET}]})
-    written = bytes_of(flow, tmp_path)
+    written = saved_bytes(flow, tmp_path)
     assert SECRET.encode() not in written
     assert b"*" * len(SECRET) in written
 
 
-def test_the_table_of_chunks_fits_the_clean_body() -> None:
-    """What was hidden is as long as it was; times stay."""
-    flow = flow_with(PIECES[0], b"data: " + SECRET.encode() + b"\n\n", PIECES[1])
+def test_redaction_keeps_the_chunks() -> None:
+    """Redacted text has the same length, and times do not change."""
+    flow = flow_with(CHUNKS[0], b"data: " + SECRET.encode() + b"\n\n", CHUNKS[1])
     clean = redact(flow)
     assert [tuple(chunk) for chunk in chunks_of(clean)] == [
-        (0, PIECES[0]),
+        (0, CHUNKS[0]),
         (10, b"data: " + b"*" * len(SECRET) + b"\n\n"),
-        (20, PIECES[1]),
+        (20, CHUNKS[1]),
     ]
 
 
-def test_a_secret_across_a_cut_is_gone_too() -> None:
-    """And the cut stays."""
+def test_a_secret_across_two_chunks_is_redacted() -> None:
+    """The chunks keep their lengths."""
     secret = SECRET.encode()
-    clean = redact(flow_with(b"data: " + secret[:9], secret[9:] + b"\n\n", PIECES[1]))
+    clean = redact(flow_with(b"data: " + secret[:9], secret[9:] + b"\n\n", CHUNKS[1]))
     assert [tuple(chunk) for chunk in chunks_of(clean)] == [
         (0, b"data: " + b"*" * 9),
         (10, b"*" * (len(secret) - 9) + b"\n\n"),
-        (20, PIECES[1]),
+        (20, CHUNKS[1]),
     ]
 
 
-def test_a_coded_body_is_looked_through() -> None:
-    """It is saved without its coding where something had to go, and as it came where nothing had."""
+def test_a_compressed_body_is_redacted() -> None:
+    """A redacted body is saved decompressed; a body without secrets stays compressed."""
     coded = gzip.compress(b"data: " + SECRET.encode() + b"\n\n")
     flow = flow_with(coded[:20], coded[20:])
     assert flow.response
@@ -129,15 +129,15 @@ def test_a_coded_body_is_looked_through() -> None:
     assert clean.response
     assert clean.response.raw_content == b"data: " + b"*" * len(SECRET) + b"\n\n"
     assert "content-encoding" not in clean.response.headers
-    flow.response.raw_content = harmless = gzip.compress(PIECES[1])
+    flow.response.raw_content = harmless = gzip.compress(CHUNKS[1])
     kept = redact(flow)
     assert kept.response
     assert kept.response.raw_content == harmless
     assert kept.response.headers["content-encoding"] == "gzip"
 
 
-def test_what_cannot_be_looked_through_is_emptied() -> None:
-    """A broken coding may hide anything."""
+def test_an_undecodable_body_is_removed() -> None:
+    """It may contain a secret."""
     flow = flow_with(b"not gzip " + OTHER.encode())
     assert flow.response
     flow.response.headers["content-encoding"] = "gzip"
@@ -148,27 +148,27 @@ def test_what_cannot_be_looked_through_is_emptied() -> None:
     assert (clean.response.raw_content, clean.request.raw_content) == (b"", b"")
 
 
-def test_what_mitmproxy_keeps_aside_is_left_out(tmp_path: Path) -> None:
-    """The flow before it was edited, WebSocket messages, the proxy's own password."""
-    flow = flow_with(*PIECES)
+def test_other_data_of_mitmproxy_is_removed(tmp_path: Path) -> None:
+    """The flow before an edit, WebSocket messages and the proxy's password are not saved."""
+    flow = flow_with(*CHUNKS)
     flow.backup()
     flow.request.text = "edited"
     flow.metadata["proxyauth"] = ("user", OTHER)
-    assert OTHER.encode() not in bytes_of(flow, tmp_path)
-    flow = flow_with(*PIECES, headers={"x-note": "old"})
+    assert OTHER.encode() not in saved_bytes(flow, tmp_path)
+    flow = flow_with(*CHUNKS, headers={"x-note": "old"})
     flow.request.headers["x-note"] = SECRET
     flow.backup()
     flow.request.headers["x-note"] = "new"
-    assert SECRET.encode() not in bytes_of(flow, tmp_path)
-    talking = tflow.twebsocketflow()
-    assert talking.websocket
-    talking.websocket.messages[0].content = SECRET.encode()
-    assert SECRET.encode() not in bytes_of(talking, tmp_path)
+    assert SECRET.encode() not in saved_bytes(flow, tmp_path)
+    socket = tflow.twebsocketflow()
+    assert socket.websocket
+    socket.websocket.messages[0].content = SECRET.encode()
+    assert SECRET.encode() not in saved_bytes(socket, tmp_path)
 
 
-def test_a_flow_without_secrets_is_saved_as_it_is(tmp_path: Path) -> None:
-    """Same id, request, answer, chunks; and the flow at hand is not touched."""
-    flow = flow_with(*PIECES)
+def test_a_flow_without_secrets_is_saved_unchanged(tmp_path: Path) -> None:
+    """Id, request, response and chunks are equal, and the flow in memory does not change."""
+    flow = flow_with(*CHUNKS)
     before = flow.get_state()
     save([flow], tmp_path / "x.flow")
     assert flow.get_state() == before
@@ -178,24 +178,24 @@ def test_a_flow_without_secrets_is_saved_as_it_is(tmp_path: Path) -> None:
     for part in ("id", "request", "response", "metadata"):
         assert read.get_state()[part] == before[part]
     [fixture] = load(tmp_path / "x.flow")
-    assert [chunk.data for chunk in fixture.chunks] == PIECES
+    assert [chunk.data for chunk in fixture.chunks] == CHUNKS
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes are a thing of POSIX")
-def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
-    """Also where one was there before."""
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has these modes")
+def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
+    """The mode of an existing file is changed, too."""
     path = tmp_path / "x.flow"
     path.write_text("before")
     path.chmod(0o644)
-    save([flow_with(*PIECES)], path)
+    save([flow_with(*CHUNKS)], path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.unlink()
     save([], path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
-    """A pipe stays one, and its reader gets all; a file is replaced only on demand."""
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """The reader of a pipe gets all bytes; an existing file is replaced only on demand."""
     pipe, file = tmp_path / "pipe", tmp_path / "file"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -16,16 +16,16 @@ EVENTS = [
 
 
 def test_the_data_of_events_are_the_messages() -> None:
-    """At the time at which the last of each came; comments and what is no JSON are no messages."""
-    cut = [Chunk(0, EVENTS[0][:9]), Chunk(5, EVENTS[0][9:] + EVENTS[1][:14]), Chunk(9, EVENTS[1][14:] + EVENTS[2])]
-    lines = socket_lines(cut, "text/event-stream", SocketLane(WIRE, ""))
+    """A message has the time of the event's last chunk; comments and data that is no JSON are skipped."""
+    chunks = [Chunk(0, EVENTS[0][:9]), Chunk(5, EVENTS[0][9:] + EVENTS[1][:14]), Chunk(9, EVENTS[1][14:] + EVENTS[2])]
+    lines = socket_lines(chunks, "text/event-stream", SocketLane(WIRE, ""))
     assert lines == [Chunk(5, b'{"type":"a"}\n'), Chunk(9, b'{"type": "b", "n": 1}\n')]
     without_end = [Chunk(1, EVENTS[0].rstrip())]
     assert socket_lines(without_end, "text/event-stream", SocketLane(WIRE, "")) == [Chunk(1, b'{"type":"a"}\n')]
 
 
-def test_lines_stay_as_they_are_but_for_another_lane() -> None:
-    """One that is on the lane already keeps its bytes."""
+def test_lines_are_moved_to_another_lane() -> None:
+    """A line that is on the lane already keeps its bytes."""
     recorded = [Chunk(0, b'{"type": "a", "stream_id": "x"}\n'), Chunk(3, b'{"type":"b"}\n')]
     kind = "application/x-ndjson"
     assert socket_lines(recorded, kind, SocketLane(WIRE, "x")) == [
@@ -38,7 +38,7 @@ def test_lines_stay_as_they_are_but_for_another_lane() -> None:
     assert plain == [{"type": "a"}, {"type": "b"}]
 
 
-def test_bytes_of_no_framing_are_no_messages() -> None:
-    """Nor is nothing."""
+def test_other_bytes_give_no_messages() -> None:
+    """An empty body gives no messages, too."""
     assert socket_lines([Chunk(0, b"<html>")], "text/html", SocketLane(WIRE, "")) == []
     assert socket_lines([], "", SocketLane(WIRE, "")) == []

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mitmproxy import flow as mitmflow
 from mitmproxy.exceptions import OptionsError
-from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
-from tests.proxy.flows import CHUNK, DONE, llm_flow
+from tests.proxy.flows import CHUNK, DONE, flow_file, llm_flow
 from tests.proxy.ui.shown import Interface, interface
 from toolstream_core.proxy.addon import ToolstreamAddon
 
@@ -59,10 +59,7 @@ def shown_response(mitm: Interface, *chunks: bytes, **how: Any) -> http.HTTPFlow
 
 def saved_body(flow: http.HTTPFlow) -> bytes | None:
     """Return the body of the flow in a flow file."""
-    file = io.BytesIO()
-    FlowWriter(file).add(flow)
-    file.seek(0)
-    found = next(iter(FlowReader(file).stream()))
+    found = next(iter(FlowReader(io.BytesIO(flow_file(flow))).stream()))
     return found.response.raw_content  # type: ignore[attr-defined,no-any-return]
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mitmproxy import http
-from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
-from tests.proxy.flows import DONE, SECRET
+from tests.proxy.flows import DONE, SECRET, flow_file
 from tests.proxy.ui.shown import FLOWS, Interface, interface
 from tests.proxy.ui.test_marks import HEALTHY
 from tests.proxy.ui.test_views import response_flow, returned_call
@@ -39,10 +38,7 @@ def load(mitm: Interface, path: Path) -> list[http.HTTPFlow]:
 
 def save(path: Path, flows: Iterable[http.HTTPFlow]) -> Path:
     """Write flows into a file and return its path."""
-    with path.open("wb") as file:
-        writer = FlowWriter(file)
-        for flow in flows:
-            writer.add(flow)
+    path.write_bytes(flow_file(*flows))
     return path
 
 
