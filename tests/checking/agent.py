@@ -1,8 +1,8 @@
-"""A client of Chat Completions with one tool, on the standard library: `agent.py WAY`, where WAY is how it reads.
+"""A client of Chat Completions with two tools, on the standard library: `agent.py WAY`, where WAY is how it reads.
 
-`right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
-for a new call; `crash` exits if an id is empty; `complete` exits if an entry has no name; `half` runs whatever came as
-arguments; `twice` runs each call two times; `endless` never believes an answer; `whole` asks without a stream.
+`right` keys by index, and retries if a response is incomplete. `by-id` starts a new call for every id. `crash` exits if
+an id is empty. `complete` exits if an entry has no name. `incomplete` also runs incomplete calls. `twice` runs each
+call two times. `endless` retries each response. `non-streaming` sends requests without `stream`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ TOOLS = [
 MESSAGES: list[dict[str, Any]] = [{"role": "user", "content": "weather?"}]
 
 
-class BrokenAnswerError(Exception):
-    """Nothing of the answer is to be run."""
+class IncompleteResponseError(Exception):
+    """No call of the response may run."""
 
 
-def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, dict[str, Any], str]:
-    """The bytes of the answer as far as they came, the request, and how the connection broke."""
+def send(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, dict[str, Any], str]:
+    """The bytes of the response until its end or a disconnect, the request, and the error of a disconnect."""
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
     connection = http.client.HTTPConnection(url.netloc, timeout=20)
     request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": stream}
@@ -43,27 +43,27 @@ def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, 
     connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), headers)
     response = connection.getresponse()
     if response.status >= 400:
-        raise BrokenAnswerError(response.status)
-    data, broken = b"", ""
+        raise IncompleteResponseError(response.status)
+    data, error_text = b"", ""
     with contextlib.closing(connection):
         try:
-            while piece := response.read1(65536):
-                data += piece
+            while chunk := response.read1(65536):
+                data += chunk
         except (http.client.HTTPException, OSError) as error:
-            broken = str(error) or "broken"
-    return data, request, broken
+            error_text = str(error) or "broken"
+    return data, request, error_text
 
 
-def read_right(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """The calls of an answer that is whole."""
-    calls = read_simply(data, request, broken)
-    if broken or b'"finish_reason":"' not in data or not all(is_complete(call) for call in calls):
-        raise BrokenAnswerError(broken)
+def read_right(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls of a complete response."""
+    calls = read_any(data, request, error_text)
+    if error_text or b'"finish_reason":"' not in data or not all(is_complete(call) for call in calls):
+        raise IncompleteResponseError(error_text)
     return calls
 
 
 def is_complete(call: dict[str, Any]) -> bool:
-    """Whether the arguments are an object."""
+    """Whether the arguments are a JSON object."""
     try:
         return isinstance(json.loads(call["function"]["arguments"] or "{}"), dict)
     except ValueError:
@@ -79,9 +79,9 @@ def entries(data: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def read_simply(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """The fragments of each index, whatever became of the answer."""
-    del request, broken
+def read_any(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls by index, also of an incomplete response."""
+    del request, error_text
     calls: dict[Any, dict[str, Any]] = {}
     for one in entries(data):
         call = calls.setdefault(one.get("index"), entry("", "", ""))
@@ -92,9 +92,9 @@ def read_simply(data: bytes, request: dict[str, Any], broken: str) -> list[dict[
     return list(calls.values())
 
 
-def read_by_id(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """Every id that is there begins a call."""
-    del request, broken
+def read_by_id(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls, with a new one for every id."""
+    del request, error_text
     calls: list[dict[str, Any]] = []
     for one in entries(data):
         function = one.get("function") or {}
@@ -104,55 +104,55 @@ def read_by_id(data: bytes, request: dict[str, Any], broken: str) -> list[dict[s
     return calls
 
 
-def read_or_crash(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """Nothing, if an id is empty."""
+def read_or_crash(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """Exits if an id is empty."""
     if any(one.get("id") == "" for one in entries(data)):
         sys.exit(3)
-    return read_simply(data, request, broken)
+    return read_any(data, request, error_text)
 
 
-def read_complete(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """Each entry is a complete call; none that has no name."""
-    del request, broken
+def read_complete(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls, with one for each entry. Raises an error if an entry has no name."""
+    del request, error_text
     return [entry(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in entries(data)]
 
 
 def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
-    """A call as requests say it again."""
+    """A call as in a request."""
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def once(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of the next answer."""
-    if way == "whole":
-        data, _, _ = ask(messages, stream=False)
+def next_calls(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls of the next response."""
+    if way == "non-streaming":
+        data, _, _ = send(messages, stream=False)
         return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
     readers = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash, "complete": read_complete}
-    read = readers.get(way, read_simply)
+    read = readers.get(way, read_any)
     for last in [False] * (TRIES - 1) + [True]:
         try:
-            return read(*ask(messages))
-        except BrokenAnswerError:
+            return read(*send(messages))
+        except IncompleteResponseError:
             if last:
                 raise
     return []
 
 
 def main(way: str) -> None:
-    """Ask until an answer makes no call."""
+    """Send requests until a response has no call."""
     messages = list(MESSAGES)
     if runs := os.environ.get("RUNS"):
         with Path(runs).open("a") as file:
             file.write("x")
     for _ in range(ENDLESS if way == "endless" else 0):
-        ask(messages)
-    while calls := once(way, messages):
-        said = [*calls, *(calls if way == "twice" else ())]
+        send(messages)
+    while calls := next_calls(way, messages):
+        made = [*calls, *(calls if way == "twice" else ())]
         results = [
-            {"role": "tool", "tool_call_id": call["id"], "content": os.environ.get("RESULT", "mild")} for call in said
+            {"role": "tool", "tool_call_id": call["id"], "content": os.environ.get("RESULT", "mild")} for call in made
         ]
-        messages += [{"role": "assistant", "content": None, "tool_calls": said}, *results]
-        sys.stdout.write(f"ran {', '.join(call['function']['name'] for call in said)}\n")
+        messages += [{"role": "assistant", "content": None, "tool_calls": made}, *results]
+        sys.stdout.write(f"ran {', '.join(call['function']['name'] for call in made)}\n")
 
 
 if __name__ == "__main__":

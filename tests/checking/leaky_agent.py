@@ -1,4 +1,4 @@
-"""`agent.py`, with credentials that it sends, prints, and has in the results of its tools: `leaky_agent.py WAY`."""
+"""`agent.py` with secrets in its requests, its output and the results of its tools: `leaky_agent.py WAY`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import os
 import sys
 from typing import Any
 
-import agent  # type: ignore[import-not-found]  # beside this file, where it is run
+import agent  # type: ignore[import-not-found]  # in the same folder
 
 SECRET = "plain-words-that-are-a-secret-4711"
 HEADERS = {"x-api-key": f"{SECRET}-a", "cookie": f"session={SECRET}-b"}
-SAID = json.dumps({"api_key": f"{SECRET}-d", "text": f"{SECRET}-a {SECRET}-b {SECRET}-c"})
+OUTPUT = json.dumps({"api_key": f"{SECRET}-d", "text": f"{SECRET}-a {SECRET}-b {SECRET}-c"})
 
 
 class Connection(http.client.HTTPConnection):
-    """Adds them to each request."""
+    """A connection that adds the secrets to each request."""
 
     def request(self, method: str, url: str, body: Any = None, headers: Any = None, **more: Any) -> None:
-        """As ever."""
+        """Send a request with the secrets."""
         super().request(method, f"{url}?key={SECRET}-c", body, {**(headers or {}), **HEADERS}, **more)
 
 
 def main(way: str) -> None:
-    """With `models`, no request asks an LLM."""
+    """With `models`, it sends no LLM request."""
     http.client.HTTPConnection = Connection  # type: ignore[misc]
-    os.environ["RESULT"] = SAID
-    sys.stdout.write(f"{SAID}\n")
+    os.environ["RESULT"] = OUTPUT
+    sys.stdout.write(f"{OUTPUT}\n")
     if way == "models":
         url = agent.urlsplit(os.environ["OPENAI_BASE_URL"])
         connection = Connection(url.netloc, timeout=20)

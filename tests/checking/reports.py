@@ -1,4 +1,4 @@
-"""A report with a case of every grade, hostile texts in it."""
+"""A report with a case of every grade and hostile texts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RESULTS = {
 
 
 def case(name: str) -> Case:
-    """The case of one of the results."""
+    """A case with this name."""
     return Case(
         protocol="openai-chat", kind=Kind.FAULT, name=name, title="a <title>", spec=name, required="opt" not in name
     )
 
 
 def report(repair: tuple[str, ...] = (), **changed: Result) -> dict[str, Any]:
-    """The report; `changed` are other results, by name with `_` for `-`."""
+    """The report. `changed` has other results, by name with `_` in place of `-`."""
     results = {**RESULTS, **{name.replace("_", "-"): result for name, result in changed.items()}}
     run = Run(exit_code=1, seconds=0.25, output=f"last words {HOSTILE}")
     cases = [

@@ -1,6 +1,6 @@
-"""A client of Responses over one WebSocket with one tool, by the official library: it runs calls that came whole.
+"""A client of Responses over a WebSocket with one tool, using the official library.
 
-Where an answer or the socket breaks, it asks again.
+It runs complete calls, and retries after an error or a disconnect.
 """
 
 from __future__ import annotations
@@ -17,43 +17,45 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 TOOLS: Any = [{"type": "function", "name": "get_weather", "parameters": CITY}]
 
 
-class BrokenAnswerError(Exception):
-    """Nothing of the answer is to be run."""
+class IncompleteResponseError(Exception):
+    """No call of the response may run."""
 
 
-def ask(connection: Any, asked: dict[str, Any]) -> Any:
-    """The response, when it is whole."""
-    connection.response.create(**asked)
+def send(connection: Any, request: dict[str, Any]) -> Any:
+    """The complete response."""
+    connection.response.create(**request)
     for event in connection:
         if event.type == "response.completed":
             return event.response
         if event.type in {"error", "response.failed", "response.incomplete"}:
             break
-    raise BrokenAnswerError
+    raise IncompleteResponseError
 
 
-def go_on(connection: Any, asked: dict[str, Any]) -> None:
-    """Ask, and bring the results of calls, until an answer makes none; what is asked next stands in `asked`."""
+def run_calls(connection: Any, request: dict[str, Any]) -> None:
+    """Send requests and the results of calls until a response has no call. Updates `request`."""
     while True:
-        response = ask(connection, asked)
+        response = send(connection, request)
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:
             return
         for call in calls:
             json.loads(call.arguments)
-        asked["previous_response_id"] = response.id
-        asked["input"] = [{"type": "function_call_output", "call_id": one.call_id, "output": "sunny"} for one in calls]
+        request["previous_response_id"] = response.id
+        request["input"] = [
+            {"type": "function_call_output", "call_id": one.call_id, "output": "sunny"} for one in calls
+        ]
 
 
 def main() -> int:
-    """A right client, as far as one can be."""
+    """Retry after errors, at most `TRIES` times."""
     client = openai.OpenAI(max_retries=0)
-    asked: dict[str, Any] = {"model": "m", "tools": TOOLS, "input": [{"role": "user", "content": "weather?"}]}
+    request: dict[str, Any] = {"model": "m", "tools": TOOLS, "input": [{"role": "user", "content": "weather?"}]}
     for _ in range(TRIES):
         try:
             with client.responses.connect() as connection:
-                go_on(connection, asked)
-        except (BrokenAnswerError, OSError, ValueError, WebSocketException, openai.OpenAIError) as error:
+                run_calls(connection, request)
+        except (IncompleteResponseError, OSError, ValueError, WebSocketException, openai.OpenAIError) as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
         else:
             return 0

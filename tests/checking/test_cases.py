@@ -1,4 +1,4 @@
-"""The cases of a check, and which of them a selection names."""
+"""The cases of a check, and how a selection names them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EMPTY_ID = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title=
 
 
 def test_ids() -> None:
-    """The protocol comes first; the healthy one has no kind."""
+    """An id begins with the protocol, and that of a healthy case has no kind."""
     assert EMPTY_ID.id == "openai-chat/fault/empty-id"
     assert healthy("gemini").id == "gemini/healthy"
     assert two_calls("gemini", ()).id == "gemini/healthy/two-calls"
@@ -46,7 +46,7 @@ def test_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "takes"),
+    ("words", "selected"),
     [
         ((), True),
         (("all",), True),
@@ -64,13 +64,13 @@ def test_ids() -> None:
         (("-identity", "empty-id"), True),
     ],
 )
-def test_words_choose_cases(words: tuple[str, ...], takes: bool) -> None:
-    """Names, codes, families, kinds, ids, globs; the last word that means a case decides."""
-    assert Selection(words).takes(EMPTY_ID) is takes
+def test_words_select_cases(words: tuple[str, ...], selected: bool) -> None:
+    """Words are names, codes, families, kinds, ids or globs, and the last matching word decides."""
+    assert Selection(words).takes(EMPTY_ID) is selected
 
 
-def test_a_case_that_needs_another_says_what_the_client_understood() -> None:
-    """Nothing before the healthy case, and nothing of responses with a shape or of saved flows."""
+def test_a_case_knows_how_many_calls_the_client_understood_before() -> None:
+    """The number is 0 before the healthy case, with a shape, with saved flows, and with the real provider."""
     first, pair = healthy("gemini"), two_calls("gemini", ("get {}", "list {}"))
     late, both = (replace(EMPTY_ID, protocol="gemini", needs=one.id) for one in (first, pair))
     assert [Plan().setup(case).understood for case in (first, pair, late, both)] == [0, 1, 1, 2]
@@ -78,73 +78,73 @@ def test_a_case_that_needs_another_says_what_the_client_understood() -> None:
     assert {plan.setup(both).understood for plan in (shaped, saved, billed)} == {0}
 
 
-def test_a_word_without_a_case_is_refused() -> None:
-    """It would be a run of nothing."""
+def test_a_word_without_a_case_is_an_error() -> None:
+    """The message suggests a similar name."""
     Selection(("empty-id", "-transit", "*/healthy", "cut")).check(all_cases())
     with pytest.raises(ToolstreamError, match="unknown case 'emty-id'; did you mean empty-id"):
         Selection(("emty-id",)).check(all_cases())
 
 
-def test_each_shape_is_described_by_its_own_sentence() -> None:
-    """The first one of what `explain` says of it."""
+def test_the_title_of_a_shape_is_the_first_sentence_of_its_description() -> None:
+    """All titles differ."""
     titles = {case.name: case.title for case in all_cases() if case.kind is Kind.SHAPE}
     assert len({*titles.values()}) == len(titles)
     assert titles["whole-calls"] == "Each call in one event"
     assert all(SHAPES[name].startswith(f"{title}.") for name, title in titles.items())
 
 
-SPOKEN = {wire.dialect: wire for wire in SOCKETS}
-"""The protocols that are spoken over a WebSocket."""
+BY_DIALECT = {wire.dialect: wire for wire in SOCKETS}
+"""The protocols over WebSockets, by dialect."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
 
 @each_protocol
-def test_all_that_can_be_planted_is_a_case(protocol: WireProtocol) -> None:
-    """Each once; each specification is one that the addon takes."""
+def test_everything_that_can_be_injected_is_a_case(protocol: WireProtocol) -> None:
+    """Each is a case once, and its specification is valid."""
     cases = cases_of(protocol)
     names = {kind: {case.name for case in cases if case.kind is kind} for kind in Kind}
     assert names[Kind.FAULT] == protocol.injectors.keys()
     assert names[Kind.SHAPE] == protocol.shapes.keys() - {PLAIN_LINES}  # healthy responses have plain lines
-    spoken = {Transport.HTTP} if protocol.over_http else set()
-    spoken |= {Transport.SOCKET} if protocol.name in SPOKEN else set()
-    assert all(case.over & spoken for case in cases)
+    transports = {Transport.HTTP} if protocol.over_http else set()
+    transports |= {Transport.SOCKET} if protocol.name in BY_DIALECT else set()
+    assert all(case.over & transports for case in cases)
     lacking = set() if protocol.over_http else {"recut"}
-    lacking |= set() if protocol.name in SPOKEN and SPOKEN[protocol.name].lane_key else {"wrong-stream-id"}
-    of_transit = {row.name for row in TRANSIT} - lacking
-    assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == of_transit
+    lacking |= set() if protocol.name in BY_DIALECT and BY_DIALECT[protocol.name].lane_key else {"wrong-stream-id"}
+    expected = {defect.name for defect in TRANSIT} - lacking
+    assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == expected
     assert settings(Words(fault=[case.spec for case in cases])).rewrites
     assert len({case.id for case in all_cases()}) == len(all_cases())
 
 
-def test_presets_are_cases_where_all_their_parts_can_be_planted() -> None:
-    """Each somewhere."""
+def test_a_preset_is_a_case_if_all_its_faults_can_be_injected() -> None:
+    """Each preset is a case of some protocol."""
     names = {case.name for case in all_cases() if case.kind is Kind.PRESET}
     assert names == {preset.name for preset in PRESETS}
     assert not any(case.id == "gemini/preset/kimi" for case in all_cases())
 
 
-def test_what_is_required_follows_from_the_row() -> None:
-    """What no reader can be sure to read right is optional; half a call is not to be run, and nothing lost is run."""
-    rows = {row.name: row for row in DEFECTS}
+def test_the_definition_of_a_defect_decides_whether_its_case_is_required() -> None:
+    """An error without loss is optional, since no client can be expected to read it."""
+    defects = {defect.name: defect for defect in DEFECTS}
     for case in all_cases():
         if case.kind is Kind.FAULT:
-            row = rows[case.name]
-            assert case.required is (row.lossy or row.severity is not Severity.ERROR)
-            assert (case.lossy, case.may_refuse, case.code) == (row.lossy, row.may_refuse, row.code)
+            defect = defects[case.name]
+            assert case.required is (defect.lossy or defect.severity is not Severity.ERROR)
+            assert (case.lossy, case.may_refuse, case.code) == (defect.lossy, defect.may_refuse, defect.code)
 
 
-def test_a_row_that_lets_a_client_refuse_says_so() -> None:
-    """`may_refuse` is what the words of the row say."""
-    for row in DEFECTS:
-        if row.may_refuse:
-            assert " or " in row.must
-        if "or reports" in row.must:
-            assert row.may_refuse
+def test_a_defect_that_clients_may_refuse_describes_it() -> None:
+    """`may_refuse` agrees with the text of the definition."""
+    for defect in DEFECTS:
+        if defect.may_refuse:
+            assert " or " in defect.must
+        if "or reports" in defect.must:
+            assert defect.may_refuse
 
 
-def test_what_a_transit_fault_loses() -> None:
-    """Time loses nothing."""
-    lossy = {row.name for row in TRANSIT if row.lossy}
+def test_timing_faults_lose_nothing() -> None:
+    """All other connection faults lose a part of the response."""
+    lossy = {defect.name for defect in TRANSIT if defect.lossy}
     assert lossy.isdisjoint({"first-byte-delay", "stall", "drip", "recut", "hold-open"})
     assert {one.fault for one in TRANSIT_VARIANTS} - lossy == {
         "first-byte-delay",

@@ -1,4 +1,4 @@
-"""Several clients in one file."""
+"""Several clients in a file."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from toolstream_core.errors import ToolstreamError
 if TYPE_CHECKING:
     from pathlib import Path
 
-USUAL = Client(name="", command=(), prompt="Go.", timeout=9)
+COMMON = Client(name="", command=(), prompt="Go.", timeout=9)
 
 
 def test_clients_are_read(tmp_path: Path) -> None:
-    """In their order; what they do not say is as for all."""
+    """They keep their order, and missing settings have the common values."""
     path = tmp_path / "clients.toml"
     path.write_text(
         '[clients.b]\ncommand = ["b", "{prompt}"]\nprotocol = "gemini"\nenv = {X = "1"}\n'
         '[clients.a]\ncommand = ["a"]\nprompt = "Stop."\ntimeout = 3\n'
     )
-    assert clients_of(path, USUAL) == [
+    assert clients_of(path, COMMON) == [
         Client(name="b", command=("b", "{prompt}"), protocol="gemini", environment={"X": "1"}, prompt="Go.", timeout=9),
         Client(name="a", command=("a",), prompt="Stop.", timeout=3),
     ]
 
 
 @pytest.mark.parametrize(
-    ("text", "right"),
+    ("text", "message"),
     [
         ("[clients", "not valid TOML"),
         ("", "has no clients; expected"),
@@ -41,9 +41,9 @@ def test_clients_are_read(tmp_path: Path) -> None:
         ("[clients.a]\ncommand = ['a']\nprompts = 'x'", "clients.a has the unknown key 'prompts'; known are command"),
     ],
 )
-def test_a_wrong_file_is_told_with_what_is_right(tmp_path: Path, text: str, right: str) -> None:
-    """Before anything is run."""
+def test_an_invalid_file_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    """The message names what was expected, and nothing runs."""
     path = tmp_path / "clients.toml"
     path.write_text(text)
-    with pytest.raises(ToolstreamError, match=right):
-        clients_of(path, USUAL)
+    with pytest.raises(ToolstreamError, match=message):
+        clients_of(path, COMMON)

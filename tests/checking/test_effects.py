@@ -1,4 +1,4 @@
-"""Which results of a healthy run make it no baseline."""
+"""Results of a healthy run that make it unusable as a baseline."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SUCCEEDED = [
 
 
 def exchange(number: int, *results: tuple[str, str]) -> ProxiedExchange:
-    """A request with these results, of ids and texts, and its answer."""
+    """A request with these results (ids and texts), and its response."""
     messages = [{"role": "tool", "tool_call_id": identity, "content": text} for identity, text in results]
     body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x"}, *messages]}
     request = {
@@ -61,16 +61,16 @@ def exchange(number: int, *results: tuple[str, str]) -> ProxiedExchange:
 
 
 @pytest.mark.parametrize("text", FAILED)
-def test_a_failure_is_reported_in_the_clients_words(text: str) -> None:
-    """With the tool's name."""
-    told = failed_call([exchange(0), exchange(1, ("c1", text))])
-    assert told is not None
-    assert f"ls failed: {text!r}" in told
+def test_a_failed_call_is_reported(text: str) -> None:
+    """The message has the tool's name and the result."""
+    message = failed_call([exchange(0), exchange(1, ("c1", text))])
+    assert message is not None
+    assert f"ls failed: {text!r}" in message
 
 
 @pytest.mark.parametrize("text", SUCCEEDED)
 def test_other_results_are_a_baseline(text: str) -> None:
-    """Text inside a result is no sign."""
+    """An error text inside a result is no failure."""
     assert failed_call([exchange(0), exchange(1, ("c1", text))]) is None
 
 

@@ -1,4 +1,4 @@
-"""What a client is graded, for every verdict and every way to end."""
+"""The grade of a client, for every verdict and every end of a run."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ CALL = {
     "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,
     "events": [1],
 }  # fmt: skip
-HALF = {**CALL, "arguments": '{"p"', "complete": False}
-PLANTED = [{"spec": "x", "drawn": 1, "changes": 2}]
+INCOMPLETE = {**CALL, "arguments": '{"p"', "complete": False}
+INJECTED = [{"spec": "x", "drawn": 1, "changes": 2}]
 PLAIN = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", spec="empty-id")
 LOSSY = Case(protocol="openai-chat", kind=Kind.FAULT, name="cut-off-call", title="t", spec="cut-off-call", lossy=True)
 REFUSING = Case(protocol="openai-chat", kind=Kind.FAULT, name="x", title="t", spec="x", may_refuse=True)
 VALID = replace(LOSSY, name="unknown-tool", spec="unknown-tool", must_go_on=True)
-SHOWN = Case(protocol="openai-chat", kind=Kind.TRANSIT, name="x", title="t", spec="x", lossy=True, informational=True)
+INFORMATIONAL = Case(
+    protocol="openai-chat", kind=Kind.TRANSIT, name="x", title="t", spec="x", lossy=True, informational=True
+)
 
 
 def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -> dict[str, Any]:
-    """What the proxy tells of an answer."""
+    """The verdict on a response, as the proxy sends it."""
     problems = [] if problem is None else [{"verdict": problem, "call": 0, "message": "m"}]
     return {
         "verdict": outcome, "understood": not problems, "call": None, "event": None, "explained": [], "advice": [],
@@ -39,7 +41,7 @@ def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -
 
 
 def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> ProxiedExchange:
-    """One request and its answer; `messages` and `call` are what they say."""
+    """A request and its response. `messages` and `call` are their content."""
     body: dict[str, Any] = {"model": "m", "messages": more.pop("messages", [{"role": "user", "content": "x"}])}
     if tools := more.pop("tools", ()):
         body["tools"] = [{"type": "function", "function": {"name": name}} for name in tools]
@@ -48,7 +50,7 @@ def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> 
     record = {
         "calls": [call] if call else [],
         "findings": findings,
-        "faults": more.pop("faults", PLANTED if number == 0 else []),
+        "faults": more.pop("faults", INJECTED if number == 0 else []),
     }
     request = {
         "number": number, "method": more.pop("method", "POST"), "url": "https://h.example/v1/chat/completions",
@@ -60,13 +62,13 @@ def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> 
 
 
 def run_of(*exchanges: ProxiedExchange, exit_code: int | None = 0, **more: Any) -> Run:
-    """A run that ended so."""
+    """A run with these exchanges."""
     return Run(exchanges=exchanges, exit_code=exit_code, timeout=60, **more)
 
 
-THROUGH = (exchange(0, verdict("ok")), exchange(1))
-AGAIN = exchange(0, verdict("retried", "retried"))
-BY_RESULTS = {
+WORKED = (exchange(0, verdict("ok")), exchange(1))
+RETRIED = exchange(0, verdict("retried", "retried"))
+GRADED_BY_RESULT = {
     Outcome.RAN_INCOMPLETE_CALL: (Grade.FAILED, Reason.RAN_INCOMPLETE),
     Outcome.RETURNED_INCOMPLETE_CALL: (Grade.UNKNOWN, Reason.INCOMPLETE),
     Outcome.CALL_REJECTED: (Grade.CALL_REJECTED, Reason.INCOMPLETE),
@@ -75,41 +77,41 @@ BY_RESULTS = {
 }
 
 
-def test_every_verdict_has_its_words() -> None:
-    """Or is right."""
+def test_every_outcome_has_a_reason() -> None:
+    """The correct outcomes have none."""
     assert REASONS.keys() == set(Outcome)
     assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED, Reason.TWICE}
 
 
 @pytest.mark.parametrize(
     "outcome",
-    [one for one in Outcome if one not in BY_RESULTS and REASONS[one] not in {None, *list(Reason)[-3:]}],
+    [one for one in Outcome if one not in GRADED_BY_RESULT and REASONS[one] not in {None, *list(Reason)[-3:]}],
 )
-def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
-    """However the rest went, and where nothing had to be run too, but for a call that is rightly not run."""
+def test_a_wrong_call_fails(outcome: Outcome) -> None:
+    """Also if no call had to run, except for a lost call, which is correct then."""
     wrong = (exchange(0, verdict(outcome, outcome)), exchange(1))
     assert graded(PLAIN, run_of(*wrong))[:2] == (Grade.FAILED, REASONS[outcome])
     expected = Grade.OK if outcome is Outcome.LOST_CALL else Grade.FAILED
     assert graded(LOSSY, run_of(*wrong)).grade is expected
 
 
-@pytest.mark.parametrize("outcome", BY_RESULTS)
-def test_an_incomplete_call_fails_only_where_a_result_shows_that_it_ran(outcome: Outcome) -> None:
-    """The verdict on the next request alone may have seen it."""
-    returned = (exchange(0, verdict(outcome, outcome), call=HALF), exchange(1))
-    assert graded(LOSSY, run_of(*returned))[:2] == BY_RESULTS[outcome]
+@pytest.mark.parametrize("outcome", GRADED_BY_RESULT)
+def test_an_incomplete_call_fails_only_if_its_result_shows_that_it_ran(outcome: Outcome) -> None:
+    """The verdict alone does not show it."""
+    returned = (exchange(0, verdict(outcome, outcome), call=INCOMPLETE), exchange(1))
+    assert graded(LOSSY, run_of(*returned))[:2] == GRADED_BY_RESULT[outcome]
 
 
 HEALTHY = KnownResult("ls", '{"p":"x"}', "a.txt\nb.txt")
 
 
 def result(text: str, identity: str = "c1") -> dict[str, Any]:
-    """The result of a call, as a message."""
+    """A message with the result of a call."""
     return {"role": "tool", "tool_call_id": identity, "content": text}
 
 
 def echo(*ids: str) -> dict[str, Any]:
-    """Calls that came back, as a message."""
+    """A message with returned calls."""
     function = {"name": "ls", "arguments": "{}"}
     return {"role": "assistant", "tool_calls": [{"id": identity, "function": function} for identity in ids]}
 
@@ -126,12 +128,12 @@ def echo(*ids: str) -> dict[str, Any]:
         ("Exit code: 0\nOutput:\nx", [], Grade.FAILED, Reason.RAN_INCOMPLETE),
     ],
 )
-def test_what_the_result_of_an_incomplete_call_shows(
+def test_the_result_of_an_incomplete_call_decides_its_grade(
     text: str, known: list[KnownResult], grade: Grade, reason: Reason
 ) -> None:
     """A rejection passes."""
-    broken = exchange(0, verdict("returned-incomplete-call", "returned-incomplete-call"), call=HALF)
-    run = run_of(broken, exchange(1, messages=[echo("c1"), result(text)]))
+    incomplete = exchange(0, verdict("returned-incomplete-call", "returned-incomplete-call"), call=INCOMPLETE)
+    run = run_of(incomplete, exchange(1, messages=[echo("c1"), result(text)]))
     assert graded(LOSSY, run, known)[:2] == (grade, reason)
 
 
@@ -144,21 +146,21 @@ def test_what_the_result_of_an_incomplete_call_shows(
         ("a.txt\nb.txt", "duplicate call", [], Grade.UNKNOWN, Reason.TWICE),
     ],
 )
-def test_a_call_that_came_back_under_two_ids_ran_twice_only_by_two_results(
+def test_a_call_with_two_ids_ran_twice_only_with_two_results(
     first: str, second: str, known: list[KnownResult], grade: Grade, reason: Reason
 ) -> None:
-    """One of them may be a rejection; both results may have one id."""
+    """One result may be a rejection, and both may have the same id."""
     problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
     judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
     messages = [{"role": "user", "content": "x"}, echo("c1", "c2"), result(first), result(second, "c2")]
     assert graded(PLAIN, run_of(exchange(0, judged), exchange(1, messages=messages)), known)[:2] == (grade, reason)
-    alike = [{"role": "user", "content": "x"}, echo("c1", "c1"), result(first), result(second)]
+    same_id = [{"role": "user", "content": "x"}, echo("c1", "c1"), result(first), result(second)]
     both = {**verdict("duplicate-call", "duplicate-call"), "problems": [problem, {**problem, "call": 0}]}
-    assert graded(PLAIN, run_of(exchange(0, both), exchange(1, messages=alike)), known)[:2] == (grade, reason)
+    assert graded(PLAIN, run_of(exchange(0, both), exchange(1, messages=same_id)), known)[:2] == (grade, reason)
 
 
 def test_a_call_that_was_rejected_each_time_did_not_run_twice() -> None:
-    """It came back in pieces: that is what the client did wrong."""
+    """The failure is that the client split the call."""
     split, again = ({"verdict": name, "call": 0, "message": "m"} for name in ("split-call", "duplicate-call"))
     judged = {**verdict("split-call", "split-call"), "problems": [split, again]}
     messages = [{"role": "user", "content": "x"}, echo("c1", "c1"), *[result("Validation failed")] * 2]
@@ -167,7 +169,7 @@ def test_a_call_that_was_rejected_each_time_did_not_run_twice() -> None:
 
 
 def test_another_call_that_ran_once_is_no_second_run() -> None:
-    """Two calls, of which one came back twice, and its copy was rejected."""
+    """The copy of the first call was rejected."""
     arguments = '{"p":"y"}'
     problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
     judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
@@ -184,7 +186,7 @@ def test_another_call_that_ran_once_is_no_second_run() -> None:
 
 
 def test_a_rejected_complete_call_is_not_ok() -> None:
-    """It came back right, and its tool did not run."""
+    """It was returned correctly, but its tool did not run."""
     run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("Exit code: 1")]))
     assert graded(PLAIN, run).grade is Grade.CALL_REJECTED
     assert graded(VALID, run).grade is Grade.OK
@@ -194,8 +196,8 @@ def test_a_rejected_complete_call_is_not_ok() -> None:
     assert (graded(PLAIN, run, [HEALTHY]).grade, graded(PLAIN, run).grade) == (Grade.CALL_REJECTED, Grade.OK)
 
 
-def test_the_result_of_a_call_is_the_one_under_the_id_that_the_client_got() -> None:
-    """The provider gave two calls one id, and the repair gave the second a new one."""
+def test_results_are_matched_by_the_id_that_the_client_received() -> None:
+    """The provider sent the same id for two calls, and the repair gave the second a new one."""
     sent = exchange(0, verdict("ok"))
     other = replace(sent.calls[0], name="cat", arguments='{"p":"z"}')
     back = {"id": "new", "function": {"name": "cat", "arguments": '{"p": "z"}'}}
@@ -212,29 +214,29 @@ def test_the_result_of_a_call_is_the_one_under_the_id_that_the_client_got() -> N
     ("text", "grade"), [("unsupported call: functions.ls", Grade.CALL_REJECTED), ("a.txt\nb.txt", Grade.OK)]
 )
 @pytest.mark.parametrize("name", ["functions.ls", ""])
-def test_a_tool_that_is_not_offered_is_judged_by_all_known_results(name: str, text: str, grade: Grade) -> None:
-    """It has none of its own."""
+def test_a_tool_that_was_not_offered_is_compared_with_all_known_results(name: str, text: str, grade: Grade) -> None:
+    """It has no known result of its own."""
     sent = exchange(0, verdict("ok"), call={**CALL, "name": name}, tools=("ls",))
     run = run_of(sent, exchange(1, messages=[echo("c1"), result(text)], tools=("ls",)))
     assert graded(PLAIN, run, [HEALTHY]).grade is grade
 
 
 @pytest.mark.parametrize(
-    ("sent", "words"), [(PLANTED, "returned the call as it was sent"), ([], "of a repeated request")]
+    ("sent", "message"), [(INJECTED, "returned the call as it was sent"), ([], "of a repeated request")]
 )
-def test_a_call_that_came_back_is_not_said_to_be_retried(sent: list[dict[str, Any]], words: str) -> None:
-    """Unless the call is that of a later response, which was healthy."""
-    first = exchange(0, call=HALF)
+def test_a_returned_call_is_not_reported_as_retried(sent: list[dict[str, Any]], message: str) -> None:
+    """The exception is a call of a later, healthy response."""
+    first = exchange(0, call=INCOMPLETE)
     run = run_of(first, exchange(1, verdict("ok"), faults=sent), exchange(2))
-    assert words in str(graded(LOSSY, run).message)
+    assert message in str(graded(LOSSY, run).message)
 
 
 @pytest.mark.parametrize(
     ("sent", "grade"),
-    [({**CALL, "complete": True}, Grade.CALL_REJECTED), (HALF, Grade.CALL_REJECTED), (None, Grade.FAILED)],
+    [({**CALL, "complete": True}, Grade.CALL_REJECTED), (INCOMPLETE, Grade.CALL_REJECTED), (None, Grade.FAILED)],
 )
-def test_a_call_of_an_earlier_response_was_sent(sent: dict[str, Any] | None, grade: Grade) -> None:
-    """A client may return it, with a rejection, when the request was retried."""
+def test_a_call_of_an_earlier_response_is_not_a_phantom(sent: dict[str, Any] | None, grade: Grade) -> None:
+    """A client may return it with a rejection after a retry."""
     problem = {"verdict": "phantom-call", "call": None, "message": "ls id='c1' was never sent"}
     judged = {**verdict("phantom-call", request=2), "problems": [problem], "understood": False}
     messages = [
@@ -248,8 +250,8 @@ def test_a_call_of_an_earlier_response_was_sent(sent: dict[str, Any] | None, gra
     assert graded(LOSSY, run, [HEALTHY]).grade is grade
 
 
-def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
-    """A client may refuse a tool that it does not offer under the name of another one."""
+def test_the_reason_is_the_name_if_name_and_arguments_are_wrong() -> None:
+    """A client may refuse a tool that it did not offer."""
     problems = [{"verdict": name, "call": 0, "message": name} for name in ("wrong-name", "wrong-arguments")]
     judged = {**verdict("wrong-name"), "problems": problems, "understood": False}
     for name, grade in (("ls", Grade.FAILED), ("functions.ls", Grade.CALL_REJECTED)):
@@ -259,8 +261,8 @@ def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
 
 
 @pytest.mark.parametrize(("times", "reason"), [(4, Reason.LOOPED), (1, Reason.GAVE_UP)])
-def test_a_client_that_is_stopped_while_it_retries_asked_again_and_again(times: int, reason: Reason) -> None:
-    """It did not give up."""
+def test_a_client_that_is_stopped_while_it_retries_has_looped(times: int, reason: Reason) -> None:
+    """With few retries, it gave up."""
     run = run_of(
         *[exchange(number, verdict("retried", "retried")) for number in range(times)], exit_code=None, timed_out=True
     )
@@ -277,18 +279,16 @@ def test_a_client_that_is_stopped_while_it_retries_asked_again_and_again(times: 
         (True, "Exit code: 1", Grade.FAILED),
     ],
 )
-def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
-    outcome: str, required: bool, text: str, grade: Grade
-) -> None:
-    """The call that came back otherwise than sent has to be the one that was rejected."""
+def test_a_rejection_passes_if_the_case_is_optional(outcome: str, required: bool, text: str, grade: Grade) -> None:
+    """The rejected call must be the one that was returned incorrectly."""
     case = replace(PLAIN, required=required)
     run = run_of(exchange(0, verdict(outcome, outcome)), exchange(1, messages=[echo("c1"), result(text)]))
     assert graded(case, run, [HEALTHY]).grade is grade
     assert graded(case, run_of(exchange(0, verdict(outcome, outcome)), exchange(1)), [HEALTHY]).grade is Grade.FAILED
 
 
-def test_the_worst_reason_is_told() -> None:
-    """Of all problems of all answers, with why the client read so."""
+def test_the_worst_reason_is_reported() -> None:
+    """Of all problems of all responses, with explanation and fix."""
     first = verdict("wrong-id", "wrong-id")
     second = {
         **verdict("split-call", "split-call"),
@@ -306,14 +306,14 @@ def test_the_worst_reason_is_told() -> None:
 @pytest.mark.parametrize(
     ("case", "run", "grade", "reason"),
     [
-        (PLAIN, run_of(*THROUGH), Grade.OK, None),
+        (PLAIN, run_of(*WORKED), Grade.OK, None),
         (PLAIN, run_of(exchange(0, verdict("results-only")), exchange(1)), Grade.OK, None),
-        (PLAIN, run_of(*THROUGH, exit_code=1), Grade.FAILED, Reason.CRASHED),
-        (PLAIN, run_of(*THROUGH, exit_code=-11), Grade.FAILED, Reason.CRASHED),
-        (PLAIN, run_of(*THROUGH, exit_code=None, timed_out=True), Grade.FAILED, Reason.GAVE_UP),
-        (PLAIN, run_of(AGAIN, *THROUGH), Grade.NOT_STRICT, None),
-        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.LOOPED),
-        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.LOOPED),
+        (PLAIN, run_of(*WORKED, exit_code=1), Grade.FAILED, Reason.CRASHED),
+        (PLAIN, run_of(*WORKED, exit_code=-11), Grade.FAILED, Reason.CRASHED),
+        (PLAIN, run_of(*WORKED, exit_code=None, timed_out=True), Grade.FAILED, Reason.GAVE_UP),
+        (PLAIN, run_of(RETRIED, *WORKED), Grade.NOT_STRICT, None),
+        (PLAIN, run_of(*[RETRIED] * 4, *WORKED), Grade.FAILED, Reason.LOOPED),
+        (PLAIN, run_of(*[RETRIED] * 4), Grade.FAILED, Reason.LOOPED),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None))), Grade.FAILED, Reason.GAVE_UP),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
         (PLAIN, run_of(exchange(0, verdict("aborted", "aborted", None))), Grade.FAILED, Reason.GAVE_UP),
@@ -338,28 +338,33 @@ def test_the_worst_reason_is_told() -> None:
         (LOSSY, run_of(exchange(0)), Grade.OK, None),
         (VALID, run_of(exchange(0, verdict("silent", None, None))), Grade.OK, None),
         (VALID, run_of(exchange(0, verdict("silent", None, None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
-        (SHOWN, run_of(exchange(0, verdict("wrong-arguments", "wrong-arguments"))), Grade.INFO, Reason.WRONG_ARGUMENTS),
-        (SHOWN, run_of(exchange(0, verdict("retried"))), Grade.OK, None),
+        (
+            INFORMATIONAL,
+            run_of(exchange(0, verdict("wrong-arguments", "wrong-arguments"))),
+            Grade.INFO,
+            Reason.WRONG_ARGUMENTS,
+        ),
+        (INFORMATIONAL, run_of(exchange(0, verdict("retried"))), Grade.OK, None),
     ],
 )
-def test_how_it_ended(case: Case, run: Run, grade: Grade, reason: Reason | None) -> None:
-    """What a right client does depends on whether the call could be run at all."""
+def test_the_grade_depends_on_the_end_of_the_run(case: Case, run: Run, grade: Grade, reason: Reason | None) -> None:
+    """A correct client behaves differently if the call cannot run."""
     assert graded(case, run)[:2] == (grade, reason)
 
 
-def test_half_a_call_may_come_back_late() -> None:
-    """Behind a request that asked again; one that came whole under its id meanwhile is another matter."""
+def test_an_incomplete_call_may_be_returned_after_a_retry() -> None:
+    """It does not count if a later response had a complete call with the same id."""
     echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}]}
     late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
-    broken = exchange(0, verdict("retried"), call=HALF)
-    run = run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late)
+    incomplete = exchange(0, verdict("retried"), call=INCOMPLETE)
+    run = run_of(incomplete, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late)
     assert graded(LOSSY, run, [KnownResult("ls", "{}", "r")])[:2] == (Grade.FAILED, Reason.RAN_INCOMPLETE)
     assert graded(LOSSY, run)[:2] == (Grade.UNKNOWN, Reason.INCOMPLETE)
-    assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
+    assert graded(LOSSY, run_of(incomplete, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
 
 
 @pytest.mark.parametrize(
-    ("case", "run", "why"),
+    ("case", "run", "message"),
     [
         (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
         (PLAIN, run_of(), "sent no request to an LLM, and the command exited with code 0"),
@@ -370,28 +375,28 @@ def test_half_a_call_may_come_back_late() -> None:
         (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "available tools: ls, cat"),
     ],
 )
-def test_what_could_not_be_tried_says_nothing_of_the_client(case: Case, run: Run, why: str) -> None:
-    """It is told why."""
+def test_a_failure_of_the_harness_is_not_the_clients(case: Case, run: Run, message: str) -> None:
+    """The message has the cause."""
     result = graded(case, run)
     assert (result.grade, result.reason) == (Grade.HARNESS_FAILURE, None)
-    assert why in str(result.message)
+    assert message in str(result.message)
 
 
-def test_an_http_error_is_planted_by_its_status() -> None:
-    """There is no stream then."""
+def test_an_http_error_counts_as_injected_by_its_status() -> None:
+    """Its response has no stream."""
     refused = exchange(0, faults=[], comment="answered by fault http-error", status=500)
     assert graded(LOSSY, run_of(refused, exit_code=1)).grade is Grade.OK
 
 
 def test_the_healthy_case() -> None:
-    """Nothing has to be planted."""
+    """No fault has to be injected."""
     right = (exchange(0, verdict("ok"), faults=[]), exchange(1))
     assert graded(healthy("openai-chat"), run_of(*right)).grade is Grade.OK
     assert graded(healthy("openai-chat"), run_of(*right, exit_code=3))[:2] == (Grade.FAILED, Reason.CRASHED)
 
 
-def test_what_a_half_call_lacks_is_told() -> None:
-    """As the finding at that call says it, which need not be that it was cut off."""
+def test_the_finding_of_an_incomplete_call_is_reported() -> None:
+    """It need not be that the call was truncated."""
     echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": ""}}]}
     about = {"code": "TS1", "name": "n", "event": 1, "repair": None}
     findings = [
@@ -399,14 +404,14 @@ def test_what_a_half_call_lacks_is_told() -> None:
         {**about, "severity": "note", "call": 0, "message": "a note"},
         {**about, "severity": "error", "call": 1, "message": "another call's"},
     ]
-    lost = exchange(0, verdict("returned-incomplete-call"), call={**HALF, "arguments": ""}, findings=findings)
+    lost = exchange(0, verdict("returned-incomplete-call"), call={**INCOMPLETE, "arguments": ""}, findings=findings)
     result = graded(LOSSY, run_of(lost, exchange(1, messages=[echo])))
-    told = "ls has required parameters and got no arguments; the client returned it"
-    assert result == (Grade.UNKNOWN, Reason.INCOMPLETE, told)
+    expected = "ls has required parameters and got no arguments; the client returned it"
+    assert result == (Grade.UNKNOWN, Reason.INCOMPLETE, expected)
 
 
-def test_the_worst_comes_first() -> None:
-    """Failures by their reasons, then what could not be tried."""
+def test_the_worst_result_is_first() -> None:
+    """Failures are sorted by reason, and before harness failures."""
     results = [
         Result(Grade.OK),
         Result(Grade.FAILED, Reason.CRASHED),

@@ -1,4 +1,4 @@
-"""The report of a check: JSON, lines, GitHub, JUnit."""
+"""The report of a check: JSON, text, GitHub annotations and summary, JUnit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRET = "aB3dE6fG9hI2jK5lM8"
 
 
 @pytest.mark.parametrize(
-    "printed",
+    "output",
     [
         f"PATH=/bin\nDB_PASSWORD={SECRET}\n",
         f"docker login -u me -p {SECRET}",
@@ -35,12 +35,12 @@ SECRET = "aB3dE6fG9hI2jK5lM8"
         f"Traceback\n  sk-proj-{SECRET}{SECRET}\n",
     ],
 )
-def test_what_a_client_printed_is_told_without_secrets(printed: str) -> None:
-    """Neither in its output nor in what is said of it."""
-    run = Run(exit_code=1, output=printed)
-    told = case_object(case("half"), Result(Grade.FAILED, None, printed), "again", runs=[run], run=run)
-    assert SECRET not in json.dumps(told)
-    assert (told["id"], told["exit_code"], len(told["output"])) == (case("half").id, 1, len(printed))
+def test_the_output_of_a_client_is_redacted(output: str) -> None:
+    """Both the output and the message are."""
+    run = Run(exit_code=1, output=output)
+    reported = case_object(case("half"), Result(Grade.FAILED, None, output), "again", runs=[run], run=run)
+    assert SECRET not in json.dumps(reported)
+    assert (reported["id"], reported["exit_code"], len(reported["output"])) == (case("half").id, 1, len(output))
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_what_a_client_printed_is_told_without_secrets(printed: str) -> None:
         (["agent", "--prompt", "say it's done", ""], ["agent", "--prompt", "say it's done", ""]),
     ],
 )
-def test_the_words_of_a_command_are_told_without_secrets(command: list[str], shown: list[str]) -> None:
-    """Each word stays a word."""
+def test_the_command_of_a_client_is_redacted(command: list[str], shown: list[str]) -> None:
+    """Its words stay separate."""
     assert Client(name="a", command=tuple(command)).shown == shown
 
 
-def test_the_worst_comes_first() -> None:
-    """Required before optional; what was simply right is only counted."""
+def test_the_worst_case_is_first() -> None:
+    """Required cases are before optional ones, and passed cases are only counted."""
     head, *rows = lines(report())
     assert head == (
         "agent|<b> (openai-chat): 7 cases: 1 ok, 1 not-strict, 1 info, 2 failed, 1 harness-failure, 1 skipped"
@@ -74,12 +74,12 @@ def test_the_worst_comes_first() -> None:
 
 
 def failed(reason: Reason, output: str) -> str:
-    """The line of a case that failed."""
+    """The line of a failed case."""
     case = Case(protocol="openai-chat", kind=Kind.FAULT, name="late-id", title="t", spec="late-id")
     run = Run(exit_code=1, output=output)
     result = Result(Grade.FAILED, reason, "it did not run the call")
-    told = case_object(case, result, "again", runs=[run], run=run, advice="--repair late-id")
-    client = client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])
+    reported = case_object(case, result, "again", runs=[run], run=run, advice="--repair late-id")
+    client = client_object(CLIENT, Plan(), protocol="openai-chat", cases=[reported])
     return list(lines({"clients": [client]}))[1]
 
 
@@ -99,19 +99,19 @@ STACK = "".join(f"\tat a.b.C{number}(C.java:{number})\n" for number in range(30)
     ],
 )
 def test_a_crash_shows_the_error_before_its_stack(output: str, shown: str) -> None:
-    """Java, Rust and Go print it first; a client that fails with a healthy response shows it beside the last lines."""
+    """Java, Rust and Go print it first. For a healthy response, the last lines are shown too."""
     assert shown in failed(Reason.CRASHED, output)
     run = Run(exit_code=1, output=output)
     healthy = Case(protocol="openai-chat", kind=Kind.HEALTHY, name="healthy", title="t")
-    told = case_object(healthy, Result(Grade.FAILED, Reason.CRASHED, "no"), "again", runs=[run], run=run)
-    rows = list(lines({"clients": [client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])]}))
+    reported = case_object(healthy, Result(Grade.FAILED, Reason.CRASHED, "no"), "again", runs=[run], run=run)
+    rows = list(lines({"clients": [client_object(CLIENT, Plan(), protocol="openai-chat", cases=[reported])]}))
     printed = rows[[row.endswith("it printed:") for row in rows].index(True) + 1 :]
     assert shown in " ".join(row.strip() for row in printed)
     assert all("\\t" not in row for row in printed)
 
 
-def test_a_crash_shows_what_was_printed_last() -> None:
-    """The last line that says anything."""
+def test_a_crash_shows_the_last_line_of_the_output() -> None:
+    """Empty lines are skipped."""
     row = "  failed          required  openai-chat/fault/late-id"
     ran, helps = "it did not run the call", "→ --repair late-id"
     crashed = failed(Reason.CRASHED, "Traceback:\nIndexError: list\n\n")
@@ -124,7 +124,7 @@ LONG = "call 0 get_weather: returned without its arguments " + "and the reason g
 
 
 @pytest.mark.parametrize(
-    ("printed", "error"),
+    ("output", "error"),
     [
         ("Error: no id\n    at run (agent.mjs:3:9)\n\nNode.js v20.20.2\n", "Error: no id"),
         ("TypeError [X]: a {\n cause: [SyntaxError: bad],\n}\n\nNode.js v20\n", "cause: [SyntaxError: bad],"),
@@ -135,22 +135,22 @@ LONG = "call 0 get_weather: returned without its arguments " + "and the reason g
         ("", ""),
     ],
 )
-def test_a_crash_shows_the_error_and_not_where_it_came_from(printed: str, error: str) -> None:
-    """Node ends with its version, Go and Java with their stacks."""
+def test_a_crash_shows_the_error_and_not_its_stack(output: str, error: str) -> None:
+    """Node ends with its version, and Go and Java with their stacks."""
     ending = f": {error}  → --repair late-id" if error else "it did not run the call  → --repair late-id"
-    assert failed(Reason.CRASHED, printed).endswith(ending)
+    assert failed(Reason.CRASHED, output).endswith(ending)
 
 
-def test_without_a_width_nothing_is_cut() -> None:
-    """A case is one line, however long."""
+def test_without_a_width_no_line_is_wrapped() -> None:
+    """Each case is a line."""
     rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG))))
     assert any(row.endswith(f"returned without arguments: {LONG.strip()}") for row in rows)
     assert not any("…" in row for row in rows)
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_lines_fit_a_width_and_lose_nothing(width: int) -> None:
-    """What is too long goes on below its case, further in."""
+def test_lines_are_wrapped_to_a_width(width: int) -> None:
+    """A long text continues on indented lines."""
     reason, skipped = Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG), Result(Grade.SKIPPED, None, LONG)
     rows = list(lines(report(b_half=reason, f_skipped=skipped), width))
     rows += comparison(report(), report(("safe",), b_half=Result(Grade.FAILED, Reason.TWICE, "m")), width)
@@ -160,8 +160,8 @@ def test_lines_fit_a_width_and_lose_nothing(width: int) -> None:
     assert " ".join(" ".join(below).split()) == f"returned without arguments: {LONG.strip()}"
 
 
-def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
-    """What the client printed, and how to run it again."""
+def test_a_failed_healthy_case_shows_the_output() -> None:
+    """The command to repeat the case is shown too."""
     rows = list(lines(report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))))
     assert any(row.startswith("    last words") for row in rows)
     assert "  to run it again: toolstream check --case a-healthy" in rows
@@ -171,8 +171,8 @@ def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
     assert not any(row.endswith("it printed:") for row in lines(silent))
 
 
-def test_what_repair_saves() -> None:
-    """Of the cases that failed without it; what became worse is named."""
+def test_a_comparison_shows_which_failures_repair_fixes() -> None:
+    """Cases that became worse are named."""
     repaired = report(("safe",), b_half=Result(Grade.OK), a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
     first, *rows, worse = comparison(report(), repaired)
     assert first == "repair fixes 1 of 2 cases that failed without it"
@@ -183,8 +183,8 @@ def test_what_repair_saves() -> None:
     assert worse == "worse with repair: openai-chat/fault/a-healthy"
 
 
-def test_what_a_changed_client_fixes() -> None:
-    """With the same repairs as before, it is not repair that fixes a case, or makes it worse."""
+def test_a_comparison_with_the_same_repairs_is_about_the_client() -> None:
+    """The text does not mention repair."""
     changed = report(b_half=Result(Grade.OK), a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
     first, *_, worse = comparison(report(), changed)
     assert first == "1 of 2 cases that failed before now pass"
@@ -192,16 +192,16 @@ def test_what_a_changed_client_fixes() -> None:
 
 
 def test_reports_of_other_clients_have_nothing_to_compare() -> None:
-    """Which is said, with the names that are there."""
+    """The message has both names."""
     other = report()
     other["clients"][0]["name"] = "other.py"
     name = report()["clients"][0]["name"]
-    [said] = comparison(other, report())
-    assert said == f"nothing to compare: this report is of {name}, the earlier one has other cases, of other.py"
+    [message] = comparison(other, report())
+    assert message == f"nothing to compare: this report is of {name}, the earlier one has other cases, of other.py"
 
 
 def test_annotations() -> None:
-    """One line each, in which no text begins another command; errors are required cases, the worst first."""
+    """Each is one line, its text cannot start another command, and required failures are errors."""
     lines = workflow_commands(report())
     assert [line.split()[0] for line in lines] == ["::error", "::error", "::warning"]
     assert lines[0].startswith("::error title=agent|<b>%3A openai-chat/fault/b-half::returned an incomplete call: ]]>")
@@ -210,7 +210,7 @@ def test_annotations() -> None:
 
 
 def test_the_summary() -> None:
-    """A table of what was not right; no text leaves its cell."""
+    """A table of all cases that did not pass, whose cells escape their text."""
     text = summary(report())
     assert text.startswith("### agent\\|&lt;b&gt; (openai-chat)\n\n7 cases: 1 ok")
     rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
@@ -221,8 +221,8 @@ def test_the_summary() -> None:
     assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
 
 
-def test_the_document() -> None:
-    """Well-formed whatever the texts hold; failures are required cases that failed, and numbers are those of cases."""
+def test_junit() -> None:
+    """The XML is well-formed with any text, and required failures are its failures."""
     root = ET.fromstring(junit(report()))  # noqa: S314 - our own
     assert root.tag == "testsuites"
     [suite] = root

@@ -1,4 +1,4 @@
-"""The sessions of failed cases: in the page, bounded, and left behind nowhere."""
+"""The recorded sessions of failed cases: in the page, limited in size, and without files left."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 def loop() -> list[bytes]:
-    """A flow file for each response of a client that misreads."""
+    """A flow file for each response of a client that misreads them."""
     return [packed([redact(flow)]) for flow in SESSIONS["loop"]()]
 
 
 def test_a_case_has_its_document_and_all_share_the_models() -> None:
-    """Its responses are one conversation, although each is in a file of its own."""
+    """Its responses are a conversation, although each is in a separate file."""
     kept = Sessions()
     kept.add("a", loop())
     kept.add("b", loop())
-    made = kept.object
-    assert [*made["cases"]] == ["a", "b"]
-    assert made["models"]
-    assert not {"models", "projects", "defects"} & made["cases"]["a"].keys()
-    assert [one["responses"] for one in made["cases"]["a"]["conversations"]] == [[*range(6)]]
-    assert [one["source"] for one in made["cases"]["b"]["responses"]] == [f"b#{at}" for at in range(6)]
+    document = kept.object
+    assert [*document["cases"]] == ["a", "b"]
+    assert document["models"]
+    assert not {"models", "projects", "defects"} & document["cases"]["a"].keys()
+    assert [one["responses"] for one in document["cases"]["a"]["conversations"]] == [[*range(6)]]
+    assert [one["source"] for one in document["cases"]["b"]["responses"]] == [f"b#{at}" for at in range(6)]
 
 
 @pytest.mark.parametrize("captured", [[], [b"not a flow file"], [b"0:~"]])
-def test_a_case_without_a_response_has_none(captured: list[bytes]) -> None:
-    """The page then shows the case from the report."""
+def test_a_case_without_a_response_has_no_document(captured: list[bytes]) -> None:
+    """The page shows the report of the case."""
     kept = Sessions()
     kept.add("a", captured)
     assert kept.object["cases"] == {}
 
 
-def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document that does not fit is left out; a smaller one after it still fits."""
+def test_the_size_of_all_documents_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that does not fit is left out, and a smaller one after it is kept."""
     kept = Sessions()
     monkeypatch.setattr(kept, "_left", 70_000)
     kept.add("long", loop() * 5)
@@ -56,7 +56,7 @@ def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_flow_files_that_are_too_long_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of a run may hold any amount."""
+    """A run may write any number of bytes."""
     for name in ("b", "a"):
         (tmp_path / f"{name}.flow").write_bytes(name.encode())
     (tmp_path / "other").write_bytes(b"x")
@@ -67,10 +67,10 @@ def test_flow_files_that_are_too_long_are_not_read(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("capture", [False, True])
-def test_a_run_has_its_flow_files_and_leaves_nothing(
+def test_a_run_captures_flow_files_and_removes_them(
     capture: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only where they are wanted."""
+    """It captures them only on request."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     agent = Client(name="a", command=(sys.executable, str(ROOT / "tests" / "checking" / "agent.py"), "right"))
     slot = ProxySlot()

@@ -1,4 +1,4 @@
-"""A copy of the working directory: what is in it, and what is not."""
+"""The copy of the working directory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["git", "no git", "no repository"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project, in a repository or in none, on a machine with Git or without."""
+    """A project, in a repository or not, on a machine with Git or without."""
     folder = tmp_path / "project"
     for name in ("a.txt", "src/b.txt", "built/c.o", "built/deep/d", "e.log", "other/f", "other/.git/config"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -32,8 +32,8 @@ def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return folder
 
 
-def test_what_is_copied(root: Path) -> None:
-    """Files and folders, without `.git` and what `.gitignore` names; the copy is removed."""
+def test_files_are_copied_without_ignored_ones(root: Path) -> None:
+    """`.git` is left out too, and the copy is removed at the end."""
     with Workdir.of(root).copied() as copy:
         found = sorted(str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file())
         assert found == [".gitignore", "a.txt", "other/f", "src/b.txt"]
@@ -44,8 +44,8 @@ def test_what_is_copied(root: Path) -> None:
     assert (root / "a.txt").read_text() == "a.txt"
 
 
-def test_no_link_leads_out(root: Path) -> None:
-    """Not by its own path, and not over another link; special files are left out too."""
+def test_links_that_lead_out_are_not_copied(root: Path) -> None:
+    """Neither are links over other links, and special files."""
     links = {
         "inside": "src/b.txt",
         "src/up": "../a.txt",
@@ -68,8 +68,8 @@ def test_no_link_leads_out(root: Path) -> None:
             assert (copy / name).resolve().is_relative_to(copy.resolve())
 
 
-def test_a_large_directory_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is ignored does not count."""
+def test_a_large_directory_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ignored files do not count."""
     (root / "built" / "large").write_bytes(b"x" * 1000)
     monkeypatch.setattr("toolstream_core.checking.client.MAX_BYTES", 900)
     assert "a.txt" in Workdir.of(root).files

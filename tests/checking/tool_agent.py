@@ -1,7 +1,7 @@
-"""An agent of Chat Completions that really runs what it is asked to: `tool_agent.py TOOLS` in the working directory.
+"""An agent of Chat Completions that runs all calls in the working directory: `tool_agent.py TOOLS`.
 
-`TOOLS` is a JSON file with the tools that it offers. Every call is logged beside it; those that delete, write, move or
-run do so.
+`TOOLS` is a JSON file with the tools that it offers. Every call is logged next to it. Calls to delete, write, move or
+run are executed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 
 
 def main(tools_file: str) -> None:
-    """Ask until a response makes no call, and run the calls."""
+    """Send requests and run calls until a response has no call."""
     tools = json.loads(Path(tools_file).read_text())
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Do it."}]
     for _ in range(4):
-        calls = ask(messages, tools)
+        calls = send(messages, tools)
         if not calls:
             return
         messages.append({"role": "assistant", "content": None, "tool_calls": calls})
@@ -32,17 +32,17 @@ def main(tools_file: str) -> None:
                 log.write(
                     json.dumps([name, arguments, str(Path.cwd()), sorted(one.name for one in Path().iterdir())]) + "\n"
                 )
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": ran(name, arguments)})
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": run(name, arguments)})
 
 
-def ask(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def send(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls of the next response."""
     body = {"model": "m", "messages": messages, "tools": tools, "stream": True}
     headers = {"content-type": "application/json"}
     url = f"{os.environ['OPENAI_BASE_URL']}/chat/completions"
-    asked = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own proxy
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own proxy
     calls: dict[int, dict[str, Any]] = {}
-    for line in urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=20):
+    for line in urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20):
         with contextlib.suppress(ValueError, LookupError):
             for entry in json.loads(line.decode().removeprefix("data:"))["choices"][0]["delta"].get("tool_calls") or []:
                 call = calls.setdefault(entry["index"], {"type": "function", "function": {"name": "", "arguments": ""}})
@@ -52,20 +52,20 @@ def ask(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dic
     return list(calls.values())
 
 
-def ran(name: str, arguments: dict[str, Any]) -> str:
-    """What a tool gives; its first two texts are what it acts on."""
-    one, other, *_ = [*(value for value in arguments.values() if isinstance(value, str)), "", ""]
+def run(name: str, arguments: dict[str, Any]) -> str:
+    """The result of a tool. Its first two texts are what it acts on."""
+    first, second, *_ = [*(value for value in arguments.values() if isinstance(value, str)), "", ""]
     with contextlib.suppress(OSError):
         if "delete" in name or "remove" in name:
-            shutil.rmtree(one) if Path(one).is_dir() else Path(one).unlink()
+            shutil.rmtree(first) if Path(first).is_dir() else Path(first).unlink()
         elif "write" in name or "edit" in name:
-            Path(one).write_text(other)
+            Path(first).write_text(second)
         elif "move" in name:
-            shutil.move(one, other)
+            shutil.move(first, second)
         elif name in {"bash", "exec_command", "run_shell"}:
-            return str(subprocess.run(["sh", "-c", one], check=False).returncode)
+            return str(subprocess.run(["sh", "-c", first], check=False).returncode)
         elif "read" in name:
-            return Path(one).read_text()
+            return Path(first).read_text()
     return "done"
 
 

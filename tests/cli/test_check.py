@@ -261,9 +261,9 @@ NAMED = [
     pytest.param("right", ["calls:now", "--case", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
     pytest.param("right", ["--case", "message-429"], {"message-429": ABSENT}, 2, id="transport"),
     pytest.param(
-        "whole", ["--case", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
+        "non-streaming", ["--case", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
     ),
-    pytest.param("whole", ["--case", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
+    pytest.param("non-streaming", ["--case", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
     pytest.param(
         "right",
         ["flows/deepseek-empty-id.flow", "--case", "message-429"],
@@ -312,11 +312,11 @@ def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
     """Those of other protocols too; a kind means what the client's protocol has."""
     found = tmp_path / "r.json"
     family = {row.name for row in DEFECTS if row.family == "identity"} & {case.name for case in all_cases()}
-    assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("whole")) == 2
+    assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("non-streaming")) == 2
     [grades] = graded(json.loads(found.read_text())).values()
     assert grades.keys() == {"healthy", *family}
     assert set(grades.values()) == {"ok", ABSENT, NO_STREAM}
-    assert check("--case", "shape", "--format", "json", "-o", found, "--", *agent("whole")) == 2
+    assert check("--case", "shape", "--format", "json", "-o", found, "--", *agent("non-streaming")) == 2
     [grades] = graded(json.loads(found.read_text())).values()
     assert set(grades.values()) == {"ok", NO_STREAM}
 
@@ -326,7 +326,7 @@ def test_named_cases_of_several_clients_and_of_a_resumed_check(
 ) -> None:
     """A case that ran with one client is enough; what ran before counts; without a request the names are listed."""
     clients, found, state = (tmp_path / name for name in ("clients.toml", "r.json", "state"))
-    commands = {"right": agent("right"), "whole": agent("whole")}
+    commands = {"right": agent("right"), "non-streaming": agent("non-streaming")}
     clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(one)}\n" for name, one in commands.items()))
     words: list[str | Path] = [
         "--matrix",
@@ -344,9 +344,9 @@ def test_named_cases_of_several_clients_and_of_a_resumed_check(
         assert check(*words) == 0
         assert graded(json.loads(found.read_text())) == {
             "right": {"healthy": "ok", "empty-id": "ok"},
-            "whole": {"healthy": "ok", "empty-id": NO_STREAM},
+            "non-streaming": {"healthy": "ok", "empty-id": NO_STREAM},
         }
-    assert check(*words, "--client", "whole") == 2
+    assert check(*words, "--client", "non-streaming") == 2
     capsys.readouterr()
     assert check("--case", "empty-id", "--format", "json", "-o", found, "--", sys.executable, "-c", "") == 1
     [grades] = graded(json.loads(found.read_text())).values()
@@ -366,7 +366,7 @@ def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: P
         "    pid.write_text(str(os.getpid()))\n"
         "    time.sleep(60)\n"
         "pid.write_text('0')\n"
-        f"sys.argv = ['agent.py', 'half']\n"
+        f"sys.argv = ['agent.py', 'incomplete']\n"
         f"runpy.run_path({str(AGENT)!r}, run_name='__main__')\n"
     )
     command = [

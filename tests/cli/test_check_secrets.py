@@ -33,7 +33,7 @@ def test_understood(toolstream, way):
 
 def test_complete(toolstream):
     toolstream.fault("cut-off-call:turn=0")
-    subprocess.run([sys.executable, {str(AGENT)!r}, "half"], env=toolstream.env, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, {str(AGENT)!r}, "incomplete"], env=toolstream.env, stdout=subprocess.DEVNULL)
     toolstream.assert_no_incomplete_call()
 
 def test_requests(toolstream):

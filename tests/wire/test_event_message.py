@@ -1,4 +1,4 @@
-"""Messages of an AWS event stream: every type of header, lengths, checksums, damage."""
+"""Messages of an AWS event stream: all types of headers, lengths, checksums, damage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL_TYPES: dict[str, tuple[int, bytes, Any]] = {
     "when": (8, (1_700_000_000_000).to_bytes(8), 1_700_000_000_000),
     "uuid": (9, bytes(range(16)), bytes(range(16))),
 }
-"""Type, bytes and value."""
+"""Type, bytes and value of a header with this name."""
 
 # The encoding's published example: a message without headers and payload.
 EMPTY = bytes.fromhex("000000100000000005c248eb7d98c8ff")
@@ -54,13 +54,13 @@ MESSAGES = st.builds(
 
 
 def test_the_shortest_message() -> None:
-    """It has neither headers nor a payload."""
+    """A message without headers and payload is encoded as the specification's example."""
     assert decode(EMPTY) == Message((), b"")
     assert Message((), b"").encode() == EMPTY
 
 
-def test_every_type_of_header_as_botocore_reads_it() -> None:
-    """All ten."""
+def test_botocore_reads_every_type_of_header() -> None:
+    """All ten types have the same value in botocore."""
     message = Message(tuple(Header(name, *one[:2]) for name, one in ALL_TYPES.items()), b'{"a":1}')
     raw = message.encode()
     assert decode(raw) == message
@@ -71,8 +71,8 @@ def test_every_type_of_header_as_botocore_reads_it() -> None:
 
 
 @given(MESSAGES)
-def test_what_is_written_is_read(message: Message) -> None:
-    """And its prelude says its length."""
+def test_encoded_messages_are_decoded(message: Message) -> None:
+    """The prelude contains the length."""
     raw = message.encode()
     assert decode(raw) == message
     assert length(raw[:PRELUDE]) == len(raw)
@@ -80,7 +80,7 @@ def test_what_is_written_is_read(message: Message) -> None:
 
 @given(MESSAGES, st.data())
 def test_every_flipped_bit_is_found(message: Message, data: st.DataObject) -> None:
-    """Wherever it is."""
+    """Any changed bit is an error."""
     raw = bytearray(message.encode())
     bit = data.draw(st.integers(0, 8 * len(raw) - 1))
     raw[bit // 8] ^= 1 << bit % 8
@@ -91,16 +91,16 @@ def test_every_flipped_bit_is_found(message: Message, data: st.DataObject) -> No
 @pytest.mark.parametrize(
     ("name", "value"), [(b"\xff", b"\x07\0\x01\xfe"), (b":event-type", b"\x07\0\x02\xed\xa0"), (b"a" * 255, b"\0")]
 )
-def test_names_and_text_that_are_not_utf_8_survive(name: bytes, value: bytes) -> None:
-    """Byte for byte."""
+def test_names_and_values_that_are_not_utf_8(name: bytes, value: bytes) -> None:
+    """They stay byte for byte."""
     raw = with_headers(bytes([len(name)]) + name + value)
     assert decode(raw).encode() == raw
 
 
 def with_headers(block: bytes) -> bytes:
-    """A message with these header bytes, and sound checksums."""
-    said = prelude(PRELUDE + len(block) + 4, len(block)) + block
-    return said + crc32(said).to_bytes(4)
+    """A message with these header bytes and valid checksums."""
+    start = prelude(PRELUDE + len(block) + 4, len(block)) + block
+    return start + crc32(start).to_bytes(4)
 
 
 def prelude(total: int, headers: int) -> bytes:
@@ -119,22 +119,22 @@ def prelude(total: int, headers: int) -> bytes:
         (b"\x01a\x04\0\0", "incomplete"),
     ],
 )
-def test_headers_that_cannot_be_read(block: bytes, why: str) -> None:
-    """Although both checksums are right."""
+def test_invalid_headers(block: bytes, why: str) -> None:
+    """They are an error although the checksums are valid."""
     with pytest.raises(DamageError, match=why):
         decode(with_headers(block))
 
 
 @pytest.mark.parametrize(("total", "headers"), [(15, 0), (16, 1), (0, 0), (20, 5), (2**31, MAX_HEADERS + 1)])
-def test_lengths_that_cannot_be(total: int, headers: int) -> None:
-    """Although their checksum is right."""
+def test_impossible_lengths(total: int, headers: int) -> None:
+    """They are an error although their checksum is valid."""
     with pytest.raises(DamageError, match="cannot have"):
         length(prelude(total, headers))
 
 
 @pytest.mark.parametrize("raw", [b"", EMPTY[:-1], EMPTY + b"\0", EMPTY * 2])
-def test_more_or_less_than_a_message(raw: bytes) -> None:
-    """Neither is one."""
+def test_bytes_of_another_length(raw: bytes) -> None:
+    """An incomplete message, and bytes after a message, are an error."""
     with pytest.raises(DamageError):
         decode(raw)
 
@@ -147,6 +147,6 @@ def test_more_or_less_than_a_message(raw: bytes) -> None:
     ],
 )
 def test_a_value_that_does_not_fit(header: Header) -> None:
-    """Names and values have limits."""
+    """The length of names and values is limited."""
     with pytest.raises(OverflowError):
         header.encode()

@@ -1,4 +1,4 @@
-"""A frame's JSON: read when asked for, once, and never raising."""
+"""The JSON of a frame: parsed when it is used, once, and without exceptions."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from toolstream_core.wire.frame import Frame, parse
     ],
 )
 def test_json_or_absent(data: bytes | None, value: Any) -> None:
-    """Null is a value; what is no JSON, too deep to be read is absent; a number is one however long."""
+    """Invalid or too deeply nested JSON is absent, null is a value, and numbers may have any length."""
     assert parse(data) == value
     assert Frame(b"raw", 0, data).json == value
 
 
-def test_json_is_read_once() -> None:
-    """Every observer of an event looks at the same object."""
+def test_json_is_parsed_once() -> None:
+    """All observers of an event get the same object."""
     frame = Frame(b"raw", 0, b"{}")
     assert frame.json is frame.json
     assert frame.json == {}
 
 
 @given(st.binary())
-def test_arbitrary_bytes_do_not_raise(data: bytes) -> None:
-    """Nor does asking again."""
+def test_random_bytes_do_not_raise(data: bytes) -> None:
+    """Neither does the second access."""
     frame = Frame(data, 0, data)
     assert frame.json is frame.json

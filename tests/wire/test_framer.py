@@ -1,4 +1,4 @@
-"""What waits between chunks: counted, so that a stream costs the same however it is cut."""
+"""The cost of bytes that wait for the next chunk does not depend on chunk boundaries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from tests.wire.cuts import cut_at, read
+from tests.wire.splits import read, split_at
 from toolstream_core.wire.frame import Cutter
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
 from toolstream_core.wire.sse import SseFramer
@@ -27,32 +27,32 @@ BODIES: list[tuple[Callable[[], Framer], bytes]] = [
 ]
 
 
-class Held(bytearray):
-    """The waiting bytes, counting how many go in and out."""
+class CountingBuffer(bytearray):
+    """The held bytes. Counts how many are added and removed."""
 
     moved = 0
 
     def __iadd__(self, more: bytes) -> Self:  # type: ignore[override, misc]
-        """Count what comes."""
+        """Count added bytes."""
         self.moved += len(more)
         self.extend(more)
         return self
 
     def __bytes__(self) -> bytes:
-        """Count what goes."""
+        """Count removed bytes."""
         self.moved += len(self)
         return b"".join([self])
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000, 50_000])
 @pytest.mark.parametrize(("make", "body"), BODIES)
-def test_no_byte_is_scanned_twice_or_moved_more_than_in_and_out(
+def test_each_byte_is_scanned_once_and_copied_at_most_twice(
     monkeypatch: pytest.MonkeyPatch, make: Callable[[], Framer], body: bytes, size: int
 ) -> None:
-    """Linear for every framing and every size of chunk, counted in bytes."""
+    """The cost is linear for every framing and chunk size."""
     framer = make()
     assert isinstance(framer, Cutter)
-    held = framer._held = Held()
+    held = framer._held = CountingBuffer()
     seek, scanned = framer._seek, 0
 
     def counted(chunk: bytes, at: int) -> int:
@@ -62,17 +62,17 @@ def test_no_byte_is_scanned_twice_or_moved_more_than_in_and_out(
         return end
 
     monkeypatch.setattr(framer, "_seek", counted)
-    frames = read(framer, cut_at(body, range(0, len(body), size)))
+    frames = read(framer, split_at(body, range(0, len(body), size)))
     assert b"".join(frame.raw for frame in frames) == body
     assert scanned == len(body)
     assert held.moved <= 2 * len(body)
 
 
 @pytest.mark.parametrize(("make", "body"), BODIES)
-def test_above_the_cap_nothing_is_held(make: Callable[[int], Framer], body: bytes) -> None:
-    """Memory is bounded by the cap, whatever comes."""
+def test_held_bytes_are_limited(make: Callable[[int], Framer], body: bytes) -> None:
+    """The size limit also limits the memory."""
     framer = make(100)
     assert isinstance(framer, Cutter)
-    for chunk in cut_at(body, range(0, len(body), 17)):
+    for chunk in split_at(body, range(0, len(body), 17)):
         framer.feed(chunk)
         assert len(framer._held) <= 100

@@ -1,4 +1,4 @@
-"""Looks into foreign JSON: what each kind of value is taken for, and that none raises."""
+"""Access to foreign JSON: how each kind of value is interpreted, without exceptions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ JSON = st.recursive(
     ],
 )
 def test_get(path: tuple[str | int, ...], found: Any) -> None:
-    """Keys in objects, places in arrays; null is there, what is not there is absent."""
+    """A path has keys of objects and indexes of arrays. Null is a value, and a missing value is absent."""
     assert json_access.get({"a": {"b": [1, None]}, "0": 2}, *path) == found
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (ABSENT, ABSENT),
         (None, None),
@@ -55,13 +55,13 @@ def test_get(path: tuple[str | int, ...], found: Any) -> None:
         ({"a": 1}, ABSENT),
     ],
 )
-def test_text(value: Any, said: Any) -> None:
-    """Numbers and booleans as their JSON; an object is no text."""
-    assert json_access.text(value) == said
+def test_text(value: Any, expected: Any) -> None:
+    """Numbers and booleans become their JSON text, and objects and arrays are absent."""
+    assert json_access.text(value) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (ABSENT, ABSENT),
         (None, None),
@@ -85,14 +85,14 @@ def test_text(value: Any, said: Any) -> None:
         ({}, None),
     ],
 )
-def test_integer(value: Any, said: Any) -> None:
-    """What providers send where a number belongs, and nothing wilder."""
-    assert json_access.integer(value) == said
+def test_integer(value: Any, expected: Any) -> None:
+    """Numbers in strings and whole floats are integers, and other values are null."""
+    assert json_access.integer(value) == expected
 
 
 @pytest.mark.parametrize("value", [True, False])
 def test_a_boolean_is_no_integer(value: Any) -> None:
-    """Although Python says so."""
+    """In Python, it is."""
     assert json_access.integer(value) is None
 
 
@@ -113,18 +113,18 @@ def test_a_boolean_is_no_integer(value: Any) -> None:
     ],
 )
 def test_items(value: Any, entries: list[Any]) -> None:
-    """Arrays, and objects where arrays belong."""
+    """The items of an array, or the values of an object in place of an array."""
     assert json_access.items(value) == entries
 
 
-def test_items_of_an_array_is_that_array() -> None:
-    """Nothing is copied in the common case."""
+def test_items_of_an_array_are_not_copied() -> None:
+    """The result is the same object."""
     entries: list[Any] = [1]
     assert json_access.items(entries) is entries
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (ABSENT, (ABSENT, True)),
         (None, (None, True)),
@@ -137,24 +137,24 @@ def test_items_of_an_array_is_that_array() -> None:
         (False, ("false", False)),
     ],
 )
-def test_argument_text(value: Any, said: tuple[Any, bool]) -> None:
-    """Null, empty and absent stay apart; an object keeps its keys' order."""
-    assert json_access.argument_text(value) == said
+def test_argument_text(value: Any, expected: tuple[Any, bool]) -> None:
+    """Null, empty and absent arguments are distinguished, and objects keep the order of keys."""
+    assert json_access.argument_text(value) == expected
 
 
 @given(JSON)
-def test_argument_text_of_an_object_says_the_same(value: Any) -> None:
-    """Read back it is the value."""
-    said, encoded = json_access.argument_text(value)
+def test_argument_text_of_an_object_is_its_json(value: Any) -> None:
+    """Parsed again, it is the same value."""
+    expected, encoded = json_access.argument_text(value)
     if encoded:
-        assert said == value
+        assert expected == value
     else:
-        assert isinstance(said, str)
-        assert json.dumps(json.loads(said)) == json.dumps(value)
+        assert isinstance(expected, str)
+        assert json.dumps(json.loads(expected)) == json.dumps(value)
 
 
-def test_nesting_too_deep_to_say_is_absent() -> None:
-    """No recursion error reaches the caller."""
+def test_argument_text_of_deep_nesting_is_absent() -> None:
+    """No recursion error is raised."""
     deep: Any = []
     for _ in range(200_000):
         deep = [deep]
@@ -163,7 +163,7 @@ def test_nesting_too_deep_to_say_is_absent() -> None:
 
 @given(JSON, st.lists(st.text() | st.integers(), max_size=3))
 def test_no_value_raises(value: Any, path: list[str | int]) -> None:
-    """Any JSON, any path."""
+    """Any JSON and any path are allowed."""
     json_access.get(value, *path)
     assert isinstance(json_access.text(value), (str, type(ABSENT), type(None)))
     assert isinstance(json_access.integer(value), (int, type(ABSENT), type(None)))
@@ -171,8 +171,8 @@ def test_no_value_raises(value: Any, path: list[str | int]) -> None:
 
 
 @given(JSON)
-def test_entries_at_a_path_are_those_of_what_lies_there(value: Any) -> None:
-    """`items_at` says in one step what `get` and `items` say in two."""
+def test_items_at_equals_items_of_get(value: Any) -> None:
+    """The shortcut gives the same items for any path."""
     for payload in (value, {"a": value}, {"a": {"b": value}}, [value]):
         for path in ((), ("a",), ("a", "b")):
             assert json_access.items_at(payload, *path) == json_access.items(json_access.get(payload, *path))

@@ -1,4 +1,4 @@
-"""A streamed JSON array: elements of every kind at every cut, garbage, the cap, each byte once."""
+"""A streamed JSON array: elements of every kind, chunk boundaries, garbage, the size limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.wire.cuts import bodies, cut_at, every_cut, places, read, same_however_cut
+from tests.wire.splits import all_splits, bodies, read, same_for_all_splits, split_at, split_places
 from toolstream_core.wire.json_framings import ArrayFramer
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ JSON = st.recursive(
 )
 
 
-def test_each_element_is_a_frame_with_what_is_before_it() -> None:
-    """Brackets in strings and deeper arrays end nothing."""
+def test_each_element_is_a_frame_with_the_bytes_before_it() -> None:
+    """Brackets in strings and nested arrays do not end an element."""
     body = b'[{"a":"]}"},\r\n{"b":{"c":[]}}\n]\n'
-    for chunks in every_cut(body):
+    for chunks in all_splits(body):
         frames = read(ArrayFramer(), chunks)
         assert [(f.raw, f.number, f.data, f.trailing) for f in frames] == [
             (b'[{"a":"]}"}', 0, b'{"a":"]}"}', False),
@@ -38,7 +38,7 @@ def test_each_element_is_a_frame_with_what_is_before_it() -> None:
         ]
 
 
-def test_an_element_is_out_as_soon_as_it_is_whole() -> None:
+def test_an_element_is_a_frame_as_soon_as_it_is_complete() -> None:
     """It does not wait for its comma."""
     framer = ArrayFramer()
     (first,) = framer.feed(b'[{"a":1}')
@@ -48,11 +48,11 @@ def test_an_element_is_out_as_soon_as_it_is_whole() -> None:
     assert second.json == {"b": 2}
 
 
-@given(st.lists(JSON, max_size=5), st.sampled_from([None, 1]), st.booleans(), places())
-def test_elements_of_every_kind(elements: list[Any], indent: int | None, ascii_: bool, where: list[int]) -> None:
-    """Also numbers, strings, null and arrays, plain and indented."""
+@given(st.lists(JSON, max_size=5), st.sampled_from([None, 1]), st.booleans(), split_places())
+def test_elements_of_every_kind(elements: list[Any], indent: int | None, ascii_: bool, places: list[int]) -> None:
+    """Numbers, strings, null and arrays too, compact and indented."""
     body = json.dumps(elements, indent=indent, ensure_ascii=ascii_).encode("utf-8", "surrogatepass")
-    *frames, rest = same_however_cut(ArrayFramer, body, where)
+    *frames, rest = same_for_all_splits(ArrayFramer, body, places)
     assert [json.loads(frame.data or b"") for frame in frames] == elements
     assert (rest.data, rest.trailing, rest.raw.strip()) == (None, False, rest.raw.strip())
     assert rest.raw.endswith(b"]")
@@ -70,17 +70,17 @@ def test_elements_of_every_kind(elements: list[Any], indent: int | None, ascii_:
         (b" \n", [None]),
     ],
 )
-def test_what_is_cut_short_is_trailing(body: bytes, data: list[bytes | None]) -> None:
-    """With what there is of the element, or without data between two."""
-    for chunks in every_cut(body):
+def test_a_truncated_array_has_a_trailing_frame(body: bytes, data: list[bytes | None]) -> None:
+    """It contains the incomplete element, or has no data."""
+    for chunks in all_splits(body):
         frames = read(ArrayFramer(), chunks)
         assert [frame.data for frame in frames] == data
         assert [frame.trailing for frame in frames] == [False] * (len(data) - 1) + [True]
 
 
-def test_values_that_merely_follow_one_another() -> None:
-    """No array at all, and no reason to lose them."""
-    frames = same_however_cut(ArrayFramer, b'{"a":1}{"b":2}\n{"c":3}')
+def test_values_without_an_array() -> None:
+    """Each of them is a frame."""
+    frames = same_for_all_splits(ArrayFramer, b'{"a":1}{"b":2}\n{"c":3}')
     assert [frame.data for frame in frames] == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
 
 
@@ -95,44 +95,44 @@ def test_values_that_merely_follow_one_another() -> None:
         (b'[{"a":1]]', [b'{"a":1]', None]),
     ],
 )
-def test_garbage_passes(body: bytes, data: list[bytes | None]) -> None:
-    """Whatever is no element goes with the bytes around it."""
-    assert [frame.data for frame in same_however_cut(ArrayFramer, body)] == data
+def test_garbage_is_part_of_a_frame(body: bytes, data: list[bytes | None]) -> None:
+    """Bytes that are no element are forwarded with the next element."""
+    assert [frame.data for frame in same_for_all_splits(ArrayFramer, body)] == data
 
 
 @settings(max_examples=600)
-@given(bodies(*TOKENS), places())
+@given(bodies(*TOKENS), split_places())
 @example(b'["\\\\"]', [3])
 @example(b'["\\"",1]', [3, 4])
-def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first invariant, on anything, with and without the cap."""
-    frames = same_however_cut(ArrayFramer, body, where)
-    capped = same_however_cut(lambda: ArrayFramer(max_frame=5), body, where)
+def test_chunk_boundaries_do_not_matter(body: bytes, places: list[int]) -> None:
+    """For any bytes, with and without the size limit."""
+    frames = same_for_all_splits(ArrayFramer, body, places)
+    capped = same_for_all_splits(lambda: ArrayFramer(max_frame=5), body, places)
     assert [frame.raw for frame in capped] == [frame.raw for frame in frames]
     assert all(frame.oversize == (len(frame.raw) > 5) for frame in capped)
 
 
 def test_long_strings_of_escapes() -> None:
-    """No recursion and no backtracking over them."""
+    """They need neither recursion nor backtracking."""
     body = b'[{"a":"' + b'\\"' * 200_000 + b'"}]'
-    frame, rest = read(ArrayFramer(), cut_at(body, range(0, len(body), 30_001)))
+    frame, rest = read(ArrayFramer(), split_at(body, range(0, len(body), 30_001)))
     assert (frame.data, rest.raw) == (body[1:-1], b"]")
 
 
 def test_deep_nesting() -> None:
-    """Counted, not recursed into."""
+    """Brackets are counted without recursion."""
     deep = b"[" * 100_000 + b"]" * 100_000
     frame, rest = read(ArrayFramer(), [b"[" + deep + b"]"])
     assert (frame.data, rest.raw) == (deep, b"]")
 
 
-def test_recorded_array_is_read_whole(shared: Path) -> None:
-    """What a provider really sent, element for element."""
+def test_recorded_arrays(shared: Path) -> None:
+    """The frames have all elements, and do not depend on chunk boundaries."""
     files = list((shared / "streams").rglob("*.jsonarray"))
     assert files
     for file in files:
         body = file.read_bytes()
-        whole = read(ArrayFramer(), [body])
-        assert b"".join(frame.raw for frame in whole) == body
-        assert read(ArrayFramer(), cut_at(body, range(0, len(body), 7))) == whole
-        assert [json.loads(frame.data) for frame in whole if frame.data] == json.loads(body)
+        frames = read(ArrayFramer(), [body])
+        assert b"".join(frame.raw for frame in frames) == body
+        assert read(ArrayFramer(), split_at(body, range(0, len(body), 7))) == frames
+        assert [json.loads(frame.data) for frame in frames if frame.data] == json.loads(body)

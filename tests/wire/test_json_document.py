@@ -1,4 +1,4 @@
-"""A body that is one document: there at the end, or over the cap."""
+"""A body with one JSON document is a frame at its end, or forwarded in parts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.cuts import every_cut, places, read, same_however_cut
+from tests.wire.splits import all_splits, read, same_for_all_splits, split_places
 from toolstream_core.wire.json_framings import DocumentFramer
 
 
 def test_one_frame_at_the_end() -> None:
-    """Not trailing: the end of the body is its terminator."""
+    """It is not trailing, because the end of the body ends the document."""
     body = b'{"a":\n 1}\n'
-    for chunks in every_cut(body):
+    for chunks in all_splits(body):
         framer = DocumentFramer()
         assert [frame for chunk in chunks for frame in framer.feed(chunk)] == []
         (frame,) = framer.feed(b"")
@@ -24,19 +24,19 @@ def test_one_frame_at_the_end() -> None:
 @pytest.mark.parametrize(
     ("body", "data"), [(b"\xef\xbb\xbf{}", b"{}"), (b" \n", None), (b" 1 ", b"1"), (b"\xef\xbb", b"\xef\xbb")]
 )
-def test_the_data_is_the_document_alone(body: bytes, data: bytes | None) -> None:
-    """Without byte order mark and white space around it; blank is no data."""
-    (frame,) = same_however_cut(DocumentFramer, body)
+def test_the_data_is_only_the_document(body: bytes, data: bytes | None) -> None:
+    """It has no byte order mark and no white space around it, and blank text is no data."""
+    (frame,) = same_for_all_splits(DocumentFramer, body)
     assert frame.data == data
 
 
 def test_an_empty_body_has_no_frame() -> None:
-    """There are no bytes that it could have."""
+    """A frame has at least one byte."""
     assert DocumentFramer().feed(b"") == []
 
 
-def test_above_the_cap_it_goes_through_in_pieces() -> None:
-    """All of it, unread."""
+def test_a_document_over_the_size_limit_is_forwarded_in_parts() -> None:
+    """The parts have no data."""
     framer = DocumentFramer(max_frame=4)
     assert framer.feed(b"1234") == []
     assert [frame.raw for frame in framer.feed(b"5")] == [b"12345"]
@@ -44,10 +44,10 @@ def test_above_the_cap_it_goes_through_in_pieces() -> None:
     assert framer.feed(b"") == []
 
 
-@given(st.binary(), places())
-def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first invariant, on anything, with and without the cap."""
-    assert len(same_however_cut(DocumentFramer, body, where)) == bool(body)
-    (*capped,) = same_however_cut(lambda: DocumentFramer(max_frame=6), body, where)
+@given(st.binary(), split_places())
+def test_chunk_boundaries_do_not_matter(body: bytes, places: list[int]) -> None:
+    """For any bytes, with and without the size limit."""
+    assert len(same_for_all_splits(DocumentFramer, body, places)) == bool(body)
+    (*capped,) = same_for_all_splits(lambda: DocumentFramer(max_frame=6), body, places)
     assert [frame.oversize for frame in capped] == ([len(body) > 6] if body else [])
     assert read(DocumentFramer(), [body])[:1] == capped or len(body) > 6

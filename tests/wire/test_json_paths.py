@@ -1,4 +1,4 @@
-"""Writing into JSON by path."""
+"""Changes of JSON values by their paths."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ VALUE: Json = {"a": {"b": [1, {"c": 2, "d": 3}, 4], "e": {}}, "f": None}
     ],
 )
 def test_only_the_values_at_the_paths_change(changes: dict[Path, Json], expected: Json) -> None:
-    """The rest is the same, and the value that was given is not changed."""
+    """The original value is not modified."""
     before = copy.deepcopy(VALUE)
     assert changed(VALUE, changes) == expected
     assert before == VALUE
 
 
-def test_containers_beside_the_paths_are_not_copied() -> None:
-    """A large event with one change costs little."""
-    made = changed(VALUE, {("a", "b", 0): 9})
-    assert made["a"]["b"][1] is VALUE["a"]["b"][1]
-    assert made["a"]["e"] is VALUE["a"]["e"]
+def test_other_containers_are_not_copied() -> None:
+    """A change of a large event costs little."""
+    result = changed(VALUE, {("a", "b", 0): 9})
+    assert result["a"]["b"][1] is VALUE["a"]["b"][1]
+    assert result["a"]["e"] is VALUE["a"]["e"]
 
 
 def test_an_object_in_place_of_an_array_becomes_an_array() -> None:
-    """With the items that readers find."""
+    """It contains the items that readers find in the object."""
     assert changed({"a": {"b": 1}}, {("a", 0, "b"): 2}) == {"a": [{"b": 2}]}

@@ -1,4 +1,4 @@
-"""Long JSON is read in pieces, with the result that reading it in one call has."""
+"""Long JSON is parsed in parts, with the same result as in one call."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ SPECIAL = ['"', "\\", "\n", "\t", "/", "é", "\U0001f600", "\ud83d", "\ude00", "
 STRINGS = st.lists(st.sampled_from(SPECIAL), max_size=60).map("".join)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | STRINGS
 DOCUMENTS = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(STRINGS, inner), max_leaves=30)
-SPOILED = st.tuples(st.integers(0, 400), st.sampled_from(["", "x", '"', "\\", "}", "]", ",", "\x01", "\\u12", "-0"]))
+CORRUPTIONS = st.tuples(
+    st.integers(0, 400), st.sampled_from(["", "x", '"', "\\", "}", "]", ",", "\x01", "\\u12", "-0"])
+)
 
 
 @pytest.fixture(autouse=True, params=[24, 31, 50, 1 << 16])
-def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Lengths of a piece, so that short documents are cut too; no escape and its pair is longer than the least."""
+def part_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Lengths of a part, so that short documents are split. An escaped surrogate pair always fits."""
     monkeypatch.setattr(long_json, "PIECE", request.param)
     monkeypatch.setattr(long_json, "_SHORT", 8)
     size: int = request.param
@@ -30,25 +32,25 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
 
 
 def outcome(text: str, read: Any) -> str:
-    """The value, or that there is none. `repr` tells -0.0, 0 and False apart."""
+    """The value's `repr`, which distinguishes -0.0, 0 and False, or "invalid"."""
     try:
         return repr(read(text))
     except ValueError:
         return "invalid"
 
 
-@given(DOCUMENTS, st.booleans(), st.sampled_from([None, 1]), st.none() | SPOILED)
-def test_the_value_is_the_same(document: Any, ascii_only: bool, indent: int | None, spoiled: Any) -> None:
-    """Of valid documents, and of those that a character makes invalid."""
+@given(DOCUMENTS, st.booleans(), st.sampled_from([None, 1]), st.none() | CORRUPTIONS)
+def test_the_value_is_the_same(document: Any, ascii_only: bool, indent: int | None, corruption: Any) -> None:
+    """For valid documents, and for documents with an invalid character."""
     text = json.dumps(document, ensure_ascii=ascii_only, indent=indent)
-    if spoiled is not None:
-        at, wrong = spoiled
+    if corruption is not None:
+        at, wrong = corruption
         text = text[: at % (len(text) + 1)] + wrong + text[at % (len(text) + 1) :]
     assert outcome(text, long_json.loads) == outcome(text, numbers.loads)
 
 
-def test_no_call_reads_more_than_a_piece(pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is long: a string, a list, an object, nested ones."""
+def test_no_call_parses_more_than_a_part(part_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long strings, lists, objects and nested values are all split."""
     read: list[int] = []
     once = numbers.first
 
@@ -63,10 +65,10 @@ def test_no_call_reads_more_than_a_piece(pieces: int, monkeypatch: pytest.Monkey
         "messages": [{"content": [{"text": "x\n" * 90_000}]}, {"content": "y" * 300_000}, *([[1, "z"]] * 50_000)]
     }
     assert parse(json.dumps(document).encode()) == document
-    assert max(read) <= pieces
+    assert max(read) <= part_size
 
 
-def test_what_is_no_json_is_absent() -> None:
-    """As for short texts."""
+def test_invalid_long_json_is_absent() -> None:
+    """The result is the same as for short texts."""
     assert parse(b'{"a": "' + b"x" * (long_json.LONG + 1)) is ABSENT
     assert parse(b"[" * (long_json.LONG + 1)) is ABSENT

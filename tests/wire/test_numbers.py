@@ -1,4 +1,4 @@
-"""Numbers of foreign JSON, as they were written."""
+"""Numbers of foreign JSON keep their notation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolstream_core.wire import json_value, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_access import argument_text, integer, text
 
-ODD = [
+UNUSUAL = [
     "1e400",
     "-1e400",
     "-0",
@@ -35,18 +35,18 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("written", ODD)
-def test_a_number_is_written_as_it_was(written: str) -> None:
-    """Wherever it stands."""
-    said = f'{{"a":{written},"b":[{written},[{{"c":{written}}}]],"d":"{written}"}}'
-    assert numbers.dumps(numbers.loads(said)) == said
-    assert numbers.dumps({**numbers.loads(said), "e": 1}, ascii_only=True) == said[:-1] + ',"e":1}'
+@pytest.mark.parametrize("written", UNUSUAL)
+def test_a_number_keeps_its_notation(written: str) -> None:
+    """At any place of a document."""
+    text_of_all = f'{{"a":{written},"b":[{written},[{{"c":{written}}}]],"d":"{written}"}}'
+    assert numbers.dumps(numbers.loads(text_of_all)) == text_of_all
+    assert numbers.dumps({**numbers.loads(text_of_all), "e": 1}, ascii_only=True) == text_of_all[:-1] + ',"e":1}'
     assert numbers.dumps(numbers.loads(written)) == written
 
 
-@pytest.mark.parametrize("written", ODD[:7])
-def test_it_means_what_it_meant(written: str) -> None:
-    """For whoever computes with it."""
+@pytest.mark.parametrize("written", UNUSUAL[:7])
+def test_a_number_keeps_its_value(written: str) -> None:
+    """Computations use the same float."""
     assert numbers.loads(written) == float(written)
     assert copy.deepcopy(numbers.loads(written)) == float(written)
     assert numbers.dumps(copy.deepcopy([numbers.loads(written)])) == f"[{written}]"
@@ -54,7 +54,7 @@ def test_it_means_what_it_meant(written: str) -> None:
 
 @given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
 def test_any_number(written: str) -> None:
-    """By JSON's grammar."""
+    """Every number of JSON's grammar keeps its notation."""
     assert numbers.dumps(numbers.loads(f'[{written},"x"]')) == f'[{written},"x"]'
 
 
@@ -63,34 +63,34 @@ def test_any_number(written: str) -> None:
         st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_all_else_is_written_as_ever(value: object) -> None:
-    """Also behind a number that was odd."""
+def test_other_values_are_written_as_by_json(value: object) -> None:
+    """Also before a number with an unusual notation."""
     odd = numbers.loads("1e400")
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     assert numbers.dumps(value) == plain
     assert numbers.dumps([value, odd]) == f"[{plain},1e400]"
 
 
-def test_readers_take_it_for_what_it_is() -> None:
-    """A place may be said as `1E0`; an argument that is no text is its JSON text."""
-    said: Any = parse(b'{"index":1E0,"id":1.50,"arguments":{"x":-0.10}}')
-    assert (integer(said["index"]), text(said["id"])) == (1, "1.50")
-    assert argument_text(said["arguments"]) == ('{"x":-0.10}', False)
+def test_readers_interpret_unusual_notations() -> None:
+    """`1E0` is an index, and arguments that are no text become their JSON text."""
+    value: Any = parse(b'{"index":1E0,"id":1.50,"arguments":{"x":-0.10}}')
+    assert (integer(value["index"]), text(value["id"])) == (1, "1.50")
+    assert argument_text(value["arguments"]) == ('{"x":-0.10}', False)
     assert integer(numbers.loads("1e400")) is None
     assert math.isnan(numbers.loads("NaN"))
 
 
 @pytest.mark.parametrize(
-    ("said", "odd"),
+    ("text", "found"),
     [('{"a":NaN}', True), ("[-Infinity]", True), ('{"a":"NaN"}', False), ('{"a":nan}', False), ('{"NaN":1}', False)],
 )
-def test_what_json_does_not_have(said: str, *, odd: bool) -> None:
-    """Python reads it, and nobody else does."""
-    assert numbers.non_finite(said) is odd
+def test_numbers_that_json_does_not_have(text: str, *, found: bool) -> None:
+    """Python's parser accepts them, and others do not."""
+    assert numbers.non_finite(text) is found
 
 
-def test_writing_does_without_the_c_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python that has none writes the same."""
+def test_writing_without_the_c_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python without it writes the same."""
     value = {"a": [1, 2.5, None, True, "ä\n"], "b": {}}
     monkeypatch.setattr(json.encoder, "c_make_encoder", None)
     assert (

@@ -1,4 +1,4 @@
-"""Which framing: label and first bytes, at every prefix; an answer given never changes."""
+"""The framing of a body, found by its content type and first bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.wire.cuts import bodies
+from tests.wire.splits import bodies
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, Message
 from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer, LineFramer
@@ -28,9 +28,9 @@ TOKENS = (
 
 
 def kind(content_type: str, head: bytes, *, ended: bool = False) -> Any:
-    """The answer, comparable: a type, the refusal, or none yet."""
-    response = choose(content_type, head, ended=ended)
-    return response if response is None or response is NOT_OURS else type(response)
+    """The type of the framer, `NOT_OURS`, or None if more bytes are needed."""
+    framing = choose(content_type, head, ended=ended)
+    return framing if framing is None or framing is NOT_OURS else type(framing)
 
 
 @pytest.mark.parametrize("content_type", [SSE, LINES, JSON, "", "text/plain", "application/octet-stream"])
@@ -48,12 +48,12 @@ def kind(content_type: str, head: bytes, *, ended: bool = False) -> Any:
     ],
 )
 def test_fields_of_an_event_stream_under_any_label(content_type: str, head: bytes) -> None:
-    """Many servers label their streams wrong."""
+    """Many servers send a wrong content type."""
     assert kind(content_type, head) is SseFramer
 
 
 @pytest.mark.parametrize(
-    ("content_type", "head", "response"),
+    ("content_type", "head", "framing"),
     [
         (SSE, b"hello", SseFramer),
         (SSE, b"dat", SseFramer),
@@ -104,13 +104,13 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         (SSE, b"\xef\xbb", None),
     ],
 )
-def test_label_and_first_bytes(content_type: str, head: bytes, response: Any) -> None:
-    """What one says where the other is silent or wrong."""
-    assert kind(content_type, head) is response
+def test_label_and_first_bytes(content_type: str, head: bytes, framing: Any) -> None:
+    """Each decides if the other is missing or wrong."""
+    assert kind(content_type, head) is framing
 
 
 @pytest.mark.parametrize(
-    ("content_type", "head", "response"),
+    ("content_type", "head", "framing"),
     [
         (SSE, b"", SseFramer),
         (SSE, b'{"error":1}', DocumentFramer),
@@ -125,35 +125,35 @@ def test_label_and_first_bytes(content_type: str, head: bytes, response: Any) ->
         ("", b"", NOT_OURS),
     ],
 )
-def test_the_end_of_the_body_decides(content_type: str, head: bytes, response: Any) -> None:
-    """A caller is never left without an answer."""
+def test_the_end_of_the_body_decides(content_type: str, head: bytes, framing: Any) -> None:
+    """At the end there is always a decision."""
     assert kind(content_type, head) is None
-    assert kind(content_type, head, ended=True) is response
+    assert kind(content_type, head, ended=True) is framing
 
 
 @pytest.mark.parametrize(
-    ("content_type", "response"),
+    ("content_type", "framing"),
     [(SSE, DocumentFramer), (LINES, LineFramer), (JSON, DocumentFramer), ("", DocumentFramer)],
 )
-def test_enough_bytes_decide(content_type: str, response: Any) -> None:
-    """However the rest of the body goes on."""
+def test_enough_bytes_decide(content_type: str, framing: Any) -> None:
+    """The rest of the body has no influence."""
     head = b'{"a":"' + b"x" * MAX_HEAD
     assert kind(content_type, head[: MAX_HEAD - 1]) is None
-    assert kind(content_type, head[:MAX_HEAD]) is response
-    assert kind(content_type, head + b'"}\n{"a":1}\n') is response
+    assert kind(content_type, head[:MAX_HEAD]) is framing
+    assert kind(content_type, head + b'"}\n{"a":1}\n') is framing
 
 
 @settings(max_examples=400)
 @given(st.sampled_from(LABELS), bodies(*TOKENS))
 @example("", b"[ {")
 @example(JSON, b'{"a":1}\n \ndata: x')
-def test_an_answer_once_given_does_not_change(content_type: str, body: bytes) -> None:
-    """So the framing does not depend on how the bytes were cut."""
-    responses = [kind(content_type, body[:end]) for end in range(len(body) + 1)]
-    given_ = [response for response in responses if response is not None]
-    assert len(set(given_)) <= 1
-    assert responses[-1] is not None or not given_
-    assert kind(content_type, body, ended=True) is (given_[0] if given_ else kind(content_type, body, ended=True))
+def test_a_decision_does_not_change(content_type: str, body: bytes) -> None:
+    """So the framing does not depend on chunk boundaries."""
+    decisions = [kind(content_type, body[:end]) for end in range(len(body) + 1)]
+    decided = [framing for framing in decisions if framing is not None]
+    assert len(set(decided)) <= 1
+    assert decisions[-1] is not None or not decided
+    assert kind(content_type, body, ended=True) is (decided[0] if decided else kind(content_type, body, ended=True))
     assert kind(content_type, body, ended=True) is not None
 
 
@@ -163,7 +163,7 @@ RECORDED = {"sse": SseFramer, "ndjson": LineFramer, "jsonl": LineFramer, "jsonar
 @pytest.mark.parametrize("content_type", ["", SSE, LINES, JSON])
 @pytest.mark.parametrize("ending", RECORDED)
 def test_recorded_streams_under_any_label(shared: Path, ending: str, content_type: str) -> None:
-    """What providers really sent is known by its first bytes alone."""
+    """Their first bytes are enough."""
     files = list((shared / "streams").rglob(f"*.{ending}"))
     assert files
     for file in files:
@@ -173,8 +173,8 @@ def test_recorded_streams_under_any_label(shared: Path, ending: str, content_typ
         assert kind(content_type, body[:4096], ended=len(body) <= 4096) is RECORDED[ending], file.name
 
 
-def test_recorded_documents_are_whole(shared: Path) -> None:
-    """Errors and answers that were not streamed."""
+def test_recorded_documents(shared: Path) -> None:
+    """Errors and non-streaming responses are documents."""
     for file in (shared / "streams").rglob("*.json"):
         body = file.read_bytes()
         if isinstance(json.loads(body), dict):

@@ -1,4 +1,4 @@
-"""Server-sent events: the standard's examples, the vectors, every cut, the cap, and each byte once."""
+"""Server-sent events: the standard's examples, test vectors, chunk boundaries, the size limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings
 
-from tests.wire.cuts import bodies, bytewise, cut_at, every_cut, places, read, same_however_cut
+from tests.wire.splits import all_splits, bodies, bytewise, read, same_for_all_splits, split_at, split_places
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ TOKENS = (
 )  # fmt: skip
 
 
-def events(body: bytes, places_: list[int] | None = None) -> list[tuple[str, bytes | None, str]]:
-    """What a browser would dispatch: name, data and last event id."""
-    frames = read(SseFramer(), cut_at(body, places_ or []))
+def events(body: bytes, places: list[int] | None = None) -> list[tuple[str, bytes | None, str]]:
+    """Name, data and last event id of each event that a browser dispatches."""
+    frames = read(SseFramer(), split_at(body, places or []))
     return [(f.name, f.data, f.last_id) for f in frames if f.data is not None and not f.trailing]
 
 
@@ -33,14 +33,14 @@ def events(body: bytes, places_: list[int] | None = None) -> list[tuple[str, byt
 
 
 def test_example_stock_ticker() -> None:
-    """Data lines of one block are joined by line feeds."""
+    """Data lines of a block are joined with line feeds."""
     assert events(b"data: YHOO\ndata: +2\ndata: 10\n\n") == [("", b"YHOO\n+2\n10", "")]
 
 
 def test_example_four_blocks() -> None:
-    """A comment, an id, an id taken back, and a last block without its blank line."""
+    """A comment, an id, a reset id, and a last block without a blank line."""
     body = b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event"
-    comment, first, second, third = same_however_cut(SseFramer, body)
+    comment, first, second, third = same_for_all_splits(SseFramer, body)
     assert (comment.data, comment.number) == (None, 0)
     assert (first.data, first.last_id, first.number) == (b"first event", "1", 0)
     assert (second.data, second.last_id, second.number) == (b"second event", "", 1)
@@ -49,52 +49,52 @@ def test_example_four_blocks() -> None:
 
 
 def test_example_two_events_of_empty_data() -> None:
-    """A field without a colon has an empty value, and empty data is still an event."""
+    """A field without a colon has an empty value, and empty data is an event."""
     body = b"data\n\ndata\ndata\n\ndata:"
     assert events(body) == [("", b"", ""), ("", b"\n", "")]
     assert read(SseFramer(), [body])[-1].trailing
 
 
 def test_example_space_after_the_colon_is_ignored() -> None:
-    """One space, where there is one."""
+    """At most one space is."""
     assert events(b"data:test\n\ndata: test\n\n") == [("", b"test", ""), ("", b"test", "")]
 
 
 def vectors(shared: Path) -> list[dict[str, Any]]:
-    """What four projects test their readers with, and what they expect."""
+    """The test vectors of four other projects, with the expected events."""
     found: list[dict[str, Any]] = json.loads((shared / "sse_vectors.json").read_text("utf-8"))
     return found
 
 
-def test_vectors_at_every_cut(shared: Path) -> None:
-    """What is dispatched, `retry` and the numbers do not depend on the cut."""
+def test_vectors(shared: Path) -> None:
+    """Events, `retry` and numbers do not depend on chunk boundaries."""
     for vector in vectors(shared):
         body = bytes.fromhex(vector["body_hex"])
         wanted = [(e["event"], e["data"], e["id"]) for e in vector["expected"]]
-        for chunks in [*every_cut(body), list(cut_at(body, vector.get("splits", [])))]:
+        for chunks in [*all_splits(body), list(split_at(body, vector.get("splits", [])))]:
             framer = SseFramer()
             frames = read(framer, chunks)
             dispatched = [frame for frame in frames if frame.data is not None and not frame.trailing]
-            told = [
+            found = [
                 (f.name or "message", str(f.data, "utf-8", "replace"), f.last_id)
                 for f in dispatched
                 if f.data is not None
             ]
-            assert told == wanted, vector["name"]
+            assert found == wanted, vector["name"]
             assert [frame.number for frame in dispatched] == list(range(len(wanted)))
             assert b"".join(frame.raw for frame in frames) == body
             assert framer.retry == vector.get("retry"), vector["name"]
 
 
 @settings(max_examples=600)
-@given(bodies(*TOKENS), places())
+@given(bodies(*TOKENS), split_places())
 @example(b"\xefdata: x\n\ndata: y\n\n", [1])
 @example(b"data: x\n\r\ndata: y\n\n", [8, 9])
 @example(b"data: x\r\r\ndata: y\n\n", [9])
 @example(b"\r\n\n\r", [])
-def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
-    """The first invariant, on anything; numbers count what has data, and only the last frame is unfinished."""
-    frames = same_however_cut(SseFramer, body, where)
+def test_chunk_boundaries_do_not_matter(body: bytes, places: list[int]) -> None:
+    """Numbers count frames with data, and only the last frame may be incomplete."""
+    frames = same_for_all_splits(SseFramer, body, places)
     assert not any(frame.oversize for frame in frames)
     assert not any(frame.trailing for frame in frames[:-1])
     with_data = [frame.number for frame in frames if frame.data is not None]
@@ -102,32 +102,32 @@ def test_the_same_frames_however_cut(body: bytes, where: list[int]) -> None:
 
 
 @settings(max_examples=600)
-@given(bodies(*TOKENS), places())
+@given(bodies(*TOKENS), split_places())
 @example(b"\xef\xbb\xbf: comment\n\ndata\n\n", [1, 2])
 @example(b": comment\n\r\ndata: x\n\n", [11, 12])
-def test_the_same_frames_however_cut_above_the_cap(body: bytes, where: list[int]) -> None:
-    """A frame is oversize by its length alone, and the cap moves no frame's end."""
-    frames = same_however_cut(lambda: SseFramer(max_frame=8), body, where)
+def test_chunk_boundaries_do_not_matter_above_the_size_limit(body: bytes, places: list[int]) -> None:
+    """Only the length makes a frame oversize, and the limit moves no frame's end."""
+    frames = same_for_all_splits(lambda: SseFramer(max_frame=8), body, places)
     assert all(frame.oversize == (len(frame.raw) > 8) for frame in frames)
     uncapped = read(SseFramer(), [body])
     assert [frame.raw for frame in frames] == [frame.raw for frame in uncapped]
 
 
-@given(bodies(*TOKENS), places())
-def test_reads_what_the_letter_of_the_standard_reads(body: bytes, where: list[int]) -> None:
-    """The fast way and the long way both say what the standard's steps say."""
-    assert events(body, where) == by_the_letter(body)
+@given(bodies(*TOKENS), split_places())
+def test_events_are_those_of_the_standard_algorithm(body: bytes, places: list[int]) -> None:
+    """The fast path and the general one give the same events."""
+    assert events(body, places) == standard_algorithm(body)
 
 
-def by_the_letter(body: bytes) -> list[tuple[str, bytes | None, str]]:
-    """The standard's own steps over a whole body, as plainly as they can be written."""
-    told: list[tuple[str, bytes | None, str]] = []
+def standard_algorithm(body: bytes) -> list[tuple[str, bytes | None, str]]:
+    """The events of a complete body by the steps of the standard."""
+    dispatched: list[tuple[str, bytes | None, str]] = []
     name, data, last_id = "", b"", ""
     *lines, _unfinished = re.split(rb"\r\n|\r|\n", body.removeprefix(b"\xef\xbb\xbf"))
     for line in lines:
         if not line:
             if data:
-                told.append((name, data[:-1], last_id))
+                dispatched.append((name, data[:-1], last_id))
             name, data = "", b""
             continue
         field, _, value = line.partition(b":")
@@ -138,11 +138,11 @@ def by_the_letter(body: bytes) -> list[tuple[str, bytes | None, str]]:
             data += value + b"\n"
         if field == b"id" and b"\0" not in value:
             last_id = value.decode(errors="replace")
-    return told
+    return dispatched
 
 
-def test_a_chunk_that_is_one_block_is_the_frame_as_it_came() -> None:
-    """The same object, so that what passes unchanged is not copied."""
+def test_a_chunk_with_one_block_is_not_copied() -> None:
+    """The frame has the same bytes object."""
     framer = SseFramer()
     for chunk in (
         b"data: {}\n\n",
@@ -156,7 +156,7 @@ def test_a_chunk_that_is_one_block_is_the_frame_as_it_came() -> None:
 
 
 def test_leading_blank_lines_belong_to_the_next_block() -> None:
-    """They end nothing, whichever line ends they are."""
+    """Any line ends are blank lines."""
     first, second = read(SseFramer(), [b"\n\r\n\rdata: 1\n\n\n\ndata: 2\n\n"])
     assert (first.raw, second.raw) == (b"\n\r\n\rdata: 1\n\n", b"\n\ndata: 2\n\n")
 
@@ -171,7 +171,7 @@ def test_leading_blank_lines_belong_to_the_next_block() -> None:
     ],
 )
 def test_a_blank_cr_after_lf_waits_for_its_lf(sent: bytes, then: bytes, frames: list[bytes]) -> None:
-    """Else the LF would be a frame's or its follower's by the luck of the cut."""
+    """Otherwise the chunk boundary would decide which frame the LF belongs to."""
     framer = SseFramer()
     assert framer.feed(sent) == []
     rest = read(framer, [then])
@@ -180,7 +180,7 @@ def test_a_blank_cr_after_lf_waits_for_its_lf(sent: bytes, then: bytes, frames: 
 
 
 def test_a_blank_cr_after_a_bare_cr_does_not_wait() -> None:
-    """A stream of bare CRs shows each event when it is there, not with the next one."""
+    """In a stream of bare CRs, each event is a frame at once."""
     framer = SseFramer()
     (frame,) = framer.feed(b"data: x\r\r")
     assert frame.raw == b"data: x\r\r"
@@ -203,14 +203,14 @@ def test_a_blank_cr_after_a_bare_cr_does_not_wait() -> None:
         (b"\xef\xbb\xbf", None),
     ],
 )
-def test_what_is_left_at_the_end_is_one_trailing_frame(rest: bytes, data: bytes | None) -> None:
-    """Its data is shown, although the standard would not dispatch it."""
-    (frame,) = same_however_cut(SseFramer, rest)
+def test_an_incomplete_block_at_the_end_is_a_trailing_frame(rest: bytes, data: bytes | None) -> None:
+    """Its data is available, although the standard does not dispatch it."""
+    (frame,) = same_for_all_splits(SseFramer, rest)
     assert (frame.raw, frame.data, frame.number, frame.trailing) == (rest, data, 0, True)
 
 
-def test_nothing_is_left_twice() -> None:
-    """The end may be told again."""
+def test_the_end_may_be_fed_again() -> None:
+    """The trailing frame is returned only once."""
     framer = SseFramer()
     framer.feed(b"data: x")
     assert len(framer.feed(b"")) == 1
@@ -230,32 +230,32 @@ def test_nothing_is_left_twice() -> None:
     ],
 )
 def test_retry_is_ascii_digits(lines: bytes, retry: int | None) -> None:
-    """Anything else leaves it as it was; a number no machine has room for is none."""
+    """Other values and very large numbers are ignored."""
     framer = SseFramer()
     framer.feed(lines)
     assert framer.retry == retry
 
 
-def test_bytes_that_are_no_utf8_stay_as_they_are() -> None:
-    """They are replaced where text is asked for, as the standard demands."""
+def test_bytes_that_are_no_utf8_stay() -> None:
+    """They are replaced only when they are read as text, as in the standard."""
     (frame,) = SseFramer().feed(b'event: \xff\ndata: {"a":"\xff"}\n\n')
     assert frame.data == b'{"a":"\xff"}'
     assert frame.name == "\ufffd"
     assert frame.json == {"a": "\ufffd"}
 
 
-def test_recorded_streams_join_to_their_bytes_however_cut(shared: Path) -> None:
-    """What providers really sent."""
+def test_recorded_streams(shared: Path) -> None:
+    """The frames have all bytes, and do not depend on chunk boundaries."""
     files = sorted((shared / "streams").rglob("*.sse"))
     assert files
     for file in files:
         body = file.read_bytes()
-        whole = read(SseFramer(), [body])
-        assert b"".join(frame.raw for frame in whole) == body, file.name
-        assert read(SseFramer(), cut_at(body, range(0, len(body), 7))) == whole, file.name
+        frames = read(SseFramer(), [body])
+        assert b"".join(frame.raw for frame in frames) == body, file.name
+        assert read(SseFramer(), split_at(body, range(0, len(body), 7))) == frames, file.name
 
 
-def test_bytewise_is_as_whole_for_a_long_stream() -> None:
-    """Many blocks, no luck."""
+def test_single_bytes_of_a_long_stream() -> None:
+    """The frames are the same as for the complete body."""
     body = b"".join(b"event: e%d\ndata: {%d}\n\n" % (n % 3, n) for n in range(500))
     assert read(SseFramer(), bytewise(body)) == read(SseFramer(), [body])

@@ -1,4 +1,4 @@
-"""Top-level keys of JSON that need not be complete."""
+"""Top-level keys of JSON that may be incomplete."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NESTED = {
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_keys_of_complete_text(indent: int | None) -> None:
-    """Those of the object itself, and none of what is in it."""
+    """Keys of nested objects are not among them."""
     text = json.dumps(NESTED, indent=indent, ensure_ascii=False).encode()
     assert len(top_keys(text)) == len(NESTED)
     assert {b"a", b"b", b"last"} < top_keys(text)
 
 
-def test_keys_of_text_that_is_cut_off_anywhere() -> None:
-    """A cut adds no key that the complete text does not have, and loses only keys after it."""
+def test_keys_of_truncated_text() -> None:
+    """Truncation adds no key, and loses only keys after it."""
     text = json.dumps(NESTED).encode()
     counts = []
     for end in range(len(text) + 1):
@@ -36,6 +36,6 @@ def test_keys_of_text_that_is_cut_off_anywhere() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[1]", b'[{"a": 1}]', b'"a": 1', b"\xff\x00", b'"'])
-def test_what_is_no_object_has_none(text: bytes) -> None:
-    """Whatever it is."""
+def test_other_text_has_no_keys(text: bytes) -> None:
+    """Arrays, strings and garbage have no keys."""
     assert top_keys(text) == frozenset()

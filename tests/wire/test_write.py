@@ -1,4 +1,4 @@
-"""Frames made and made anew, in every framing."""
+"""New and rewritten frames in every framing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_fo
     ],
 )
 def test_a_block_with_other_data(raw: bytes, after: bytes) -> None:
-    """Everything else of it stays."""
+    """Its other lines stay."""
     [frame] = SseFramer().feed(raw)
-    made = SseWriter().rewrite(frame, {"b": 2})
-    assert (made.raw, made.data, made.json) == (after, b'{"b":2}', {"b": 2})
+    written = SseWriter().rewrite(frame, {"b": 2})
+    assert (written.raw, written.data, written.json) == (after, b'{"b":2}', {"b": 2})
 
 
-def test_another_name_and_new_blocks() -> None:
-    """In the line ends of the stream."""
+def test_a_new_name_and_new_blocks() -> None:
+    """They have the line ends of the stream."""
     writer = SseWriter()
     [frame] = SseFramer().feed(b'event: x\r\nid: 1\r\ndata: {"a":1}\r\n\r\n')
     assert writer.rewrite(frame, {}, "y").raw == b"event: y\r\nid: 1\r\ndata: {}\r\n\r\n"
@@ -39,7 +39,7 @@ def test_another_name_and_new_blocks() -> None:
 
 
 def test_lines_and_arrays() -> None:
-    """A line ends with a line feed; an element follows a comma."""
+    """A new line ends with a line feed, and a new element follows a comma."""
     [line] = LineFramer().feed(b' {"a":1} \n')
     assert LineWriter().rewrite(line, {"b": 2}).raw == b' {"b":2} \n'
     assert LineWriter().make({}, 0).raw == b"{}\n"
@@ -50,26 +50,26 @@ def test_lines_and_arrays() -> None:
     assert array.make({}, 0).raw == b",\n{}"
 
 
-def test_half_a_surrogate_pair_is_escaped() -> None:
-    """It has no UTF-8; anything else is not escaped."""
+def test_an_unpaired_surrogate_is_escaped() -> None:
+    """It has no UTF-8 form. Other characters are not escaped."""
     assert encoded({"a": "ä\ud83d"}) == b'{"a":"\\u00e4\\ud83d"}'
     assert encoded({"a": "ä"}) == '{"a":"ä"}'.encode()
 
 
-def test_bytes_are_data_already() -> None:
-    """They are written as they are."""
+def test_bytes_are_written_unchanged() -> None:
+    """`[DONE]` is no JSON."""
     assert encoded(b"[DONE]") == b"[DONE]"
 
 
-def test_a_whole_body_has_no_writer() -> None:
-    """There is one frame, and it is not streamed."""
+def test_a_document_has_no_writer() -> None:
+    """It is a single frame, and not a stream."""
     assert writer_for(DocumentFramer()) is None
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\r\n"])
 @pytest.mark.parametrize("newline", [b"\n", b"\r", b"\r\n"])
-def test_a_block_is_given_the_end_that_it_lacks(newline: bytes, end: bytes) -> None:
-    """In any line ends: another block can follow."""
+def test_a_missing_end_of_a_block_is_added(newline: bytes, end: bytes) -> None:
+    """Another block can follow, with any line ends."""
     framer = SseFramer()
     [frame] = [*framer.feed(b"event: x" + newline + b"data: 1" + end), *framer.feed(b"")]
     after = SseFramer().feed(SseWriter().ended(frame).raw + b"data: 2\n\n")

@@ -1,4 +1,4 @@
-"""zstd by whichever module is there: all of them read the same."""
+"""All modules for zstd decode alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = [b'data: {"n":%d,"text":"%s"}\n\n' % (n, b"ab" * n) for n in range(20)]
 
 @pytest.fixture(params=coding.MODULES)
 def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each in turn, as if it were the only one."""
+    """Each module in turn, as if the others were not installed."""
     name: str = request.param
     taken = pytest.importorskip(name)
     monkeypatch.setattr(coding, "_MODULE", taken)
@@ -31,23 +31,23 @@ def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def flushed(parts: list[bytes]) -> Iterator[bytes]:
-    """Each part in a block of its own, in one frame."""
+    """A frame with a block for each part."""
     coder = zstandard.ZstdCompressor().compressobj()
     for part in parts:
         yield coder.compress(part) + coder.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     yield coder.flush()
 
 
-def test_what_was_flushed_is_out_at_once(module: str) -> None:
-    """An event is shown when it comes, not with a later one."""
+def test_flushed_bytes_are_decoded_at_once(module: str) -> None:
+    """An event is not delayed until the next one."""
     decoder = Decoder("zstd")
-    *pieces, last = flushed(PARTS)
-    assert [decoder.decode(piece) for piece in pieces] == PARTS
+    *blocks, last = flushed(PARTS)
+    assert [decoder.decode(block) for block in blocks] == PARTS
     assert decoder.decode(last) == b""
 
 
-def test_several_frames_at_every_cut(module: str) -> None:
-    """RFC 8878 allows it; also one that says nothing, and one to be skipped."""
+def test_several_frames(module: str) -> None:
+    """RFC 8878 allows them, also empty and skippable ones."""
     coder = zstandard.ZstdCompressor()
     skipped = b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
     coded = coder.compress(PARTS[0]) + coder.compress(b"") + skipped + coder.compress(PARTS[1])
@@ -56,8 +56,8 @@ def test_several_frames_at_every_cut(module: str) -> None:
         assert decoder.decode(coded[:at]) + decoder.decode(coded[at:]) == PARTS[0] + PARTS[1]
 
 
-def test_a_window_that_http_forbids(module: str) -> None:
-    """RFC 9659: above 8 MiB a reader may refuse, so that a header alone takes no memory."""
+def test_a_window_over_8_mib_is_an_error(module: str) -> None:
+    """RFC 9659 limits it, and a header alone allocates no memory."""
     for log, valid in ((23, True), (24, False)):
         wide = zstandard.ZstdCompressionParameters.from_level(3, window_log=log)
         coder = zstandard.ZstdCompressor(compression_params=wide).compressobj()
@@ -70,20 +70,20 @@ def test_a_window_that_http_forbids(module: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [b"data: text\n\n", b"\x28\xb5\x2f\xfd" + b"\xff" * 60])
-def test_what_is_corrupt_is_told(module: str, wrong: bytes) -> None:
-    """Text under a wrong label, and garbage behind a right beginning."""
+def test_corrupt_data_is_an_error(module: str, wrong: bytes) -> None:
+    """Plain text, and garbage after a valid header."""
     with pytest.raises(CodingError):
         Decoder("zstd").decode(wrong * 3)
 
 
-def test_a_bomb_is_an_error_before_it_is_in_memory(module: str) -> None:
-    """Each block is small, and what it says is counted."""
+def test_a_decompression_bomb_is_an_error(module: str) -> None:
+    """Each block is small, but the output is counted."""
     with pytest.raises(CodingError, match="expands to more than"):
         Decoder("zstd", max_output=100_000).decode(b"".join(flushed([b"\0" * 4_000_000])))
 
 
-def test_with_none_of_them_everything_else_is_read() -> None:
-    """The addon loads all the same, and says what to install where it matters."""
+def test_without_zstd_modules_other_codings_work() -> None:
+    """The addon loads, and the error names what to install."""
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "addon")!r})
