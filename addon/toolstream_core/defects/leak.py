@@ -18,7 +18,7 @@ def _row(code: str, name: str, meaning: str) -> Defect:
     return Defect(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
 
 
-LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: <tool_call>{…}</tool_call>")
+LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: JSON in <tool_call> or a tag like it")
 LEAKED_DEEPSEEK: Final = _row("TS402", "leaked-deepseek", "a call is sent as text in DeepSeek's special tokens or DSML")
 LEAKED_INVOKE: Final = _row("TS403", "leaked-invoke", 'a call is sent as text: <invoke name="…">')
 LEAKED_KIMI: Final = _row("TS404", "leaked-kimi", "a call is sent as text in Kimi's special tokens")

@@ -41,6 +41,44 @@ def test_text_stands_before_it_and_nothing_is_known_of_the_tools(defect: str) ->
     assert (found.defect.name, found.name) == (defect, "get_weather")
 
 
+_CALL = '{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}'
+
+
+XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
+<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>
+<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"""
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("defect", "text"),
+    [
+        ("leaked-hermes", f"<tool_call>[{_CALL}]"),
+        ("leaked-hermes", f"<|tool_call|> [{_CALL}]"),
+        ("leaked-hermes", f"<|tool_call|>[{_CALL}]<|/tool_call|>"),
+        ("leaked-hermes", f"<TOOLCALL>[{_CALL}]</TOOLCALL>"),
+        ("leaked-hermes", f"<tool_calls>[{_CALL}]</tool_calls>"),
+        ("leaked-hermes", f"<tool_calls>\n{_CALL}\n</tool_calls>"),
+        ("leaked-hermes", f"<longcat_tool_call>\n{_CALL}\n</longcat_tool_call>"),
+        ("leaked-hermes", '[TOOL_CALL] {"tool": "get_weather", "args": {"city": "Oslo", "days": 3}} [/TOOL_CALL]'),
+        ("leaked-mistral", '[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo", "days": 3}'),
+        ("leaked-mistral", '[TOOL_CALLS]get_weather[CALL_ID]a1b2c3d4e[ARGS]{"city": "Oslo", "days": 3}'),
+        ("leaked-mistral", f"[TOOL_CALLS][{_CALL}][/TOOL_CALLS]"),
+        ("leaked-function", '<function=get_weather>{"city": "Oslo", "days": 3}</function>'),
+        ("leaked-function", "<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</function>"),
+        ("leaked-invoke", '<invoke name="get_weather">{"city": "Oslo", "days": 3}</invoke>'),
+        ("leaked-deepseek", '<|DSML|invoke name="get_weather">{"city": "Oslo", "days": 3}</|DSML|invoke>'),
+        ("leaked-harmony", '<|channel|>analysis to=functions.get_weather code<|message|>{"city":"Oslo","days":3}<|call|>'),
+        ("leaked-kimi", XTML),
+    ],
+)
+def test_other_forms_of_a_syntax(defect: str, text: str, size: int) -> None:
+    """Those of other models, of other servers, and of a model that forgets an end."""
+    [found] = scanned(f"Let me see. {text}", size)
+    assert (found.defect.name, found.name) == (defect, "get_weather")
+    assert json.loads(found.arguments) == {"city": "Oslo", "days": 3}
+
+
 @pytest.mark.parametrize("size", [1, 4, 1000])
 @pytest.mark.parametrize(
     "text",
@@ -56,6 +94,8 @@ def test_text_stands_before_it_and_nothing_is_known_of_the_tools(defect: str) ->
         '<tool_call>{"name":"nobody","arguments":{}}</tool_call>',
         "[TOOL_CALLS]nobody{}",
         "<shell>ls",
+        "<tool_call>[1, 2]",
+        "<|tool_call|> is Granite's token, [TOOL_CALL] another one, <tool_calls></tool_calls> a third.",
     ],
 )
 def test_innocent_text(text: str, size: int) -> None:

@@ -18,11 +18,14 @@ from toolstream_core.wire import json_access, numbers
 MAX_OPEN = 256 * 1024
 """Characters of an open markup, above which it is text."""
 _BEGINS = re.compile(
-    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?m?mentary to=",
+    r"<(?:(?:longcat_)?tool_call|toolcall>|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS?\]"
+    r"|c?o?m?mentary to=",
     re.IGNORECASE,
 )
 _HEADS: Final = (
     "<tool_call>",
+    "<longcat_tool_call>",
+    "<toolcall>",
     "<function=",
     "<function_",
     "<invoke",
@@ -32,6 +35,7 @@ _HEADS: Final = (
     "<｜",
     "<‖",
     "[tool_calls]",
+    "[tool_call]",
     "commentary to=",
 )
 """The beginnings of these; a fragment of text may end inside one."""

@@ -41,9 +41,11 @@ def json_object(text: str) -> dict[str, Json] | None:
 
 
 def named_object(value: Json) -> Found | None:
-    """`{"name": …, "arguments" | "parameters": {…}}`; arguments may be JSON text."""
-    name = json_access.get(value, "name")
-    given = next((value[key] for key in ("arguments", "parameters") if key in value), None) if name else None
+    """`{"name": …, "arguments" | "parameters": {…}}`, `{"tool": …, "args": {…}}`; arguments may be JSON text."""
+    if not isinstance(value, dict):
+        return None
+    name = value.get("name", value.get("tool"))
+    given = next((value[key] for key in ("arguments", "parameters", "args") if key in value), None)
     arguments = json_object(given) if isinstance(given, str) else given
     return (name, arguments) if isinstance(name, str) and isinstance(arguments, dict) else None
 
@@ -55,7 +57,11 @@ _PARAMETER = re.compile(r'<parameter\s+name="([^"]+)"[^>]*>(.*?)</parameter>', r
 _DSML_PARAMETER = re.compile(
     rf'<{_DSML}\s*parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*parameter>', re.DOTALL
 )
+_XTML_ARGUMENT = re.compile(
+    r'<\|open\|>argument key="([^"]+)"(?: type="(\w+)")?[^<]*<\|sep\|>(.*?)<\|close\|>argument<\|sep\|>', re.DOTALL
+)
 _FUNCTION_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_OPEN_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\s*(?=<parameter=|\Z)", re.DOTALL)
 _GEMMA = re.compile(rf"call:(?P<name>{_NAME})\s*(?P<body>\{{.*\}})", re.DOTALL)
 _GEMMA_TOKEN = re.compile(
     r'<\|"\|>(?P<text>.*?)<\|"\|>|"(?:[^"\\]|\\.)*"|(?P<word>[^\s{}\[\],:"<][^{}\[\],:"<]*)(?P<colon>:?)', re.DOTALL
@@ -69,14 +75,21 @@ class Syntax(NamedTuple):
 
     defect: Defect
     expression: re.Pattern[str]
-    """Matches the complete, closed markup; its `name` and `body` groups are what is read."""
+    """Matches the complete, closed markup; its `name` and `body` groups are what is read, or what follows it."""
     read: Callable[[re.Match[str]], Iterator[Found]]
 
 
-def _hermes(match: re.Match[str]) -> Iterator[Found]:
-    found = named_object(json_object(match["body"]) or {})
-    if found:
-        yield found
+def _tagged(match: re.Match[str]) -> Iterator[Found]:
+    yield from filter(None, map(named_object, _objects(_values(match["body"]))))
+
+
+def _list_after(match: re.Match[str]) -> Iterator[Found]:
+    """The list after a tag that nothing closes."""
+    try:
+        calls = numbers.first(match.string, match.end())[0]
+    except (ValueError, RecursionError):
+        return
+    yield from filter(None, map(named_object, json_access.items(calls)))
 
 
 def _with_json(match: re.Match[str]) -> Iterator[Found]:
@@ -86,23 +99,37 @@ def _with_json(match: re.Match[str]) -> Iterator[Found]:
 
 
 def _invoke(match: re.Match[str]) -> Iterator[Found]:
-    yield match["name"], {key: value.strip("\n") for key, value in _PARAMETER.findall(match["body"])}
+    yield _with_parameters(match, {key: value.strip("\n") for key, value in _PARAMETER.findall(match["body"])})
 
 
 def _dsml(match: re.Match[str]) -> Iterator[Found]:
-    arguments: dict[str, Json] = {}
-    for key, is_text, value in _DSML_PARAMETER.findall(match["body"]):
-        arguments[key] = value
-        if is_text == "false":
-            try:
-                arguments[key] = numbers.loads(value)
-            except ValueError:
-                continue
-    yield match["name"], arguments
+    found = _DSML_PARAMETER.findall(match["body"])
+    yield _with_parameters(match, {key: _typed(value, is_text or "true") for key, is_text, value in found})
+
+
+def _xtml(match: re.Match[str]) -> Iterator[Found]:
+    found = _XTML_ARGUMENT.findall(match["body"])
+    yield match["name"], {key: _typed(value, kind or "string") for key, kind, value in found}
 
 
 def _function(match: re.Match[str]) -> Iterator[Found]:
-    yield match["name"], dict(_FUNCTION_PARAMETER.findall(match["body"]))
+    parameter = _FUNCTION_PARAMETER if "</parameter>" in match["body"] else _OPEN_PARAMETER
+    yield _with_parameters(match, dict(parameter.findall(match["body"])))
+
+
+def _with_parameters(match: re.Match[str], found: dict[str, Json]) -> Found:
+    """The parameters in the body of a call; models also write one JSON object there."""
+    return match["name"], found or json_object(match["body"]) or {}
+
+
+def _typed(value: str, kind: str) -> Json:
+    """A value of a call: text if it is marked as that, or is no JSON."""
+    if kind in {"string", "true"}:
+        return value
+    try:
+        return numbers.loads(value)
+    except ValueError:
+        return value
 
 
 def _glm(match: re.Match[str]) -> Iterator[Found]:
@@ -149,8 +176,21 @@ def _python(match: re.Match[str]) -> Iterator[Found]:
     yield from _code(match["body"])
 
 
+_TAGS: Final = {
+    r"<tool_call>": r"</tool_call>",  # Hermes, Qwen
+    r"<tool_calls>": r"</tool_calls>",  # Hunyuan, MiniMax-M1
+    r"<longcat_tool_call>": r"</longcat_tool_call>",
+    r"<TOOLCALL>": r"</TOOLCALL>",  # Nemotron
+    r"\[TOOL_CALL\]": r"\[/TOOL_CALL\]",  # MiniMax-M2 in LM Studio
+}
+"""What stands before and after the JSON of calls, in the models that write them so."""
+
 CLOSED: Final = (
-    Syntax(LEAKED_HERMES, re.compile(r"<tool_call>\s*(?P<body>\{.*?\})\s*</tool_call>", re.DOTALL), _hermes),
+    *(
+        Syntax(LEAKED_HERMES, re.compile(rf"{begin}\s*(?P<body>[\[{{].*?[\]}}])\s*{end}", re.DOTALL), _tagged)
+        for begin, end in _TAGS.items()
+    ),
+    Syntax(LEAKED_HERMES, re.compile(r"<(\|?)tool_call\1>\s*(?=\[)"), _list_after),  # Granite, Phi-4-mini
     Syntax(
         LEAKED_FUNCTION,
         re.compile(
@@ -204,10 +244,19 @@ CLOSED: Final = (
         _with_json,
     ),
     Syntax(
+        LEAKED_KIMI,
+        re.compile(
+            rf'<\|open\|>(?:tools(?:<\|sep\|>)?(?:<\|open\|>)?)?call tool="(?P<name>{_NAME})"[^<]*<\|sep\|>'
+            r"(?P<body>.*?)<\|close\|>call<\|sep\|>",
+            re.DOTALL,
+        ),
+        _xtml,
+    ),
+    Syntax(
         LEAKED_HARMONY,
         re.compile(
-            rf"(?:<\|channel\|>)?c?o?m?mentary to=(?:functions\.)?(?P<name>{_NAME})"
-            r"\s*(?:<\|constrain\|>)?\s*(?:json)?\s*"
+            rf"(?:(?:<\|channel\|>)?c?o?m?mentary|<\|channel\|>analysis) to=(?:functions\.)?(?P<name>{_NAME})"
+            r"\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*"
             r"(?:<\|message\|>)?\s*(?P<body>\{.*?\})\s*(?:<\|call\|>|\Z)",
             re.DOTALL,
         ),
@@ -216,7 +265,9 @@ CLOSED: Final = (
     Syntax(
         LEAKED_MISTRAL,
         re.compile(
-            rf"\[TOOL_CALLS\]\s*(?P<name>(?:{_NAME})?)\s*(?P<body>\{{.*?\}}|\[.*?\])\s*(?=\Z|\[TOOL)", re.DOTALL
+            rf"\[TOOL_CALLS\]\s*(?P<name>(?:{_NAME})?)\s*(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*"
+            r"(?P<body>\{.*?\}|\[.*?\])\s*(?=\Z|\[/?TOOL)",
+            re.DOTALL,
         ),
         _mistral,
     ),
@@ -243,8 +294,8 @@ def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect,
     bare = text.strip().removeprefix("<|python_tag|>").strip()
     if bare[:1] in {"{", "["}:
         values = _values(bare)
-        for one in (inner for value in values for inner in (value if isinstance(value, list) else [value])):
-            found = named_object(one) if isinstance(one, dict) else None
+        for one in _objects(values):
+            found = named_object(one)
             if found and found[0] in offered:
                 yield LEAKED_JSON, found
         if values:
@@ -271,6 +322,12 @@ def _values(text: str) -> list[Json]:
     except (ValueError, RecursionError):
         return []
     return values
+
+
+def _objects(values: list[Json]) -> Iterator[Json]:
+    """Each value, and those in lists."""
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
 
 
 def _code(text: str) -> Iterator[Found]:
