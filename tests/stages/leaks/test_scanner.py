@@ -68,7 +68,7 @@ XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
         ("leaked-function", "<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</function>"),
         ("leaked-invoke", '<invoke name="get_weather">{"city": "Oslo", "days": 3}</invoke>'),
         ("leaked-deepseek", '<|DSML|invoke name="get_weather">{"city": "Oslo", "days": 3}</|DSML|invoke>'),
-        ("leaked-harmony", '<|channel|>analysis to=functions.get_weather code<|message|>{"city":"Oslo","days":3}<|call|>'),
+        ("leaked-harmony", '<|channel|>analysis to=get_weather code<|message|>{"city":"Oslo","days":3}<|call|>'),
         ("leaked-kimi", XTML),
     ],
 )
