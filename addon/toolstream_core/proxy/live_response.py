@@ -161,8 +161,8 @@ class LiveResponse:
     def read_all(self, data: bytes, chunks: Sequence[bytes], came_at: float) -> None:
         """Read chunks that came together; `data` is all of them, joined."""
         self._now = came_at
-        if self._recorders:
-            self._arrived(came_at, data, list(map(len, chunks)))
+        for chunk in chunks if self._recorders else ():
+            self._arrived(came_at, chunk)
         if self.sent is not None and not self._is_delivered:
             self._keep(data)
         if not self._failed and (len(chunks) > 1 or self._feed_fast(data) is None):
@@ -234,7 +234,7 @@ class LiveResponse:
     def added(self, chunk: bytes) -> None:
         """Record what else the client gets, after the response; it has nothing of the response's calls."""
         for take in self._record_sent:
-            take(time.monotonic(), chunk, (len(chunk),))
+            take(time.monotonic(), chunk)
 
     def fetched(self, response: http.Response, request: http.Request) -> None:
         """Take the response that this one is made from, and its request."""
@@ -286,7 +286,7 @@ class LiveResponse:
         """The chunks that the client gets for `chunk`."""
         self._now = time.monotonic()
         if chunk and self._recorders:
-            self._arrived(self._now, chunk, (len(chunk),))
+            self._arrived(self._now, chunk)
         sent = self._feed_fast(chunk)
         if sent is not None:
             chunks = [sent] if sent else []
@@ -311,11 +311,11 @@ class LiveResponse:
             self.failed(self._session.error)
         return out
 
-    def _arrived(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Record what upstream sent."""
+    def _arrived(self, when: float, chunk: bytes) -> None:
+        """Record a chunk that upstream sent."""
         if not self._is_made_here:
             for recorder in self._recorders:
-                recorder.take_upstream(when, data, sizes)
+                recorder.take_upstream(when, chunk)
 
     def _forwarded(self, chunk: bytes) -> None:
         """Record and keep what the client gets."""

@@ -9,27 +9,13 @@ import pytest
 from mitmproxy.io import tnetstring
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from toolstream_core.proxy.capture.body import KeptBody, Shared
+from toolstream_core.proxy.capture.body import KeptBody, Shared, TimedChunk
 from toolstream_core.proxy.capture.packing import pack
-from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import Redaction, redacted_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-
-def chunks_read(*chunks: tuple[float, bytes]) -> Batch:
-    """Return a batch in which each chunk is a network read of its own."""
-    return read_at_once(*((when, [data]) for when, data in chunks))
-
-
-def read_at_once(*reads: tuple[float, list[bytes]]) -> Batch:
-    """Return a batch of network reads with several chunks each."""
-    batch = Batch()
-    for when, chunks in reads:
-        batch.add(when, b"".join(chunks), [len(chunk) for chunk in chunks])
-    return batch
 
 
 RECEIVED = ((10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE))
@@ -38,7 +24,7 @@ CHUNK_TIMES = [[0, len(CHUNK)], [20, 20], [1500, len(CHUNK) + len(DONE) - 20]]
 
 
 @contextlib.contextmanager
-def kept_body(folder: Path, batches: Sequence[Batch], coding: str = "") -> Iterator[KeptBody]:
+def kept_body(folder: Path, batches: Sequence[Sequence[TimedChunk]], coding: str = "") -> Iterator[KeptBody]:
     """Yield a body to which the batches were added."""
     body = KeptBody(Shared(folder, Redaction()), (), coding, compared=True)
     for batch in batches:
@@ -56,7 +42,7 @@ def stored(body: KeptBody) -> tuple[object, object]:
 
 def test_bytes_and_chunk_times_are_kept(tmp_path: Path) -> None:
     """The stored bytes and chunk times do not depend on how the chunks were batched."""
-    for batches in ([chunks_read(*RECEIVED)], [chunks_read(chunk) for chunk in RECEIVED]):
+    for batches in ([RECEIVED], [[chunk] for chunk in RECEIVED]):
         with kept_body(tmp_path, batches) as body:
             assert stored(body) == (BODY, CHUNK_TIMES)
             assert body.length == len(BODY)
@@ -66,11 +52,11 @@ def test_chunks_of_one_network_read_share_its_time(tmp_path: Path) -> None:
     """All chunks of a network read have its time, with and without a content coding."""
     chunks = [CHUNK, DONE, CHUNK]
     sizes = [len(chunk) for chunk in chunks]
-    with kept_body(tmp_path, [chunks_read((1.0, b"x")), read_at_once((1.5, chunks))]) as body:
+    with kept_body(tmp_path, [[(1.0, b"x")], [(1.5, chunk) for chunk in chunks]]) as body:
         assert stored(body) == (b"x" + b"".join(chunks), [[0, 1], *([500, size] for size in sizes)])
     coder = zlib.compressobj(wbits=31)
     coded = [coder.compress(chunk) + coder.flush(zlib.Z_SYNC_FLUSH) for chunk in chunks]
-    with kept_body(tmp_path, [read_at_once((1.0, coded))], "gzip") as body:
+    with kept_body(tmp_path, [[(1.0, chunk) for chunk in coded]], "gzip") as body:
         assert stored(body) == (b"".join(chunks), [[0, size] for size in sizes])
 
 
@@ -79,7 +65,7 @@ def test_a_compressed_body_is_stored_decoded(tmp_path: Path) -> None:
     coder = zlib.compressobj(wbits=31)
     coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data in RECEIVED]
     head, rest = coded[0][1][:10], coded[0][1][10:]
-    batch = chunks_read((10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush()))
+    batch = [(10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush())]
     with kept_body(tmp_path, [batch], "gzip") as body:
         assert stored(body) == (BODY, CHUNK_TIMES)
 
@@ -93,9 +79,7 @@ def test_a_compressed_body_is_stored_decoded(tmp_path: Path) -> None:
 )
 def test_a_body_that_cannot_be_decoded_is_not_stored(tmp_path: Path, coding: str, data: bytes) -> None:
     """If any part of a body cannot be decoded, none of it is stored and the failure is kept."""
-    with kept_body(
-        tmp_path, [chunks_read((0.0, gzip.compress(CHUNK)), (0.1, data)), chunks_read((0.2, CHUNK))], coding
-    ) as body:
+    with kept_body(tmp_path, [[(0.0, gzip.compress(CHUNK)), (0.1, data)], [(0.2, CHUNK)]], coding) as body:
         assert body.failure is not None
         assert (body.length, stored(body)) == (0, (b"", []))
 
@@ -103,7 +87,7 @@ def test_a_body_that_cannot_be_decoded_is_not_stored(tmp_path: Path, coding: str
 def test_a_body_is_redacted_before_it_is_stored(tmp_path: Path) -> None:
     """A secret across two chunks is redacted at the same length; the digest is that of the received bytes."""
     chunks = ((0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n'))
-    with kept_body(tmp_path, [chunks_read(*chunks)]) as body, kept_body(tmp_path, [chunks_read(chunks[0])]) as other:
+    with kept_body(tmp_path, [chunks]) as body, kept_body(tmp_path, [chunks[:1]]) as other:
         assert body.digest != other.digest
         content, chunk_times = stored(body)
     assert isinstance(content, bytes)
@@ -128,7 +112,7 @@ def test_the_part_received_so_far(tmp_path: Path, events: list[bytes], size: int
     reads = [(10.0 + at / 10, complete_body[at : at + size]) for at in range(0, len(complete_body), size)]
     body = KeptBody(Shared(tmp_path, Redaction()), ())
     for at, (when, data) in enumerate(reads):
-        body.add(read_at_once((when, [data])))
+        body.add([(when, data)])
         received = complete_body[: at * size + len(data)]
         complete = received[: received.rfind(b"\n") + 1]
         so_far = body.so_far()

@@ -78,7 +78,7 @@ def capture_flow(capture: Capture) -> None:
     flow = llm_flow()
     recording = capture.begin(flow)
     if recording is not None:
-        recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
+        recording.take_upstream(1.0, CHUNK)
         recording.end(flow, None, None, differs=False)
     capture.close()
 

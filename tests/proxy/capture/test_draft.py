@@ -8,7 +8,6 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
-from tests.proxy.capture.test_body import chunks_read
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.body import Shared
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-BATCH = chunks_read((5.0, CHUNK[:50]), (5.01, CHUNK[50:]), (5.2, DONE))
+BATCH = [(5.0, CHUNK[:50]), (5.01, CHUNK[50:]), (5.2, DONE)]
 BODY = CHUNK + DONE
 
 
@@ -81,7 +80,7 @@ def test_a_capture_can_be_read_by_mitmproxy_and_toolstream(captures: CaptureFold
     assert metadata(capture).keys() == {"version", "chunks", "text", "record"}
     fixture = read_flow(capture, "x#0")
     assert fixture is not None
-    assert ([chunk.data for chunk in fixture.chunks], fixture.record.broken) == (BATCH.data, None)
+    assert ([chunk.data for chunk in fixture.chunks], fixture.record.broken) == ([data for _, data in BATCH], None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +95,7 @@ def test_the_body_sent_to_the_client_is_stored_if_it_differs(
     draft.compares = True
     draft.add_upstream(BATCH, "")
     if client:
-        draft.add_client(chunks_read((7.0, client[:5]), (7.1, client[5:])))
+        draft.add_client([(7.0, client[:5]), (7.1, client[5:])])
     draft.finish(ending(flow, differs=differs))
     expected = {"body": client, "chunks": [[0, 5], [100, len(client) - 5]]}
     assert metadata(captures.only_capture()).get("sent") == (expected if stored else None)
@@ -106,7 +105,7 @@ def test_a_truncated_response_keeps_its_body_and_error(captures: CaptureFolder) 
     """An error that only toolstream knows becomes the error of the flow."""
     flow = llm_flow()
     draft = captures.draft(flow)
-    draft.add_upstream(chunks_read((5.0, CHUNK[:50])), "")
+    draft.add_upstream([(5.0, CHUNK[:50])], "")
     draft.finish(ending(flow, "the proxy was stopped"))
     capture = captures.only_capture()
     assert capture.error is not None

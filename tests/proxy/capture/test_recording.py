@@ -12,12 +12,12 @@ from toolstream_core.proxy.flow_facts import note_chunks
 from toolstream_core.shrinking.candidate import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pytest
 
+    from toolstream_core.proxy.capture.body import TimedChunk
     from toolstream_core.proxy.capture.draft import Ending
-    from toolstream_core.proxy.capture.worker import Batch
 
 
 class FakeDraft:
@@ -31,11 +31,11 @@ class FakeDraft:
         self.compares = False
         self._room = room
 
-    def add_upstream(self, batch: Batch, coding: str) -> None:
-        self.upstream += [(data, coding) for data in batch.data]
+    def add_upstream(self, batch: Sequence[TimedChunk], coding: str) -> None:
+        self.upstream += [(data, coding) for _, data in batch]
 
-    def add_client(self, batch: Batch) -> None:
-        self.client += batch.data
+    def add_client(self, batch: Sequence[TimedChunk]) -> None:
+        self.client += [data for _, data in batch]
 
     def finish(self, ending: Ending) -> None:
         self.ending = ending
@@ -68,9 +68,9 @@ def test_chunks_are_added_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = recording_of(flow, draft)
     take_client = recording.take_client()
     for chunk in (CHUNK, CHUNK, CHUNK, DONE):
-        recording.take_upstream(1.0, chunk, (len(chunk),))
+        recording.take_upstream(1.0, chunk)
     before = len(draft.upstream)
-    take_client(1.0, DONE, (len(DONE),))
+    take_client(1.0, DONE)
     assert 0 < before < 4
     recording.end(flow, None, None, differs=True)
     recording.end(flow, None, "again", differs=True)
@@ -130,8 +130,8 @@ def test_an_unwanted_capture_is_discarded() -> None:
     assert draft.ends == ["discarded"]
     slow = FakeDraft(room=False)
     recording = recording_of(flow, slow)
-    recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
-    recording.take_client()(1.0, CHUNK, (len(CHUNK),))
+    recording.take_upstream(1.0, CHUNK)
+    recording.take_client()(1.0, CHUNK)
     recording.end(flow, None, None, differs=False)
     assert (slow.ends, slow.upstream) == (["SlowDiskError", "discarded"], [])
 

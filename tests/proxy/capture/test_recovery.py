@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.e2e.harness.captures import read
-from tests.proxy.capture.test_body import chunks_read
 from tests.proxy.capture.test_draft import CaptureFolder, metadata
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.proxy.capture.folder import Folder
@@ -20,7 +19,7 @@ def leave_unfinished_capture(folder: Path, flow: http.HTTPFlow, *bodies: bytes) 
     draft = CaptureFolder(folder).draft(flow)
     draft.state = flow.get_state
     for body in bodies:
-        draft.add_upstream(chunks_read((5.0, body[:50]), (5.2, body[50:])), "")
+        draft.add_upstream([(5.0, body[:50]), (5.2, body[50:])], "")
         draft.save()
     [spool] = folder.iterdir()
     content = spool.read_bytes()

@@ -70,14 +70,14 @@ def test_patches_add_up_to_the_document() -> None:
         cursor = view.follow()
         flow = llm_flow()
         recording = begin(view, flow)
-        recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
+        recording.take_upstream(1.0, CHUNK)
         await apply_patches(cursor, page)
         (response,) = page["responses"]
         assert (response["state"], len(response["events"]), response["lanes"]) == ("live", 1, ["call-0"])
-        recording.take_upstream(1.5, TEXT % 1, ())
+        recording.take_upstream(1.5, TEXT % 1)
         await apply_patches(cursor, page)
         assert [event.get("ms") for event in response["events"]] == [0, 500]
-        recording.take_upstream(1.6, DONE, ())
+        recording.take_upstream(1.6, DONE)
         end(flow, recording)
         await apply_patches(cursor, page)
         assert page["responses"][0]["state"] == "complete"
@@ -97,10 +97,10 @@ def test_a_slow_viewer_gets_one_patch() -> None:
         view = LiveView(fail)
         page, cursor = json.loads(json.dumps(view.document())), view.follow()
         recording = begin(view, llm_flow())
-        recording.take_upstream(0.0, CHUNK, ())
+        recording.take_upstream(0.0, CHUNK)
         await apply_patches(cursor, page)
         for number in range(1000):
-            recording.take_upstream(0.0, TEXT % number, ())
+            recording.take_upstream(0.0, TEXT % number)
         assert await apply_patches(cursor, page) == 1
         assert len(page["responses"][0]["events"]) == 1001
 
@@ -113,13 +113,13 @@ def test_memory_is_bounded() -> None:
     for _ in range(30):
         flow = llm_flow()
         recording = begin(view, flow)
-        recording.take_upstream(0.0, CHUNK, ())
+        recording.take_upstream(0.0, CHUNK)
         end(flow, recording)
     document = view.document()
     assert sum(len(response["events"]) for response in document["responses"]) <= 10
     long = begin(view, llm_flow())
     for _ in range(30):
-        long.take_upstream(0.0, CHUNK, ())
+        long.take_upstream(0.0, CHUNK)
     assert len(long.chunks) == long.size // len(CHUNK) <= 10
 
 
@@ -127,10 +127,10 @@ def test_responses_without_a_viewer_are_not_read() -> None:
     """Chunks are stored and read when a viewer asks for the document."""
     view = LiveView(fail)
     recording = begin(view, llm_flow())
-    recording.take_upstream(0.0, CHUNK, ())
+    recording.take_upstream(0.0, CHUNK)
     assert view.document()["responses"][0]["events"]
     unread = begin(view, llm_flow())
-    unread.take_upstream(0.0, b"no response at all", ())
+    unread.take_upstream(0.0, b"no response at all")
     assert len(view.document()["responses"]) == 1
 
 
@@ -140,8 +140,8 @@ def test_an_internal_error_is_reported_once() -> None:
     view = LiveView(errors.append)
     recording = begin(view, llm_flow())
     recording._keep = lambda size: 1 // (size * 0) > 0
-    recording.take_upstream(0.0, CHUNK, ())
-    recording.take_upstream(0.0, CHUNK, ())
+    recording.take_upstream(0.0, CHUNK)
+    recording.take_upstream(0.0, CHUNK)
     assert [type(error) for error in errors] == [ZeroDivisionError]
     assert recording.chunks == []
 

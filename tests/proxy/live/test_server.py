@@ -51,7 +51,7 @@ def test_responses_need_the_token(caplog: pytest.LogCaptureFixture) -> None:
         assert get(f"{url}document")[0] == 401
         assert get(f"{url}updates", Authorization="Bearer wrong")[0] == 401
         flow = llm_flow()
-        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK, ())
+        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK)
         status, body = get(f"{url}document", Authorization=f"Bearer {token}")
         assert (status, len(json.loads(body)["responses"])) == (200, 1)
         assert token not in caplog.text
@@ -84,7 +84,7 @@ def test_updates_are_streamed() -> None:
         request = urllib.request.Request(f"{url}updates", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
         response = await asyncio.to_thread(urllib.request.urlopen, request)
         flow = llm_flow()
-        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK, ())
+        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK)
         patches: list[dict[str, object]] = []
         while not any("begin" in patch for patch in patches):
             line = await asyncio.to_thread(response.readline)

@@ -6,12 +6,10 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
 from toolstream_core.proxy.capture.spool import Memory, Spool
-from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import BodyRedactor, Redaction
 from toolstream_core.wire.coding import CodingError, Decoder
 
@@ -19,6 +17,10 @@ _LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
 """The last item of a list that `pairs` packed."""
 _LONGEST_CUT = 64
 """Bytes of such an item at most."""
+
+
+type TimedChunk = tuple[float, bytes]
+"""A chunk, and its time in seconds of a monotonic clock. The garbage collector does not walk such tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +64,20 @@ class KeptBody:
             except CodingError as error:
                 self.failure = str(error)
 
-    def add(self, batch: Batch) -> int:
-        """Append chunks; return how many bytes more are kept. Raises `OSError`."""
+    def add(self, batch: Sequence[TimedChunk]) -> None:
+        """Append chunks. Raises `OSError`."""
         if self.failure is not None:
-            return 0
-        before = self.size
-        if self._begun is None and batch.whens:
-            self._begun = batch.whens[0]
+            return
+        if self._begun is None and batch:
+            self._begun = batch[0][0]
         try:
-            chunks = self._cut(batch)
+            data = self._cut(batch)
         except CodingError as error:
             self.failure = str(error)
-            return 0
+            return
         if self._digest is not None:
-            for chunk in chunks:
-                self._digest.update(chunk)
-        self._bytes.write(self._redactor.feed(b"".join(chunks)))
-        return self.size - before
+            self._digest.update(data)
+        self._bytes.write(self._redactor.feed(data))
 
     def so_far(self) -> tuple[bytes, Streamed] | None:
         """The beginning of the body, as `BodyRedactor.so_far`, and of `chunks`; `None` if it is empty."""
@@ -131,27 +130,12 @@ class KeptBody:
         self._bytes.close()
         self._cuts.close()
 
-    def _cut(self, batch: Batch) -> Sequence[bytes]:
-        """The decoded bytes of `batch`; its chunks are recorded. Raises `CodingError`."""
-        begun = self._begun or 0.0
-        plain = batch if self._decode is None else _decoded(batch, self._decode)
-        sizes = iter(plain.sizes)
-        cuts: list[tuple[int, int]] = []
-        for when, count in zip(plain.whens, plain.counts, strict=True):
-            milliseconds = int((when - begun) * 1000 + 0.5)
-            cuts += [(milliseconds, size) for size in islice(sizes, count)]
-        self._decoded += sum(map(len, plain.data))
-        self._cuts.write(pairs(cuts))
-        return plain.data
-
-
-def _decoded(batch: Batch, decode: Callable[[bytes], bytes]) -> Batch:
-    """The decoded chunks; one that decodes to nothing is left out. Raises `CodingError`."""
-    plain, sizes = Batch(), iter(batch.sizes)
-    for when, data, count in zip(batch.whens, batch.data, batch.counts, strict=True):
-        chunks, at = [], 0
-        for size in islice(sizes, count):
-            chunks.append(decode(data[at : at + size]))
-            at += size
-        plain.add(when, b"".join(chunks), [len(chunk) for chunk in chunks if chunk])
-    return plain
+    def _cut(self, batch: Sequence[TimedChunk]) -> bytes:
+        """The decoded bytes of the chunks, whose times and sizes are recorded. Raises `CodingError`."""
+        begun, decode = self._begun or 0.0, self._decode
+        # A chunk that decodes to nothing is left out.
+        chunks = batch if decode is None else [(when, data) for when, coded in batch if (data := decode(coded))]
+        self._cuts.write(pairs((int((when - begun) * 1000 + 0.5), len(data)) for when, data in chunks))
+        plain = b"".join(data for _, data in chunks)
+        self._decoded += len(plain)
+        return plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +16,10 @@ from mitmproxy import http
 from toolstream_core.model import BAD_STATUS, Record, Runs, Severity
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import RequestKey
-from toolstream_core.proxy.capture.body import KeptBody, Shared
+from toolstream_core.proxy.capture.body import KeptBody, Shared, TimedChunk
 from toolstream_core.proxy.capture.folder import Folder, stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.spool import Snapshot
-from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.saved.flow import LINE_ENDS, content_of, secrets_of
@@ -79,7 +78,7 @@ class Draft:
         self.compares = False
         """Whether the client's bytes are recorded too; set before the first byte."""
 
-    def add_upstream(self, batch: Batch, coding: str) -> None:
+    def add_upstream(self, batch: Sequence[TimedChunk], coding: str) -> None:
         """Append chunks that the provider sent."""
         if self._upstream is None:
             self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
@@ -87,7 +86,7 @@ class Draft:
         if self._upstream.has_name:
             self._snapshot.close()
 
-    def add_client(self, batch: Batch) -> None:
+    def add_client(self, batch: Sequence[TimedChunk]) -> None:
         """Append chunks that the client got."""
         if self._client is None:
             self._client = self._body()
@@ -143,7 +142,7 @@ class Draft:
             ]
         return {"flow": clean, "name": self._name(ending)}
 
-    def _add(self, body: KeptBody, batch: Batch) -> None:
+    def _add(self, body: KeptBody, batch: Sequence[TimedChunk]) -> None:
         if not self._failed:
             body.add(batch)
             self._store.folder.make_room(sum(one.size for one in (self._upstream, self._client) if one is not None))

@@ -12,24 +12,23 @@ from typing import Any
 from mitmproxy import http
 
 from toolstream_core.model import Record
+from toolstream_core.proxy.capture.body import TimedChunk
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError
-from toolstream_core.proxy.capture.worker import Batch, Worker
+from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.flow_facts import provided
 
 BATCH = 512 * 1024
 """Bytes that the worker gets at once: each time, it takes the processor from the loop."""
 _OVERHEAD = 150
-"""Bytes of memory that a network read takes in addition to its data."""
-_CUT = 40
-"""Bytes of memory that the size of one of its chunks takes."""
+"""Bytes of memory that a chunk takes in addition to its data."""
 
 SAVED_AFTER = 2.0
 """Seconds after which a response is saved where a start after a kill of the proxy finds it."""
 _SHARE = 50
 """The processor works for one of so many seconds on the saves of all responses together."""
 
-type Take = Callable[[float, bytes, Sequence[int]], None]
-"""Takes the chunks of one network read: the arguments of `Batch.add`."""
+type Take = Callable[[float, bytes], None]
+"""Takes a chunk with its time, in seconds of a monotonic clock."""
 
 
 class Saves:
@@ -79,9 +78,9 @@ class Recording:
         """Bytes that the provider has sent."""
         return self._arrived.size
 
-    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Take what the provider sent, not decoded."""
-        self._safely(self._arrived.add, when, data, sizes)
+    def take_upstream(self, when: float, data: bytes) -> None:
+        """Take a chunk that the provider sent, not decoded."""
+        self._safely(self._arrived.add, when, data)
         if self._due is None:
             self._arm()
 
@@ -94,7 +93,7 @@ class Recording:
         """The provider got another request than the client's: take this request and the complete response."""
         self._head, self._request = _head(response), request
         if response.raw_content:
-            self.take_upstream(time.monotonic(), response.raw_content, (len(response.raw_content),))
+            self.take_upstream(time.monotonic(), response.raw_content)
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
         """The flow ended; `broken` is why, if it ended early. `differs`: as in `Ending`."""
@@ -162,11 +161,11 @@ class Recording:
             state["response"] = {**self._head, "timestamp_end": ended, "trailers": trailers}
         return state
 
-    def _upstream_sent(self, batch: Batch, size: int) -> None:
+    def _upstream_sent(self, batch: Sequence[TimedChunk], size: int) -> None:
         coding = dict(self._head["headers"]).get(b"content-encoding", b"") if self._head else b""
         self._submit(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
 
-    def _client_got(self, batch: Batch, size: int) -> None:
+    def _client_got(self, batch: Sequence[TimedChunk], size: int) -> None:
         self._submit(lambda: self._draft.add_client(batch), size)
 
     def _submit(self, job: Callable[[], None], size: int) -> None:
@@ -177,24 +176,24 @@ class Recording:
 class _Chunks:
     """Collects chunks until they are worth a job."""
 
-    def __init__(self, hand_on: Callable[[Batch, int], None]) -> None:
+    def __init__(self, hand_on: Callable[[Sequence[TimedChunk], int], None]) -> None:
         self._hand_on = hand_on
-        self._waiting = Batch()
+        self._waiting: list[TimedChunk] = []
         self._room = BATCH
         self.size = 0
 
-    def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+    def add(self, when: float, data: bytes) -> None:
         """As `Take`."""
-        self._waiting.add(when, data, sizes)
+        self._waiting.append((when, data))
         self.size += len(data)
-        self._room -= len(data) + _OVERHEAD + _CUT * len(sizes)
+        self._room -= len(data) + _OVERHEAD
         if self._room < 0:
             self.flush()
 
     def flush(self) -> None:
         """Pass on what is waiting."""
-        if self._waiting.whens:
-            batch, self._waiting = self._waiting, Batch()
+        if self._waiting:
+            batch, self._waiting = self._waiting, []
             size, self._room = BATCH - self._room, BATCH
             self._hand_on(batch, size)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 ROOM = 32 * 1024 * 1024
@@ -71,29 +71,3 @@ class Worker:
             with self._changed:
                 self._waiting -= size
                 self._changed.notify_all()
-
-
-class Batch:
-    """Network reads, each of one or more chunks.
-
-    Flat lists of bytes and numbers, which the garbage collector does not walk.
-    """
-
-    __slots__ = ("counts", "data", "sizes", "whens")
-
-    def __init__(self) -> None:
-        self.whens: list[float] = []
-        """The time of each read, in seconds of a monotonic clock."""
-        self.counts: list[int] = []
-        """The number of chunks of each."""
-        self.data: list[bytes] = []
-        """The bytes of each."""
-        self.sizes: list[int] = []
-        """The sizes of all chunks, in order."""
-
-    def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Append a read with chunks of these sizes."""
-        self.whens.append(when)
-        self.data.append(data)
-        self.counts.append(len(sizes))
-        self.sizes += sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from mitmproxy import http
@@ -40,9 +40,8 @@ class LiveRecording:
         self._first: float | None = None
         self._lost = False
 
-    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+    def take_upstream(self, when: float, data: bytes) -> None:
         """As `Recording` does."""
-        del sizes
         self._first = when if self._first is None else self._first
         ms = int((when - self._first) * 1000)
         if data and self._keeps(len(data)):
@@ -52,8 +51,8 @@ class LiveRecording:
         """As `Recording` does."""
         self.sent = sent = []
 
-        def take(when: float, data: bytes, sizes: Sequence[int]) -> None:
-            del when, sizes
+        def take(when: float, data: bytes) -> None:
+            del when
             if self._keeps(len(data)):
                 sent.append(data)
 
@@ -65,7 +64,7 @@ class LiveRecording:
         headers = response.headers
         kind, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
         self.exchange = replace(self.exchange, content_type=kind, content_encoding=coding)
-        self.take_upstream(time.monotonic(), response.raw_content or b"", ())
+        self.take_upstream(time.monotonic(), response.raw_content or b"")
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
         """As `Recording` does."""
