@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
 from toolstream_core.redaction.channels import Channels, Framing, framing
-from toolstream_core.redaction.condensed import Condensed
 from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.shapes import SHAPES
-from toolstream_core.redaction.signatures import PLACES, Signatures, without
-from toolstream_core.redaction.strings import NO_TEXT, Edit, Leaf, beside_escapes, edited, leaves
+from toolstream_core.redaction.signatures import Signatures, without
+from toolstream_core.redaction.strings import Edit, Leaf, beside_escapes, edited, leaves
 from toolstream_core.wire.aws_event_stream import (
     PRELUDE,
     DamageError,
@@ -45,7 +44,6 @@ _NUMBER: Final = re.compile(rb'":[ ]?-?([0-9]{3,})(?![0-9.eE])')
 _KEY_TYPE: Final = b'"kty"'
 _PARTS_OF_KEYS: Final = frozenset(b"d k p q dp dq qi".split())
 _KEY_LENGTH: Final = 16
-_SPECIAL: Final = frozenset({*_NAMING, *_VALUES, *_PARTS_OF_KEYS, *PLACES, *NO_TEXT.split(b"|")})
 
 
 class Fields:
@@ -61,10 +59,6 @@ class Fields:
                 yield Edit(start, filled(text[start:end]))
         for start, end in self._numbers(text):
             yield Edit(start, filled(text[start:end]))
-
-    def is_special(self, key: bytes) -> bool:
-        """Whether a value with this key is also searched by itself."""
-        return key in _SPECIAL or bool(self._level(key))
 
     def _strings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Span]:
         named: Leaf | None = None
@@ -299,35 +293,26 @@ class _TextRedactor:
         if self._by_lines is None:
             self._by_lines = framing(window) is Framing.LINES
         end = len(window) if last else _line_end(window)
-        condensed = Condensed(window, end if self._by_lines and self._open_key is None else 0, self._fields.is_special)
-        found = list(leaves(condensed.text, self._open_key))
+        found = list(leaves(window, self._open_key))
         flushed, open_key = (end, None) if end else _cut(window, found)
         # Secrets last: of them nothing is left, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
-        clean = edited(window, [*texts, *self._edits(window, condensed, found, flushed, begun)])
+        clean = edited(window, [*texts, *self._edits(window, found, flushed, begun)])
         self._open_key = open_key
         return clean[:flushed]
 
-    def _edits(
-        self, window: bytes, condensed: Condensed, found: Sequence[Leaf], flushed: int, begun: list[int] | None
-    ) -> Iterator[Edit]:
-        text, place = condensed.text, condensed.place(flushed)
-        signatures = self._signatures.among(text, found, place)
+    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None) -> Iterator[Edit]:
+        signatures = self._signatures.among(window, found, flushed)
         if self._in_signatures is not None:
-            yield from condensed.on_raw(self._in_signatures.edits(text, signatures, place))
-        hidden = without(signatures)
-        raw = self._before + edited(window, condensed.on_raw(hidden))
-        shift = len(self._before)
-        for found_at, found_end in self._finder.find_by_themselves(raw, self._before + condensed.around_values()):
+            yield from self._in_signatures.edits(window, signatures, flushed)
+        text = edited(window, without(signatures))
+        raw, shift = self._before + text, len(self._before)
+        for found_at, found_end in self._finder.find_by_themselves(raw):
             for start, end in beside_escapes(raw, max(found_at, shift), found_end):
                 yield Edit(start - shift, filled(raw[start:end]))
         self._before = raw[: shift + flushed][-_TAIL:]
-        text = edited(text, hidden)
-        yield from condensed.on_raw(self._fields.edits(text, found))
-        starts: list[int] = []
-        yield from condensed.on_raw(self._channels.edits(text, found, place, None if begun is None else starts))
-        if begun is not None:
-            begun += [edit.at for edit in condensed.on_raw(Edit(at, b"*") for at in starts)]
+        yield from self._fields.edits(text, found)
+        yield from self._channels.edits(text, found, flushed, begun)
 
 
 def _line_end(window: bytes) -> int:

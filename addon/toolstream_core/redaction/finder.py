@@ -51,8 +51,6 @@ _NEAR_END: Final = 1024
 """Bytes at the end of a text that are looked at for an incomplete value."""
 _BEFORE: Final = 32
 """How far left of a run its prefix may begin."""
-AROUND: Final = 2 * _BEFORE
-"""Bytes before and after a run by which it is decided whether there is a secret."""
 # `cohere_api_key = "…"`, `"discord": "…"`.
 _OF_SERVICE: Final = re.compile(
     rb"(?i)(?<![a-z0-9])(?:"
@@ -158,13 +156,9 @@ class SecretFinder:
         yield from self._named_by_user(text)
         yield from marked.marked(text, self.sensitivity)
 
-    def find_by_themselves(self, text: bytes, shortened: bytes | None = None) -> Iterator[Span]:
-        """Those that need no word before them: known ones, patterns, shapes of keys.
-
-        `shortened` is the text without repeated bytes that are more than `AROUND` bytes away from all that differs. The
-        text is searched for shapes only if it has one.
-        """
-        if self._guesses and (shortened is None or any(self._runs(shortened))):
+    def find_by_themselves(self, text: bytes) -> Iterator[Span]:
+        """Those that need no word before them: known ones, patterns, shapes of keys."""
+        if self._guesses:
             yield from self._runs(text)
         for form in self._known:
             if form in text:
