@@ -1,4 +1,4 @@
-"""What else is promised of text around streams: what was removed, what is refused, what is no stream, what it costs."""
+"""Text around streams: the removed parts, rejected files, files without a stream, and the cost."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ CHAT, CLAUDE = "openai-chat-parallel", "anthropic-parallel"
 
 
 def command(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """One run of toolstream."""
+    """Run toolstream and return the finished process."""
     program = [sys.executable, "-m", "toolstream_core.cli.main", *words]
     return subprocess.run(program, input=stdin, capture_output=True, cwd=ROOT / "addon", check=False)
 
 
-def names(path: Path) -> list[str]:
-    """What was removed of the one response in a file."""
-    for one in responses(str(path)):
-        assert one.body
-    return [note.name for note in one.unwrapped]
+def removed_parts(path: Path) -> list[str]:
+    """Return the names of the parts that were removed around the only response in a file."""
+    for response in responses(str(path)):
+        assert response.body
+    return [note.name for note in response.unwrapped]
 
 
 @pytest.mark.parametrize(
@@ -53,24 +53,24 @@ def names(path: Path) -> list[str]:
         ("quote-fence", ["line-prefix", "other-lines"]),
     ],
 )
-def test_what_was_removed_is_said(form: str, removed: list[str], tmp_path: Path) -> None:
-    """By name, in the order in which it stood around the stream."""
+def test_removed_parts_are_listed(form: str, removed: list[str], tmp_path: Path) -> None:
+    """The parts are listed in their order around the stream."""
     path = tmp_path / "x"
     path.write_bytes({**wrappers.BOTH, **wrappers.DATA}[form](bare(CHAT)))
-    assert names(path) == removed
+    assert removed_parts(path) == removed
 
 
 @pytest.mark.parametrize("flow", [CHAT, CLAUDE, "ollama-parallel"])
-def test_a_bare_body_stays_as_it_is(flow: str, tmp_path: Path) -> None:
-    """To the byte, and nothing is said of it."""
+def test_a_bare_body_does_not_change(flow: str, tmp_path: Path) -> None:
+    """Nothing is removed."""
     path = tmp_path / "x"
     path.write_bytes(bare(flow))
-    assert [(one.body, list(one.unwrapped)) for one in responses(str(path))] == [(bare(flow), [])]
+    assert [(response.body, list(response.unwrapped)) for response in responses(str(path))] == [(bare(flow), [])]
 
 
 @pytest.mark.parametrize("form", ["curl-v", "docker-compose", "fence", "no-blank-lines", "sdk-repr"])
-def test_commands_read_it_from_a_pipe_too(form: str) -> None:
-    """`inspect` says what was removed, `repair` writes the bare stream and says so."""
+def test_commands_read_pasted_text_from_a_pipe(form: str) -> None:
+    """`inspect` lists the removed parts, and `repair` writes the bare stream and says so."""
     body = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}[form](bare(CHAT))
     stream = json.loads(command("inspect", "--format", "json", "-", stdin=body).stdout)["streams"][0]
     assert stream["unwrapped"]
@@ -81,42 +81,42 @@ def test_commands_read_it_from_a_pipe_too(form: str) -> None:
     assert len(json.loads(command("inspect", "--format", "json", "-", stdin=repaired.stdout).stdout)["streams"]) == 1
 
 
-def test_a_stream_whose_blank_lines_are_missing_is_read_and_reported(tmp_path: Path) -> None:
-    """It may have come so."""
+def test_missing_blank_lines_are_reported(tmp_path: Path) -> None:
+    """The provider may have sent no blank lines."""
     path = tmp_path / "x.sse"
     path.write_bytes(wrappers.DATA["no-blank-lines"](bare(CHAT)))
-    (one,) = responses(str(path))
-    assert [finding.name for finding in one.findings] == ["joined-events"]
+    (response,) = responses(str(path))
+    assert [finding.name for finding in response.findings] == ["joined-events"]
 
 
 @pytest.mark.parametrize("form", ["json-lines", "sdk-repr", "json-in-record", "python-dict"])
-def test_objects_have_no_end_of_stream(form: str) -> None:
-    """So its absence is no finding; of data lines it is one."""
+def test_a_missing_end_is_a_finding_of_data_lines_only(form: str) -> None:
+    """Printed objects never include the end of the stream."""
     body = bare(CHAT)
     assert findings(wrappers.OBJECTS[form](body)) == []
-    cut = body.replace(b"data: [DONE]\n\n", b"")
-    assert findings(wrappers.BOTH["fence"](cut)) == ["missing-done"]
+    truncated = body.replace(b"data: [DONE]\n\n", b"")
+    assert findings(wrappers.BOTH["fence"](truncated)) == ["missing-done"]
 
 
 def findings(text: bytes) -> list[str]:
-    """Their names, as `inspect` reports them."""
+    """Return the names of the findings that `inspect` reports."""
     stream = json.loads(command("inspect", "--format", "json", "-", stdin=text).stdout)["streams"][0]
-    return [one["name"] for one in stream["findings"]]
+    return [finding["name"] for finding in stream["findings"]]
 
 
 @pytest.mark.parametrize("quoted", ["- 'data: {}'\n", "INSERT INTO log VALUES (1, '{}');\n"])
 def test_a_doubled_quote_in_a_string_is_a_quote(quoted: str) -> None:
-    """As YAML and SQL write it: an event with an apostrophe was left out, or lost it."""
+    """YAML and SQL double a quote inside a string."""
     body = bare(CHAT).replace(b"Oslo", b"it's")
-    lines = [quoted.replace("{}", one.data.replace("'", "''")) for one in wrappers.events(body)]
-    said = json.loads(command("inspect", "--format", "json", "-", stdin="".join(lines).encode()).stdout)
-    (stream,) = said["streams"]
+    lines = [quoted.replace("{}", event.data.replace("'", "''")) for event in wrappers.events(body)]
+    report = json.loads(command("inspect", "--format", "json", "-", stdin="".join(lines).encode()).stdout)
+    (stream,) = report["streams"]
     assert json.loads(stream["calls"][1]["arguments"]) == {"from": "it's", "to": "Nairobi"}
     assert stream["findings"] == []
 
 
-def test_responses_that_follow_each_other_are_read_one_by_one(tmp_path: Path) -> None:
-    """Two runs in one paste; a connection with two requests."""
+def test_consecutive_responses_are_read_one_by_one(tmp_path: Path) -> None:
+    """A paste may have two runs, and a connection two requests."""
     path = tmp_path / "x"
     for text in (
         wrappers.BOTH["fence"](bare(CHAT)) + wrappers.BOTH["fence"](bare(CLAUDE)),
@@ -128,52 +128,52 @@ def test_responses_that_follow_each_other_are_read_one_by_one(tmp_path: Path) ->
         assert command("repair", str(path), "-o", "-").returncode == 2
 
 
-def test_a_response_that_stands_there_raw_and_parsed_is_one(tmp_path: Path) -> None:
-    """A report shows both, one after the other."""
+def test_a_response_shown_raw_and_parsed_is_one_response(tmp_path: Path) -> None:
+    """A bug report may show both forms."""
     path = tmp_path / "x"
     parsed = wrappers.OBJECTS["json-pretty"](bare(CHAT))
     path.write_bytes(wrappers.BOTH["fence"](bare(CHAT)) + b"\nParsed:\n```json\n" + parsed + b"```\n")
-    assert [len(one.calls) for one in read(path)] == [2]
+    assert [len(record.calls) for record in read(path)] == [2]
     assert findings(path.read_bytes()) == []
 
 
-def test_the_head_of_a_response_counts(tmp_path: Path) -> None:
-    """Its status, the request's address and body, and no secret of it."""
+def test_the_http_head_is_read(tmp_path: Path) -> None:
+    """Status, URL and request body are read, and its secrets are known."""
     path = tmp_path / "x"
     secret = b"Authorization: Bearer sk-secret-value-1\r\n"
     path.write_bytes(wrappers.followed(bare(CHAT)).replace(b"Host:", secret + b"Host:"))
-    (one,) = responses(str(path))
-    assert (one.facts.host, one.facts.path) == ("api.example.com", "/v1/chat/completions")
-    assert one.facts.request["model"] == "m"
-    assert any("sk-secret-value-1" in secret for secret in one.secrets)
+    (response,) = responses(str(path))
+    assert (response.facts.host, response.facts.path) == ("api.example.com", "/v1/chat/completions")
+    assert response.facts.request["model"] == "m"
+    assert any("sk-secret-value-1" in secret for secret in response.secrets)
 
 
 def _both_ways(first: str, second: str) -> bytes:
     events = wrappers.payloads(bare(CHAT))
-    other = [json.loads(json.dumps(one).replace("Oslo", "Rome").replace("get_", "put_")) for one in events]
+    other = [json.loads(json.dumps(event).replace("Oslo", "Rome").replace("get_", "put_")) for event in events]
     return "".join(
-        f"{first}{wrappers.compact(one)}\n{second}{wrappers.compact(two)}\n"
-        for one, two in zip(events, other, strict=True)
+        f"{first}{wrappers.compact(event)}\n{second}{wrappers.compact(changed)}\n"
+        for event, changed in zip(events, other, strict=True)
     ).encode()
 
 
-def test_two_readings_that_differ_are_an_error_that_names_both(tmp_path: Path) -> None:
-    """A proxy's log of what came and what it made of it."""
+def test_two_different_readings_are_an_error(tmp_path: Path) -> None:
+    """A proxy may log received and forwarded events; the error names both."""
     path = tmp_path / "x"
     path.write_bytes(_both_ways("upstream: ", "downstream: "))
     with pytest.raises(UnreadableError, match=r"two ways that differ.*upstream.*downstream"):
         read(path)
 
 
-def test_the_same_stream_said_twice_is_read_once(tmp_path: Path) -> None:
-    """As text, and parsed."""
+def test_the_same_stream_logged_twice_is_read_once(tmp_path: Path) -> None:
+    """A program may log the text of each event and the parsed event."""
     path = tmp_path / "x"
-    said = wrappers.events(bare(CHAT))
-    path.write_text("".join(f"raw: data: {one.data}\nparsed: {one.data}\n" for one in said))
+    events = wrappers.events(bare(CHAT))
+    path.write_text("".join(f"raw: data: {event.data}\nparsed: {event.data}\n" for event in events))
     assert len(read(path)[0].calls) == 2
 
 
-REFUSED = {
+REJECTED = {
     "zip": b"PK\x03\x04" + bytes(60),
     "pcapng": b"\x0a\x0d\x0d\x0a" + bytes(60),
     "charles": b"\xac\xed\x00\x05sr\x00",
@@ -187,15 +187,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_holds_no_stream_is_named(kind: str, tmp_path: Path) -> None:
-    """In a sentence that says what it is; exit code 2. In a folder it is skipped."""
+@pytest.mark.parametrize("kind", REJECTED)
+def test_files_of_other_kinds_are_rejected(kind: str, tmp_path: Path) -> None:
+    """The error names the kind of the file with exit code 2; in a folder the file is skipped."""
     path = tmp_path / "x.txt"
-    path.write_bytes(REFUSED[kind])
-    done = command("inspect", str(path))
-    assert done.returncode == 2
-    assert any(word in done.stderr.decode() for word in (" is ", "holds"))
-    assert "contains no LLM response" not in done.stderr.decode()
+    path.write_bytes(REJECTED[kind])
+    result = command("inspect", str(path))
+    assert result.returncode == 2
+    assert any(word in result.stderr.decode() for word in (" is ", "holds"))
+    assert "contains no LLM response" not in result.stderr.decode()
     if kind != "node":
         with pytest.raises(RefusedError):
             read(path)
@@ -203,24 +203,24 @@ def test_what_holds_no_stream_is_named(kind: str, tmp_path: Path) -> None:
         assert command("inspect", "--exit-zero", str(tmp_path)).returncode == 0
 
 
-def test_a_stream_that_is_cut_off_ends_with_its_fence(tmp_path: Path) -> None:
-    """The next fence holds another response: it is read by itself."""
+def test_a_truncated_stream_ends_with_its_fence(tmp_path: Path) -> None:
+    """The next fence is another response."""
     path = tmp_path / "x"
     for name, ending in ((CHAT, "[DONE]"), (CLAUDE, "message_stop")):
         first = bare(name).decode()
-        cut = first.replace("\r\n", "\n").split("\n\n")[:4]
-        again = re.sub(r"(chatcmpl-|msg_)\w+", r"\1other", first)
-        assert again != first
+        truncated = first.replace("\r\n", "\n").split("\n\n")[:4]
+        other_response = re.sub(r"(chatcmpl-|msg_)\w+", r"\1other", first)
+        assert other_response != first
         assert ending in first
-        path.write_text("Run 1:\n```\n" + "\n\n".join(cut) + f"\n\n```\nRun 2:\n```\n{again}```\n")
-        assert [len(one.calls) for one in read(path)] == [1, 2]
+        path.write_text("Run 1:\n```\n" + "\n\n".join(truncated) + f"\n\n```\nRun 2:\n```\n{other_response}```\n")
+        assert [len(record.calls) for record in read(path)] == [1, 2]
 
 
 def test_one_response_in_several_fences_is_read_once(tmp_path: Path) -> None:
-    """A report that explains its events one after the other."""
+    """A bug report may explain the events one by one."""
     path = tmp_path / "x"
-    path.write_text("".join(f"Then:\n```\ndata: {one.data}\n```\n" for one in wrappers.events(bare(CHAT))))
-    assert [len(one.calls) for one in read(path)] == [2]
+    path.write_text("".join(f"Then:\n```\ndata: {event.data}\n```\n" for event in wrappers.events(bare(CHAT))))
+    assert [len(record.calls) for record in read(path)] == [2]
 
 
 @pytest.mark.parametrize(
@@ -233,20 +233,20 @@ def test_one_response_in_several_fences_is_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_source_code_that_quotes_many_events_is_no_stream(before: str, each: str, after: str, tmp_path: Path) -> None:
-    """Tests and examples hold entire streams as strings."""
+    """Tests and examples contain entire streams as strings."""
     path = tmp_path / "x"
-    said = [one.data for one in wrappers.events(bare(CHAT)) if one.data.startswith("{")]
-    quoted = "".join(each.format(one, json.dumps(one)) for one in said)
+    strings = [event.data for event in wrappers.events(bare(CHAT)) if event.data.startswith("{")]
+    quoted = "".join(each.format(string, json.dumps(string)) for string in strings)
     path.write_text(before.replace("{{", "{") + quoted + after.replace("{{", "{").replace("}}", "}"))
     assert read(path) == []
 
 
-CODE = [*(ROOT / "addon" / "toolstream_core" / "wire").glob("*.py"), *(ROOT / "scripts").glob("*.py")]
+SOURCE_FILES = [*(ROOT / "addon" / "toolstream_core" / "wire").glob("*.py"), *(ROOT / "scripts").glob("*.py")]
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCE_FILES, ids=lambda path: path.name)
 def test_source_code_is_no_stream(path: Path) -> None:
-    """Nor is what it quotes."""
+    """The strings in toolstream's own code are no stream, either."""
     assert read(path) == []
 
 
@@ -262,14 +262,14 @@ def test_source_code_is_no_stream(path: Path) -> None:
     ],
 )
 def test_other_text_is_no_stream(text: str, tmp_path: Path) -> None:
-    """Prose, configurations, logs, requests."""
+    """Prose, configuration files, logs and requests are no streams."""
     path = tmp_path / "x"
     path.write_text(text)
     assert read(path) == []
 
 
-def looked(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Characters that are scanned for the beginning of a value."""
+def characters_scanned(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return the number of characters that are scanned for the start of a value."""
     from toolstream_core.saved.unwrap import literals as open_value
 
     seen = 0
@@ -282,26 +282,26 @@ def looked(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 
     monkeypatch.setattr(open_value.OpenValue, "_count", counting)
     for _ in Scanner().scan(lines):
-        """All of it."""
+        pass
     return seen
 
 
 @pytest.mark.parametrize("line", ["{", '{"a": [', "Foo(bar", "x = {", "{'a': (", 'data: {"a":'])
-def test_values_that_never_end_cost_no_more_than_their_length(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not its square: each line is looked at a bounded number of times."""
-    once = looked([line] * 1000, monkeypatch)
-    assert looked([line] * 4000, monkeypatch) <= 4.5 * once + 1000
+def test_unterminated_values_take_linear_time(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is scanned a limited number of times."""
+    once = characters_scanned([line] * 1000, monkeypatch)
+    assert characters_scanned([line] * 4000, monkeypatch) <= 4.5 * once + 1000
 
 
-def test_a_long_log_is_read_as_it_comes() -> None:
-    """The first events are there before the last line is."""
+def test_a_long_log_is_read_line_by_line() -> None:
+    """The first events are returned before the last line is read."""
     taken = 0
 
     def lines() -> Iterator[str]:
         nonlocal taken
-        for one in wrappers.events(bare(CHAT)) * 10_000:
+        for event in wrappers.events(bare(CHAT)) * 10_000:
             taken += 1
-            yield f"LOG data: {one.data}"
+            yield f"LOG data: {event.data}"
 
     next(iter(Scanner().scan(lines())))
     assert taken < 100

@@ -1,4 +1,4 @@
-"""Each form in which people paste streams is read as the bare stream is."""
+"""Each form in which people paste streams is read like the bare stream."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ NAMES = (
     "ollama-parallel",
 )
 EVENTS = tuple(name for name in NAMES if not name.startswith("ollama"))
-ALL = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}
+WRAPPERS = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}
 
 
 @cache
 def bare(name: str) -> bytes:
-    """The body of a saved stream."""
+    """Return the body of a saved stream."""
     with (FLOWS / f"{name}.flow").open("rb") as stream:
         return next(responses_in(stream, name)).body
 
 
 def read(path: Path) -> list[Record]:
-    """What the file is read as."""
-    records = [read_body(one.chunks, one.facts) for one in responses(str(path))]
-    return [one for one in records if one is not None]
+    """Return the records of all responses in a file."""
+    records = [read_body(response.chunks, response.facts) for response in responses(str(path))]
+    return [record for record in records if record is not None]
 
 
-def said(record: Record | None) -> object:
-    """What a reader gets."""
+def comparable(record: Record | None) -> object:
+    """Return the protocol, finish reason and calls of a record."""
     assert record is not None
     return (
         record.dialect,
@@ -59,8 +59,8 @@ def said(record: Record | None) -> object:
 
 @cache
 def expected(name: str) -> object:
-    """What the bare stream says."""
-    return said(read_body([bare(name)], StreamFacts()))
+    """Return the comparable values of the bare stream."""
+    return comparable(read_body([bare(name)], StreamFacts()))
 
 
 CASES = [
@@ -71,8 +71,8 @@ CASES = [
 
 
 @grouped(CASES)
-def test_a_pasted_stream_is_read_as_the_bare_one(form: str, name: str, tmp_path: Path) -> None:
-    """The same protocol, finish reasons and calls, in one response."""
+def test_a_pasted_stream_is_read_like_the_bare_stream(form: str, name: str, tmp_path: Path) -> None:
+    """The file has one response with the same protocol, finish reason and calls."""
     path = tmp_path / "pasted"
-    path.write_bytes(ALL[form](bare(name)))
-    assert [said(one) for one in read(path)] == [expected(name)]
+    path.write_bytes(WRAPPERS[form](bare(name)))
+    assert [comparable(record) for record in read(path)] == [expected(name)]

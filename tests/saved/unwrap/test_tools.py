@@ -1,4 +1,4 @@
-"""What named tools write is read as the bare stream is; what is in disorder or cannot be read is reported."""
+"""Streams written by tools are read like the bare stream; unreadable and unordered text is reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.grouped import Case, grouped
 from tests.saved.unwrap import tools, wrappers
 from tests.saved.unwrap.test_pasted_files import CHAT, CLAUDE
-from tests.saved.unwrap.test_reading import bare, expected, read, said
+from tests.saved.unwrap.test_reading import bare, comparable, expected, read
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.files import responses
 from toolstream_core.saved.unwrap.literals import literal
@@ -30,35 +30,35 @@ CASES = [
 
 @pytest.mark.filterwarnings("error")
 @grouped(CASES)
-def test_what_a_tool_wrote_is_read_as_the_bare_stream(form: str, name: str, tmp_path: Path) -> None:
-    """The same protocol, finish reasons and calls, in one response, and no warning of Python's."""
+def test_a_stream_written_by_a_tool_is_read_like_the_bare_stream(form: str, name: str, tmp_path: Path) -> None:
+    """The file has one response with the same values, and Python emits no warning."""
     path = tmp_path / "pasted"
     path.write_bytes(FORMS[form](bare(name)))
-    assert [said(one) for one in read(path)] == [expected(name)]
+    assert [comparable(record) for record in read(path)] == [expected(name)]
 
 
 @pytest.mark.parametrize("form", ["helicone", "helicone-text", "gateway-strings", "kong", "polly", "nock", "httprr"])
 def test_a_record_has_its_request(form: str, tmp_path: Path) -> None:
-    """As an object, as JSON, or as the body of a message."""
+    """The request may be an object, JSON text or the body of an HTTP message."""
     path = tmp_path / "pasted"
     path.write_bytes(FORMS[form](bare(CHAT)))
-    (one,) = responses(str(path))
-    assert one.facts.request == tools.REQUEST
+    (response,) = responses(str(path))
+    assert response.facts.request == tools.REQUEST
 
 
 def logged(body: bytes, prefix: Callable[[int], str] = wrappers.stamp) -> list[str]:
-    """The events of a body on lines of a log."""
-    return [f"{prefix(n)} data: {one.data}" for n, one in enumerate(wrappers.events(body))]
+    """Return the events of a body as lines of a log."""
+    return [f"{prefix(n)} data: {event.data}" for n, event in enumerate(wrappers.events(body))]
 
 
-def other(body: bytes) -> bytes:
-    """Another response with the same events."""
+def with_other_ids(body: bytes) -> bytes:
+    """Return the events of a body as another response."""
     return body.replace(b"chatcmpl-", b"chatcmpl-Z").replace(b"msg_", b"msg_Z").replace(b"resp_", b"resp_Z")
 
 
 @pytest.mark.parametrize("name", [CHAT, CLAUDE, RESPONSES])
-def test_the_newest_line_first_is_an_error(name: str, tmp_path: Path) -> None:
-    """Search pages of log services show lines so."""
+def test_events_in_reverse_order_are_an_error(name: str, tmp_path: Path) -> None:
+    """Log services show the newest line first."""
     path = tmp_path / "pasted"
     path.write_text("\n".join(reversed(logged(bare(name)))))
     with pytest.raises(UnreadableError, match="in reverse order"):
@@ -66,11 +66,13 @@ def test_the_newest_line_first_is_an_error(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(CHAT, CHAT), (CLAUDE, CLAUDE), (RESPONSES, RESPONSES), (CHAT, CLAUDE)])
-def test_mixed_responses_are_an_error(first: str, second: str, tmp_path: Path) -> None:
-    """Two requests at the same time in one log."""
+def test_interleaved_responses_are_an_error(first: str, second: str, tmp_path: Path) -> None:
+    """A log may have two simultaneous requests."""
     path = tmp_path / "pasted"
     pairs = zip(
-        logged(bare(first), lambda _: "[worker-1]"), logged(other(bare(second)), lambda _: "[worker-2]"), strict=False
+        logged(bare(first), lambda _: "[worker-1]"),
+        logged(with_other_ids(bare(second)), lambda _: "[worker-2]"),
+        strict=False,
     )
     path.write_text("\n".join(line for pair in pairs for line in pair))
     with pytest.raises(UnreadableError, match="mixed with each other"):
@@ -78,48 +80,48 @@ def test_mixed_responses_are_an_error(first: str, second: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", [CHAT, CLAUDE, RESPONSES])
-def test_a_response_that_breaks_off_is_not_continued_by_the_next_one(name: str, tmp_path: Path) -> None:
-    """A log of a request and of its repetition."""
+def test_a_truncated_response_is_not_continued_by_the_next(name: str, tmp_path: Path) -> None:
+    """A log may have a request and its retry."""
     path = tmp_path / "pasted"
-    path.write_text("\n".join([*logged(bare(name))[:6], *logged(other(bare(name)))]))
+    path.write_text("\n".join([*logged(bare(name))[:6], *logged(with_other_ids(bare(name)))]))
     broken, complete = read(path)
-    assert said(complete) == expected(name)
+    assert comparable(complete) == expected(name)
     assert [call.complete for call in broken.calls] == [False]
 
 
-CUT: dict[str, Callable[[int, dict[str, object]], str]] = {
-    "json": lambda n, one: _cut(n, f"chunk: {wrappers.compact(one)}"),
-    "data": lambda n, one: _cut(n, f"{wrappers.stamp(n)} data: {wrappers.compact(one)}"),
-    "repr": lambda n, one: wrappers.sdk(one).replace(
+SHORTENED: dict[str, Callable[[int, dict[str, object]], str]] = {
+    "json": lambda n, payload: _shortened(n, f"chunk: {wrappers.compact(payload)}"),
+    "data": lambda n, payload: _shortened(n, f"{wrappers.stamp(n)} data: {wrappers.compact(payload)}"),
+    "repr": lambda n, payload: wrappers.sdk(payload).replace(
         "arguments=", "arguments=<function at 0x1>" if n == 2 else "arguments="
     ),
 }
 
 
-def _cut(n: int, text: str) -> str:
+def _shortened(n: int, text: str) -> str:
     return f"{text[:300]}... (123 more characters)" if n == 2 else text
 
 
-@pytest.mark.parametrize("form", CUT)
-def test_an_event_that_cannot_be_read_is_a_finding(form: str, tmp_path: Path) -> None:
-    """It is not left out in silence, because the arguments after it are read without it."""
+@pytest.mark.parametrize("form", SHORTENED)
+def test_an_unreadable_event_is_a_finding(form: str, tmp_path: Path) -> None:
+    """It is reported, as the arguments of its call are incomplete."""
     path = tmp_path / "pasted"
-    path.write_text("\n".join(CUT[form](n, one) for n, one in enumerate(wrappers.payloads(bare(CHAT)))))
+    path.write_text("\n".join(SHORTENED[form](n, payload) for n, payload in enumerate(wrappers.payloads(bare(CHAT)))))
     (record,) = read(path)
-    assert [(one.name, one.event) for one in record.findings if one.name == "unparsable-data"] == [
+    assert [(finding.name, finding.event) for finding in record.findings if finding.name == "unparsable-data"] == [
         ("unparsable-data", 2)
     ]
 
 
 @pytest.mark.parametrize("elided", ["tool_calls: [ [Object] ]", "tool_calls: [Array]"])
-def test_an_event_with_parts_left_out_is_refused(elided: str, tmp_path: Path) -> None:
-    """Node leaves out what is nested deep, which is the calls: the provider sent them."""
+def test_events_printed_in_part_by_node_are_rejected(elided: str, tmp_path: Path) -> None:
+    """Node leaves out deeply nested values such as tool calls, which the provider sent."""
     path = tmp_path / "pasted"
-    shown = [wrappers.node(one) for one in wrappers.payloads(bare(CHAT))]
-    begin = next(n for n, one in enumerate(shown) if "tool_calls: [" in one)
-    shown[begin] = re.sub(r"tool_calls: \[[^]]*\]", elided, shown[begin], count=1)
-    assert elided in shown[begin]
-    path.write_text("\n".join(shown))
+    printed = [wrappers.node(payload) for payload in wrappers.payloads(bare(CHAT))]
+    first = next(n for n, text in enumerate(printed) if "tool_calls: [" in text)
+    printed[first] = re.sub(r"tool_calls: \[[^]]*\]", elided, printed[first], count=1)
+    assert elided in printed[first]
+    path.write_text("\n".join(printed))
     with pytest.raises(RefusedError, match="parts left out"):
         read(path)
 
@@ -143,50 +145,50 @@ COMPLETE = {
         f"{wrappers.sdk(COMPLETE, 'ChatCompletion')}\n",
     ],
 )
-def test_a_complete_response_is_no_event_of_a_stream(text: str, tmp_path: Path) -> None:
-    """So its calls did not come too late."""
+def test_a_complete_response_is_no_event(text: str, tmp_path: Path) -> None:
+    """Its calls are read as unstreamed."""
     path = tmp_path / "pasted"
     path.write_text(text)
     (record,) = read(path)
     assert (record.streamed, [call.name for call in record.calls], record.findings) == (False, ["f"], [])
 
 
-def test_a_complete_response_beside_a_stream_is_read(tmp_path: Path) -> None:
-    """Unless it is the result of that stream, as loggers add it."""
+def test_a_complete_response_next_to_a_stream_is_read(tmp_path: Path) -> None:
+    """It is skipped if it is the result of that stream, as loggers add it."""
     path = tmp_path / "pasted"
     path.write_bytes(json.dumps(COMPLETE).encode() + b"\n" + bare(CHAT))
-    assert [len(one.calls) for one in read(path)] == [1, 2]
+    assert [len(record.calls) for record in read(path)] == [1, 2]
     chunks = wrappers.payloads(bare(CHAT))
     result = COMPLETE | {"id": chunks[0]["id"]}
-    path.write_text("".join(f"chunk: {json.dumps(one)}\n" for one in chunks) + f"complete: {json.dumps(result)}\n")
-    assert [len(one.calls) for one in read(path)] == [2]
+    path.write_text("".join(f"chunk: {json.dumps(chunk)}\n" for chunk in chunks) + f"complete: {json.dumps(result)}\n")
+    assert [len(record.calls) for record in read(path)] == [2]
 
 
-def test_objects_that_stand_there_twice_are_two_responses(tmp_path: Path) -> None:
-    """Their ids are the same, and nothing else divides them."""
+def test_repeated_objects_are_two_responses(tmp_path: Path) -> None:
+    """Their ids are equal, and nothing else divides them."""
     path = tmp_path / "pasted"
-    for shown in (wrappers.compact, wrappers.sdk):
-        path.write_text("".join(f"{shown(one)}\n" for one in wrappers.payloads(bare(CHAT))) * 2)
-        assert [said(one) for one in read(path)] == [expected(CHAT)] * 2
+    for printed in (wrappers.compact, wrappers.sdk):
+        path.write_text("".join(f"{printed(payload)}\n" for payload in wrappers.payloads(bare(CHAT))) * 2)
+        assert [comparable(record) for record in read(path)] == [expected(CHAT)] * 2
 
 
 @pytest.mark.parametrize("left_out", ["...", "…", "[... 12 more chunks ...]", "// ..."])
-def test_events_that_a_person_left_out_are_a_finding(left_out: str, tmp_path: Path) -> None:
-    """Only before the end: an ellipsis after it belongs to the prose."""
+def test_an_ellipsis_between_events_is_a_finding(left_out: str, tmp_path: Path) -> None:
+    """An ellipsis after the end belongs to the prose."""
     path = tmp_path / "pasted"
-    said = [f"data: {one.data}\n" for one in wrappers.events(bare(CHAT))]
-    path.write_text("\n".join(["Log:", *said[:3], left_out, *said[5:], "..."]))
+    data_lines = [f"data: {event.data}\n" for event in wrappers.events(bare(CHAT))]
+    path.write_text("\n".join(["Log:", *data_lines[:3], left_out, *data_lines[5:], "..."]))
     (record,) = read(path)
-    assert [one.event for one in record.findings if one.name == "unparsable-data"] == [3]
+    assert [finding.event for finding in record.findings if finding.name == "unparsable-data"] == [3]
 
 
-def test_a_diff_is_read_as_what_it_makes(tmp_path: Path) -> None:
-    """Not as both versions, one in the other."""
+def test_the_new_version_of_a_diff_is_read(tmp_path: Path) -> None:
+    """The removed lines are skipped."""
     path = tmp_path / "pasted"
     lines = bare(CHAT).decode().replace("\r\n", "\n").split("\n")
     changed = (f"-{line.replace('Oslo', 'Rome')}\n+{line}\n" if "Oslo" in line else f" {line}\n" for line in lines)
     path.write_text("--- a/x.sse\n+++ b/x.sse\n@@ -1,40 +1,40 @@\n" + "".join(changed))
-    assert [said(one) for one in read(path)] == [expected(CHAT)]
+    assert [comparable(record) for record in read(path)] == [expected(CHAT)]
 
 
 MESSAGE = {
@@ -198,8 +200,8 @@ PRINTED = "Print them as JSON"
 PARTS = "Print each chunk"
 AI_SDK = "AI SDK's own stream"
 CONVERSATION = "messages of a conversation"
-HISTORY = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x"}]
-REFUSED = {
+MESSAGES = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x"}]
+REJECTED = {
     "claude-code": (json.dumps({"sessionId": "s", "type": "assistant", "message": MESSAGE}), "transcript"),
     "codex-exec": ('{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started"}', CLIENT),
     "opencode": ('{"messages":[{"parts":[{"type":"tool","callID":"c","tool":"read","state":{}}]}]}', CLIENT),
@@ -233,9 +235,9 @@ REFUSED = {
     "langgraph": ('event: messages/partial\ndata: [{"type":"AIMessageChunk"}]\n', "LangGraph's server"),
     "ollama-generate": ('{"model":"m","response":"The","done":false}\n', "/api/generate"),
     "completions": ('data: {"object":"text_completion","choices":[{"text":"Hi"}]}\n', "the Completions API"),
-    "history": (json.dumps({"messages": HISTORY}, indent=1), CONVERSATION),
+    "history": (json.dumps({"messages": MESSAGES}, indent=1), CONVERSATION),
     "request": ('{"model":"m","messages":[{"role":"user","content":"data: {\\"a\\":1}"}],"stream":true}', CONVERSATION),
-    "history-list": (json.dumps(HISTORY), CONVERSATION),
+    "history-list": (json.dumps(MESSAGES), CONVERSATION),
     "gemini-history": ('[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]', CONVERSATION),
     "items": ('[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]', CLIENT),
     "delta-repr": ("ChoiceDelta(content=None, tool_calls=[ChoiceDeltaToolCall(index=0, id='c')])", PARTS),
@@ -286,27 +288,27 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("mark", ["...", "…", " [truncated 80 chars]", "... (80 more characters)"])
-def test_events_of_which_several_were_printed_in_part_are_refused(mark: str, tmp_path: Path) -> None:
-    """One is a finding; of several, the arguments would not be those of the provider."""
+def test_several_shortened_events_are_rejected(mark: str, tmp_path: Path) -> None:
+    """One shortened event is a finding; with several, the arguments would not be the provider's."""
     path = tmp_path / "pasted"
-    shown = [wrappers.compact(one) for one in wrappers.payloads(bare(CLAUDE))]
-    path.write_text("".join(f"chunk: {one[:60] + mark if 2 < n < 6 else one}\n" for n, one in enumerate(shown)))
+    printed = [wrappers.compact(payload) for payload in wrappers.payloads(bare(CLAUDE))]
+    path.write_text("".join(f"chunk: {text[:60] + mark if 2 < n < 6 else text}\n" for n, text in enumerate(printed)))
     with pytest.raises(RefusedError, match="printed in part"):
         read(path)
 
 
-def test_strings_without_quotes_are_not_read() -> None:
-    """Kotlin and Java print them so: where they end is not known, and capitals would be lost."""
+def test_unquoted_strings_are_not_read() -> None:
+    """Kotlin and Java print strings without quotes, and their end is unknown."""
     with pytest.raises(ValueError, match="without quotes"):
         literal("Chunk(id=msg_01AbC, index=0)", 0)
     assert literal("Chunk { finish_reason: ToolCalls }", 0)[0] == {"finish_reason": "tool_calls"}
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_cannot_be_a_stream_is_refused_by_its_kind(kind: str, tmp_path: Path) -> None:
-    """With what helps."""
+@pytest.mark.parametrize("kind", REJECTED)
+def test_other_formats_are_rejected_by_name(kind: str, tmp_path: Path) -> None:
+    """The error names the format or a remedy."""
     path = tmp_path / "pasted"
-    text, why = REFUSED[kind]
+    text, reason = REJECTED[kind]
     path.write_text(f"{text}\n" * 2)
-    with pytest.raises(RefusedError, match=why):
+    with pytest.raises(RefusedError, match=reason):
         read(path)

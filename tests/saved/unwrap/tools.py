@@ -1,4 +1,4 @@
-"""Streams as named tools write them into logs, exports, fixtures and dumps: each function wraps a bare body."""
+"""Streams in the logs, exports, fixtures and dumps of named tools: each function wraps a bare body."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tests.saved.unwrap.wrappers import (
-    ASKED,
     HEAD,
     METER,
+    REQUEST_BODY,
     around,
     clock,
     compact,
+    composed,
     events,
     followed,
     head,
-    kind,
     lines,
+    mime,
+    network_chunks,
     objects,
     payloads,
-    pieces,
     prefixed,
     rust,
     sdk,
     stamp,
-    then,
 )
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from tests.saved.unwrap.wrappers import Wrap
 
 
-REQUEST: dict[str, Any] = json.loads(ASKED)
+REQUEST: dict[str, Any] = json.loads(REQUEST_BODY)
 SENT = {"Content-Type": "application/json", "Authorization": "Bearer x"}
 URL = "https://api.example.com/v1/chat/completions"
 
 
 def document(make: Callable[[bytes], Any], **layout: Any) -> Wrap:
-    """A JSON document."""
+    """Write a JSON document."""
     return lambda body: (json.dumps(make(body), **layout) + "\n").encode()
 
 
 def records(make: Callable[[int, str], Any], **layout: Any) -> Wrap:
-    """A JSON record for each line of the body."""
+    """Write a JSON record for each line of the body."""
     return lambda body: "".join(json.dumps(make(n, line), **layout) + "\n" for n, line in _lines(body)).encode()
 
 
@@ -58,7 +58,7 @@ def _lines(body: bytes) -> Iterable[tuple[int, str]]:
 
 
 def text(body: bytes) -> str:
-    """The body as text."""
+    """Return the body as text."""
     return body.decode()
 
 
@@ -71,15 +71,15 @@ def verbose_http2(body: bytes) -> bytes:
         "* ALPN: curl offers h2,http/1.1\n* using HTTP/2\n* [HTTP/2] [1] OPENED stream for https://api.example.com/v1/x\n"
         "* [HTTP/2] [1] [:method: POST]\n* [HTTP/2] [1] [content-type: application/json]\n> POST /v1/x HTTP/2\n"
         "> Host: api.example.com\n> User-Agent: curl/8.5.0\n> Accept: */*\n> Content-Length: 71\n> \n"
-        f"< HTTP/2 200 \n< content-type: {kind(body).decode()}\n< \n{text(body)}* Connection #0 left intact\n"
+        f"< HTTP/2 200 \n< content-type: {mime(body).decode()}\n< \n{text(body)}* Connection #0 left intact\n"
     ).encode()
 
 
 def verbose_with_times(body: bytes) -> bytes:
     """`curl -v --trace-time`."""
-    said = (HEAD % kind(body)).decode().replace("\r\n", "\n").strip().split("\n")
+    written = (HEAD % mime(body)).decode().replace("\r\n", "\n").strip().split("\n")
     marked = ["* Connected to api.example.com", "> POST /v1/x HTTP/1.1", "> Host: api.example.com", "> "]
-    marked += [f"< {line}" for line in [*said, ""]]
+    marked += [f"< {line}" for line in [*written, ""]]
     return ("".join(f"10:12:00.{n:06} {line}\n" for n, line in enumerate(marked)) + text(body)).encode()
 
 
@@ -88,7 +88,7 @@ def httpie(body: bytes) -> bytes:
     return (
         "POST /v1/chat/completions HTTP/1.1\nAccept: application/json, */*;q=0.5\nConnection: keep-alive\n"
         f"Host: api.example.com\nUser-Agent: HTTPie/3.2.2\n\n{json.dumps(REQUEST, indent=4)}\n\n\n"
-        f"HTTP/1.1 200 OK\nContent-Type: {kind(body).decode()}\nTransfer-Encoding: chunked\n\n{text(body)}"
+        f"HTTP/1.1 200 OK\nContent-Type: {mime(body).decode()}\nTransfer-Encoding: chunked\n\n{text(body)}"
     ).encode()
 
 
@@ -96,14 +96,14 @@ def wget(body: bytes) -> bytes:
     """`wget -S -O -` with both streams of output."""
     return (
         "--2026-11-02 10:12:00--  https://api.example.com/v1/x\nConnecting to api.example.com:443... connected.\n"
-        f"HTTP request sent, awaiting response... \n  HTTP/1.1 200 OK\n  content-type: {kind(body).decode()}\n"
-        f"Length: unspecified [{kind(body).decode()}]\nSaving to: 'STDOUT'\n\n{text(body)}"
+        f"HTTP request sent, awaiting response... \n  HTTP/1.1 200 OK\n  content-type: {mime(body).decode()}\n"
+        f"Length: unspecified [{mime(body).decode()}]\nSaving to: 'STDOUT'\n\n{text(body)}"
         "\n2026-11-02 10:12:02 (12.3 KB/s) - written to stdout [2210]\n"
     ).encode()
 
 
 def invoke_web_request(body: bytes) -> bytes:
-    """PowerShell's `Invoke-WebRequest | Format-List`, which indents what follows the first line of a value."""
+    """PowerShell's `Invoke-WebRequest | Format-List`, which indents all lines of a value but the first."""
     content = text(body).replace("\r\n", "\n").rstrip("\n").replace("\n", "\n" + " " * 20)
     return (
         f"\r\nStatusCode        : 200\r\nStatusDescription : OK\r\nContent           : {content}\r\n"
@@ -117,25 +117,28 @@ def transcript(body: bytes) -> bytes:
     begun = (
         f"{rule}Windows PowerShell transcript start\r\nStart time: 20261102101200\r\nMachine: PC (Windows 11)\r\n{rule}"
     )
-    said = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
+    written = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
     prompt = "PS C:\\Users\\me> curl.exe -sN http://localhost:8000/v1/x -d '@q.json'\r\n"
     ended = f"PS C:\\Users\\me> Stop-Transcript\r\n{rule}Windows PowerShell transcript end\r\n{rule}"
-    return b"\xef\xbb\xbf" + f"{begun}{prompt}{said}{ended}".encode()
+    return b"\xef\xbb\xbf" + f"{begun}{prompt}{written}{ended}".encode()
 
 
 def jetbrains(body: bytes) -> bytes:
     """The HTTP client of JetBrains' IDEs."""
     return (
-        f"POST http://localhost:8000/v1/chat/completions\n\nHTTP/1.1 200 OK\nContent-Type: {kind(body).decode()}\n\n"
+        f"POST http://localhost:8000/v1/chat/completions\n\nHTTP/1.1 200 OK\nContent-Type: {mime(body).decode()}\n\n"
         f"{text(body)}\nResponse code: 200 (OK); Time: 1234ms (1 s 234 ms); Content length: {len(body)} bytes\n"
     ).encode()
 
 
 def asciinema(body: bytes) -> bytes:
     """A recorded terminal (`.cast`, version 2)."""
-    said = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
-    shown = ["$ curl -sN https://api.example.com/v1/x\r\n", *(said[at : at + 90] for at in range(0, len(said), 90))]
-    rows = [json.dumps([round(0.1 * n, 6), "o", one]) for n, one in enumerate(shown)]
+    written = text(body).replace("\r\n", "\n").replace("\n", "\r\n")
+    shown = [
+        "$ curl -sN https://api.example.com/v1/x\r\n",
+        *(written[at : at + 90] for at in range(0, len(written), 90)),
+    ]
+    rows = [json.dumps([round(0.1 * n, 6), "o", part]) for n, part in enumerate(shown)]
     return (
         "\n".join(['{"version": 2, "width": 120, "height": 40, "env": {"SHELL": "/bin/zsh"}}', *rows]) + "\n"
     ).encode()
@@ -148,13 +151,13 @@ def okhttp(tag: str = "") -> Wrap:
     """OkHttp's logging interceptor, on Android with logcat's tag."""
 
     def wrap(body: bytes) -> bytes:
-        said = [
+        written = [
             f"--> POST {URL}", "Content-Type: application/json; charset=utf-8", "Content-Length: 71", "",
-            ASKED.decode(), "--> END POST (71-byte body)", f"<-- 200 OK {URL} (1234ms)",
-            f"content-type: {kind(body).decode()}", "", *text(body).replace("\r\n", "\n").split("\n"),
+            REQUEST_BODY.decode(), "--> END POST (71-byte body)", f"<-- 200 OK {URL} (1234ms)",
+            f"content-type: {mime(body).decode()}", "", *text(body).replace("\r\n", "\n").split("\n"),
             f"<-- END HTTP (1301ms, {len(body)}-byte body)",
         ]  # fmt: skip
-        return "".join(f"{tag}{line}\n" for line in said).encode()
+        return "".join(f"{tag}{line}\n" for line in written).encode()
 
     return wrap
 
@@ -162,30 +165,32 @@ def okhttp(tag: str = "") -> Wrap:
 def apache_wire(body: bytes) -> bytes:
     """Apache HttpClient's wire log, chunked transfer coding included."""
     log = f"{clock(0)} DEBUG org.apache.http.wire - http-outgoing-0 "
-    said = [f'{log}<< "{line}[\\r][\\n]"\n' for line in (HEAD % kind(body)).decode().split("\r\n")[:-1]]
-    said += [f'{log}<< "transfer-encoding: chunked[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
-    for one in pieces(body, 700):
-        said.append(f'{log}<< "{len(one):x}[\\r][\\n]"\n')
-        parts = one.decode("latin-1").split("\n")
+    written = [f'{log}<< "{line}[\\r][\\n]"\n' for line in (HEAD % mime(body)).decode().split("\r\n")[:-1]]
+    written += [f'{log}<< "transfer-encoding: chunked[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
+    for chunk in network_chunks(body, 700):
+        written.append(f'{log}<< "{len(chunk):x}[\\r][\\n]"\n')
+        parts = chunk.decode("latin-1").split("\n")
         marked = [
             *(f"{part}[\\n]".replace("\r[", "[\\r][") for part in parts[:-1]),
             parts[-1] and f"{parts[-1]}[\\r][\\n]",
         ]
-        said += [f'{log}<< "{part}"\n' for part in marked if part]
-        said += [] if parts[-1] else [f'{log}<< "[\\r][\\n]"\n']
-    said += [f'{log}<< "0[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
-    return "".join(said).encode()
+        written += [f'{log}<< "{part}"\n' for part in marked if part]
+        written += [] if parts[-1] else [f'{log}<< "[\\r][\\n]"\n']
+    written += [f'{log}<< "0[\\r][\\n]"\n', f'{log}<< "[\\r][\\n]"\n']
+    return "".join(written).encode()
 
 
 def reactor_wiretap(body: bytes) -> bytes:
     """Netty's hex dump, as Reactor's `wiretap` logs it."""
     rule = "+--------+-------------------------------------------------+----------------+\n"
     out = []
-    for one in pieces(head(body), 600):
-        out.append(f"{clock(1)} DEBUG 1 --- [ctor-http-nio-2] r.n.http.client.HttpClient : [a1-1] READ: {len(one)}B\n")
+    for chunk in network_chunks(head(body), 600):
+        out.append(
+            f"{clock(1)} DEBUG 1 --- [ctor-http-nio-2] r.n.http.client.HttpClient : [a1-1] READ: {len(chunk)}B\n"
+        )
         out.append(f"         {rule[9:59]}\n         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n{rule}")
-        for at in range(0, len(one), 16):
-            row = one[at : at + 16]
+        for at in range(0, len(chunk), 16):
+            row = chunk[at : at + 16]
             shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
             out.append(f"|{at:08x}| {row.hex(' '):<47} |{shown:<16}|\n")
         out.append(rule)
@@ -199,15 +204,18 @@ def strace(body: bytes) -> bytes:
         shown = (chr(b) if 32 <= b < 127 else {9: "\\t", 10: "\\n", 13: "\\r"}.get(b, f"\\{b:03o}") for b in data)
         return '"' + "".join(f"\\{c}" if c in '"\\' else c for c in shown) + '"'
 
-    said = [f"recvfrom(5, {c_string(HEAD % kind(body) + b'\r\n')}, 8192, 0, NULL, NULL) = 120\n"]
-    said += [f"read(5, {c_string(one)}, 8192) = {len(one)}\n" for one in pieces(body, 300)]
-    return "".join([*said, 'read(5, "", 8192)                       = 0\n']).encode()
+    written = [f"recvfrom(5, {c_string(HEAD % mime(body) + b'\r\n')}, 8192, 0, NULL, NULL) = 120\n"]
+    written += [f"read(5, {c_string(chunk)}, 8192) = {len(chunk)}\n" for chunk in network_chunks(body, 300)]
+    return "".join([*written, 'read(5, "", 8192)                       = 0\n']).encode()
 
 
 def socat(body: bytes) -> bytes:
     """`socat -v`."""
     out = []
-    for one in [HEAD % kind(body) + b"\r\n", *(b"%b" % line for line in re.findall(rb".*?\n\n|.+\Z", body, re.DOTALL))]:
+    for one in [
+        HEAD % mime(body) + b"\r\n",
+        *(b"%b" % line for line in re.findall(rb".*?\n\n|.+\Z", body, re.DOTALL)),
+    ]:
         out.append(f"< 2026/11/02 10:12:00.000123456  length={len(one)} from=0 to={len(one) - 1}\n")
         out.append(one.decode().replace("\r\n", "\\r\n"))
     return "".join(out).encode()
@@ -215,20 +223,20 @@ def socat(body: bytes) -> bytes:
 
 def ngrep(body: bytes) -> bytes:
     """`ngrep -W byline`, which prints a dot for each CR."""
-    said = (HEAD % kind(body) + b"\r\n" + body).decode().replace("\r\n", ".\n")
+    written = (HEAD % mime(body) + b"\r\n" + body).decode().replace("\r\n", ".\n")
     return (
         "interface: lo (127.0.0.0/255.0.0.0)\nfilter: ( port 8000 ) and ((ip || ip6) || (vlan && (ip || ip6)))\n####\n"
-        f"T 127.0.0.1:8000 -> 127.0.0.1:50000 [AP] #5\n{said}\n####\nexit\n"
+        f"T 127.0.0.1:8000 -> 127.0.0.1:50000 [AP] #5\n{written}\n####\nexit\n"
     ).encode()
 
 
 def mitmdump(body: bytes) -> bytes:
     """`mitmdump --flow-detail 4`."""
-    said = "".join(f"    {line}\n" if line else "\n" for _, line in _lines(body))
-    asked = "".join(f"    {line}\n" for line in json.dumps(REQUEST, indent=4).split("\n"))
+    written = "".join(f"    {line}\n" if line else "\n" for _, line in _lines(body))
+    request = "".join(f"    {line}\n" for line in json.dumps(REQUEST, indent=4).split("\n"))
     return (
-        f"127.0.0.1:50000: POST {URL}\n    Host: api.example.com\n    Content-Type: application/json\n\n{asked}\n"
-        f" << 200 OK 2.1k\n    content-type: {kind(body).decode()}\n\n{said}\n"
+        f"127.0.0.1:50000: POST {URL}\n    Host: api.example.com\n    Content-Type: application/json\n\n{request}\n"
+        f" << 200 OK 2.1k\n    content-type: {mime(body).decode()}\n\n{written}\n"
     ).encode()
 
 
@@ -253,8 +261,8 @@ def docker_partial(body: bytes) -> bytes:
     """Docker's log, which cuts long lines: only the last part ends in a line end."""
     out = []
     for n, line in _lines(body):
-        said = f"{line}\n"
-        parts = (said[at : at + 70] for at in range(0, len(said), 70))
+        written = f"{line}\n"
+        parts = (written[at : at + 70] for at in range(0, len(written), 70))
         out += [json.dumps({"log": part, "stream": "stdout", "time": stamp(n)}) + "\n" for part in parts]
     return "".join(out).encode()
 
@@ -262,8 +270,8 @@ def docker_partial(body: bytes) -> bytes:
 def pino_pretty(body: bytes) -> bytes:
     """pino-pretty: the object's fields over several lines."""
     out = []
-    for n, one in enumerate(payloads(body)):
-        shown = json.dumps(one, indent=2).replace("\n", "\n    ")
+    for n, payload in enumerate(payloads(body)):
+        shown = json.dumps(payload, indent=2).replace("\n", "\n    ")
         out.append(f"[10:12:{n:02}.123] DEBUG (4242): chunk\n    chunk: {shown}\n    reqId: 7\n")
     return "".join(out).encode()
 
@@ -271,7 +279,10 @@ def pino_pretty(body: bytes) -> bytes:
 def lm_studio(body: bytes) -> bytes:
     """LM Studio's server log."""
     out = ["2026-11-02 10:12:00  [INFO] \n[LM STUDIO SERVER] Streaming response...\n"]
-    out += [f"2026-11-02 10:12:00  [INFO] \nGenerated packet:  {json.dumps(one, indent=2)}\n" for one in payloads(body)]
+    out += [
+        f"2026-11-02 10:12:00  [INFO] \nGenerated packet:  {json.dumps(payload, indent=2)}\n"
+        for payload in payloads(body)
+    ]
     return "".join([*out, "2026-11-02 10:12:01  [INFO] \nFinished streaming response\n"]).encode()
 
 
@@ -279,7 +290,7 @@ def lm_studio(body: bytes) -> bytes:
 
 
 def nock(body: bytes, response: Any = None, raw: Iterable[str] = ()) -> Any:
-    """What nock's recorder saves."""
+    """A recording of nock."""
     entry = {
         "scope": "https://api.example.com:443",
         "method": "POST",
@@ -287,15 +298,15 @@ def nock(body: bytes, response: Any = None, raw: Iterable[str] = ()) -> Any:
         "body": REQUEST,
         "status": 200,
         "response": text(body) if response is None else response,
-        "rawHeaders": ["Content-Type", kind(body).decode(), *raw],
+        "rawHeaders": ["Content-Type", mime(body).decode(), *raw],
         "responseIsBinary": False,
     }
     return [entry]
 
 
 def polly(body: bytes, **content: Any) -> bytes:
-    """A recording of Polly.js: a HAR file with notes of its own."""
-    said = {"mimeType": kind(body).decode(), "size": len(body), "text": text(body)} | content
+    """A recording of Polly.js: a HAR file with additional fields."""
+    written = {"mimeType": mime(body).decode(), "size": len(body), "text": text(body)} | content
     coded = [{"name": "content-encoding", "value": "gzip"}] if content else []
     entry = {
         "_id": "a1",
@@ -305,9 +316,9 @@ def polly(body: bytes, **content: Any) -> bytes:
             "method": "POST",
             "url": URL,
             "headers": [],
-            "postData": {"mimeType": "application/json", "text": ASKED.decode()},
+            "postData": {"mimeType": "application/json", "text": REQUEST_BODY.decode()},
         },
-        "response": {"status": 200, "statusText": "OK", "headers": coded, "content": said},
+        "response": {"status": 200, "statusText": "OK", "headers": coded, "content": written},
         "startedDateTime": "2026-11-02T10:12:00.000Z",
         "time": 1234,
     }
@@ -316,14 +327,14 @@ def polly(body: bytes, **content: Any) -> bytes:
 
 
 def polly_compressed(body: bytes) -> bytes:
-    """The same of a compressed body: the list of its chunks, as JSON."""
-    chunks = [base64.b64encode(one).decode() for one in pieces(gzip.compress(body), 200)]
+    """A recording of Polly.js with a compressed body: the list of its chunks as JSON."""
+    chunks = [base64.b64encode(chunk).decode() for chunk in network_chunks(gzip.compress(body), 200)]
     return polly(body, text=json.dumps(chunks), encoding="base64")
 
 
 def wiremock(body: bytes) -> Any:
     """A stub mapping of WireMock."""
-    response = {"status": 200, "body": text(body), "headers": {"Content-Type": kind(body).decode()}}
+    response = {"status": 200, "body": text(body), "headers": {"Content-Type": mime(body).decode()}}
     return {
         "id": "a",
         "request": {"url": "/v1/x", "method": "POST"},
@@ -334,7 +345,7 @@ def wiremock(body: bytes) -> Any:
 
 
 def wiremock_base64(body: bytes) -> Any:
-    """The same of a body that it does not take for text."""
+    """A stub mapping of WireMock with a binary body."""
     response = {"status": 200, "base64Body": base64.b64encode(body).decode(), "headers": {}}
     return {"id": "a", "request": {"url": "/v1/x", "method": "POST"}, "response": response, "uuid": "a"}
 
@@ -344,7 +355,7 @@ def hoverfly(body: bytes) -> Any:
     pair = {
         "request": {
             "path": [{"matcher": "exact", "value": "/v1/x"}],
-            "body": [{"matcher": "json", "value": ASKED.decode()}],
+            "body": [{"matcher": "json", "value": REQUEST_BODY.decode()}],
         },
         "response": {"status": 200, "body": base64.b64encode(body).decode(), "encodedBody": True, "headers": {}},
     }
@@ -353,13 +364,13 @@ def hoverfly(body: bytes) -> Any:
 
 def go_vcr(body: bytes) -> bytes:
     """A cassette of go-vcr, version 2."""
-    said = "".join(f"            {line}\n" if line else "\n" for _, line in _lines(body))
+    written = "".join(f"            {line}\n" if line else "\n" for _, line in _lines(body))
     return (
         "---\nversion: 2\ninteractions:\n    - id: 0\n      request:\n        proto: HTTP/1.1\n"
-        f"        body: '{ASKED.decode()}'\n        headers:\n            Accept:\n                - '*/*'\n"
+        f"        body: '{REQUEST_BODY.decode()}'\n        headers:\n            Accept:\n                - '*/*'\n"
         f"        url: {URL}\n        method: POST\n      response:\n        proto: HTTP/2.0\n"
-        f"        body: |+\n{said}\n"
-        f"        headers:\n            Content-Type:\n                - {kind(body).decode()}\n"
+        f"        body: |+\n{written}\n"
+        f"        headers:\n            Content-Type:\n                - {mime(body).decode()}\n"
         "        status: 200 OK\n        code: 200\n        duration: 1.2s\n"
     ).encode()
 
@@ -368,14 +379,14 @@ def betamax(body: bytes) -> Any:
     """A cassette of betamax."""
     entry = {
         "request": {
-            "body": {"encoding": "utf-8", "string": ASKED.decode()},
+            "body": {"encoding": "utf-8", "string": REQUEST_BODY.decode()},
             "headers": {},
             "method": "POST",
             "uri": URL,
         },
         "response": {
             "body": {"encoding": "utf-8", "base64_string": base64.b64encode(body).decode()},
-            "headers": {"Content-Type": [kind(body).decode()]},
+            "headers": {"Content-Type": [mime(body).decode()]},
             "status": {"code": 200, "message": "OK"},
             "url": URL,
         },
@@ -411,12 +422,12 @@ def notebook(body: bytes) -> Any:
 
 def patch(body: bytes) -> bytes:
     """A fixture that a commit adds (`git show`)."""
-    said = "".join(f"+{line}\n" for _, line in _lines(body))
-    count = said.count("\n")
+    written = "".join(f"+{line}\n" for _, line in _lines(body))
+    count = written.count("\n")
     return (
         "commit 0123456789abcdef\nAuthor: A <a@example.com>\nDate:   Mon Nov 2 10:12:00 2026\n\n    Add a fixture\n\n"
         "diff --git a/tests/stream.sse b/tests/stream.sse\nnew file mode 100644\nindex 0000000..abcdef0\n"
-        f"--- /dev/null\n+++ b/tests/stream.sse\n@@ -0,0 +1,{count} @@\n{said}"
+        f"--- /dev/null\n+++ b/tests/stream.sse\n@@ -0,0 +1,{count} @@\n{written}"
     ).encode()
 
 
@@ -436,7 +447,7 @@ def helicone(body: bytes) -> Any:
 
 
 def helicone_text(body: bytes) -> Any:
-    """The same where the stream was kept as text."""
+    """Helicone's export of a stream that was stored as text."""
     return helicone(body) | {"response_body": {"streamed_data": text(body)}}
 
 
@@ -449,28 +460,28 @@ def gateway_strings(body: bytes) -> Any:
 def kong(body: bytes) -> Any:
     """Kong's file-log with bodies."""
     return {
-        "request": {"uri": "/v1/x", "method": "POST", "headers": {"host": "x"}, "body": ASKED.decode()},
-        "response": {"status": 200, "headers": {"content-type": kind(body).decode()}, "body": text(body)},
+        "request": {"uri": "/v1/x", "method": "POST", "headers": {"host": "x"}, "body": REQUEST_BODY.decode()},
+        "response": {"status": 200, "headers": {"content-type": mime(body).decode()}, "body": text(body)},
         "latencies": {"request": 1234},
         "client_ip": "127.0.0.1",
     }
 
 
 def goose(body: bytes) -> bytes:
-    """Goose's log of a request: the request, then what came."""
-    said = [
+    """Goose's log of a request: the request, then the chunks."""
+    written = [
         {"model_config": {"model_name": "m"}, "input": REQUEST},
-        *({"data": one, "usage": None} for one in payloads(body)),
+        *({"data": payload, "usage": None} for payload in payloads(body)),
     ]
-    return "".join(compact(one) + "\n" for one in said).encode()
+    return "".join(compact(record) + "\n" for record in written).encode()
 
 
 def ccr(body: bytes) -> bytes:
     """Pino's JSON lines, as routers write them: the request first."""
-    said: list[Any] = [
+    written: list[Any] = [
         {"level": 30, "time": 1, "pid": 1, "hostname": "h", "reqId": "a", "data": REQUEST, "type": "request body"}
     ]
-    said += [
+    written += [
         {
             "level": 20,
             "time": n,
@@ -478,11 +489,11 @@ def ccr(body: bytes) -> bytes:
             "hostname": "h",
             "reqId": "a",
             "msg": "recieved data",
-            "data": f"data: {one.data}",
+            "data": f"data: {event.data}",
         }
-        for n, one in enumerate(events(body))
+        for n, event in enumerate(events(body))
     ]
-    return "".join(compact(one) + "\n" for one in said).encode()
+    return "".join(compact(record) + "\n" for record in written).encode()
 
 
 def loguru_serialized(body: bytes) -> bytes:
@@ -490,12 +501,12 @@ def loguru_serialized(body: bytes) -> bytes:
     return "".join(
         compact(
             {
-                "text": f"{clock(n)} | DEBUG | app:run:7 - data: {one.data}\n",
-                "record": {"message": f"data: {one.data}", "level": {"name": "DEBUG"}, "time": {"repr": stamp(n)}},
+                "text": f"{clock(n)} | DEBUG | app:run:7 - data: {event.data}\n",
+                "record": {"message": f"data: {event.data}", "level": {"name": "DEBUG"}, "time": {"repr": stamp(n)}},
             }
         )
         + "\n"
-        for n, one in enumerate(events(body))
+        for n, event in enumerate(events(body))
     ).encode()
 
 
@@ -513,7 +524,7 @@ def journal_verbose(body: bytes) -> bytes:
 
 
 def loki(body: bytes) -> Any:
-    """Loki's answer to a query with `direction=forward`."""
+    """Loki's response to a query with `direction=forward`."""
     values = [[f"17622{n:014}", line] for n, line in _lines(body)]
     result = [{"stream": {"app": "x", "pod": "y-1"}, "values": values}]
     return {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
@@ -521,12 +532,12 @@ def loki(body: bytes) -> Any:
 
 def cloudwatch(body: bytes) -> Any:
     """`aws logs get-log-events`."""
-    said = [{"timestamp": 1762078320000 + n, "message": line, "ingestionTime": 1} for n, line in _lines(body)]
-    return {"events": said, "nextForwardToken": "f/1"}
+    written = [{"timestamp": 1762078320000 + n, "message": line, "ingestionTime": 1} for n, line in _lines(body)]
+    return {"events": written, "nextForwardToken": "f/1"}
 
 
 def elastic(body: bytes) -> Any:
-    """A search's answer of Elasticsearch, sorted by time."""
+    """A search response of Elasticsearch, sorted by time."""
     hits = [
         {"_index": "x", "_id": str(n), "_source": {"@timestamp": stamp(n), "message": line}} for n, line in _lines(body)
     ]
@@ -571,10 +582,10 @@ def _some(value: Any, name: str) -> str:
 def eventsource(body: bytes) -> bytes:
     """The events of Rust's eventsource-stream, as `{:?}` prints them."""
     return "".join(
-        f"{stamp(n)} TRACE app::sse: Event {{ event: {json.dumps(one.name or 'message')},"
-        f" data: {json.dumps(one.data, ensure_ascii=False)},"
+        f"{stamp(n)} TRACE app::sse: Event {{ event: {json.dumps(event.name or 'message')},"
+        f" data: {json.dumps(event.data, ensure_ascii=False)},"
         f' id: "", retry: None }}\n'
-        for n, one in enumerate(events(body))
+        for n, event in enumerate(events(body))
     ).encode()
 
 
@@ -616,39 +627,43 @@ def zap(body: bytes) -> bytes:
 
 def reqwest(body: bytes) -> bytes:
     """Chunks of reqwest as Rust's `{:?}` prints them."""
-    shown = (repr(one.decode("latin-1"))[1:-1].replace('"', '\\"').replace("\\'", "'") for one in pieces(body, 80))
-    return "".join(f'Ok(b"{one}")\n' for one in shown).encode()
+    shown = (
+        repr(chunk.decode("latin-1"))[1:-1].replace('"', '\\"').replace("\\'", "'")
+        for chunk in network_chunks(body, 80)
+    )
+    return "".join(f'Ok(b"{chunk}")\n' for chunk in shown).encode()
 
 
 def byte_numbers(body: bytes) -> bytes:
     """Chunks as `Uint8Array`s that Deno and Node print in decimal."""
     return "".join(
-        f"chunk Uint8Array({len(one)}) [ {', '.join(map(str, one))} ]\n" for one in pieces(body, 90)
+        f"chunk Uint8Array({len(chunk)}) [ {', '.join(map(str, chunk))} ]\n" for chunk in network_chunks(body, 90)
     ).encode()
 
 
 def buffers(body: bytes) -> bytes:
     """Chunks as Node logs `Buffer`s in JSON."""
     return "".join(
-        compact({"level": "debug", "chunk": {"type": "Buffer", "data": list(one)}}) + "\n" for one in pieces(body, 90)
+        compact({"level": "debug", "chunk": {"type": "Buffer", "data": list(chunk)}}) + "\n"
+        for chunk in network_chunks(body, 90)
     ).encode()
 
 
 def node_buffers(body: bytes) -> bytes:
     """Chunks as Node prints `Buffer`s of up to 50 bytes."""
-    return "".join(f"chunk: <Buffer {one.hex(' ')}>\n" for one in pieces(body, 50)).encode()
+    return "".join(f"chunk: <Buffer {chunk.hex(' ')}>\n" for chunk in network_chunks(body, 50)).encode()
 
 
 def aiohttp_chunks(body: bytes) -> bytes:
-    """What `iter_chunks()` of aiohttp gives, printed."""
-    return "".join(f"({one!r}, True)\n" for one in pieces(body, 300)).encode()
+    """The printed results of aiohttp's `iter_chunks()`."""
+    return "".join(f"({chunk!r}, True)\n" for chunk in network_chunks(body, 300)).encode()
 
 
 # -- dumps -----------------------------------------------------------------------------------------------------------
 
 
 def dumped(row: Callable[[int, bytes], str], first: str = "") -> Wrap:
-    """A dump with rows of sixteen bytes."""
+    """Write a dump with rows of sixteen bytes."""
     return lambda body: (first + "".join(row(at, body[at : at + 16]) for at in range(0, len(body), 16))).encode()
 
 
@@ -664,7 +679,7 @@ def od_c(body: bytes) -> bytes:
 
 
 def hexdump_words(body: bytes) -> bytes:
-    """`hexdump` without options: words of two bytes, the second one first."""
+    """`hexdump` without options: words of two bytes, each with its second byte first."""
     even = body + b"\0" * (len(body) % 2)
     row = lambda at, one: f"{at:07x} {' '.join(one[n : n + 2][::-1].hex() for n in range(0, len(one), 2))}\n"  # noqa: E731
     return dumped(row)(even) + f"{len(body):07x}\n".encode()
@@ -684,27 +699,27 @@ def quoted_printable(body: bytes) -> bytes:
 
 
 def hurl(body: bytes) -> bytes:
-    """`hurl --very-verbose`, which marks the body like a message of curl's."""
-    said = "".join(f"* {line}\n" for _, line in _lines(body))
+    """`hurl --very-verbose`, which prefixes the body like curl's messages."""
+    written = "".join(f"* {line}\n" for _, line in _lines(body))
     return (
         "* ------------------------------------\n* Executing entry 1\n*\n* Request:\n* POST https://api.example.com/v1/x\n*\n"
-        f"> POST /v1/x HTTP/2\n> Host: api.example.com\n>\n* Request body:\n* {ASKED.decode()}\n*\n"
-        f"* Response: (received {len(body)} bytes)\n*\n< HTTP/2 200\n< content-type: {kind(body).decode()}\n<\n"
-        f"* Response body:\n{said}*\n* Timings:\n* begin: 2026-11-02 10:12:00 UTC\n*\n"
+        f"> POST /v1/x HTTP/2\n> Host: api.example.com\n>\n* Request body:\n* {REQUEST_BODY.decode()}\n*\n"
+        f"* Response: (received {len(body)} bytes)\n*\n< HTTP/2 200\n< content-type: {mime(body).decode()}\n<\n"
+        f"* Response body:\n{written}*\n* Timings:\n* begin: 2026-11-02 10:12:00 UTC\n*\n"
     ).encode()
 
 
 def boxed(body: bytes) -> bytes:
     """A panel of rich."""
     width = max(len(line) for _, line in _lines(body))
-    said = "".join(f"│ {line:<{width}} │\n" for _, line in _lines(body))
-    return f"╭─ response {'─' * (width - 8)}╮\n{said}╰{'─' * (width + 2)}╯\n".encode()
+    written = "".join(f"│ {line:<{width}} │\n" for _, line in _lines(body))
+    return f"╭─ response {'─' * (width - 8)}╮\n{written}╰{'─' * (width + 2)}╯\n".encode()
 
 
 def directions(body: bytes) -> list[tuple[int, bytes]]:
-    """What a followed connection carried: the request, then the response in parts."""
-    asked, mark, response = followed(body).partition(b"HTTP/1.1 200")
-    return [(0, asked), *((1, one) for one in pieces(mark + response, 1000))]
+    """Return the data of a followed connection: the request, then the response in chunks."""
+    request, mark, response = followed(body).partition(b"HTTP/1.1 200")
+    return [(0, request), *((1, chunk) for chunk in network_chunks(mark + response, 1000))]
 
 
 def wireshark_yaml(body: bytes) -> bytes:
@@ -717,11 +732,11 @@ def wireshark_yaml(body: bytes) -> bytes:
 
 
 def wireshark_c(body: bytes) -> bytes:
-    """The same as C arrays."""
+    """“Follow Stream”, saved as C arrays."""
     out = []
     for n, (peer, data) in enumerate(directions(body)):
-        said = ", \n".join(", ".join(f"0x{b:02x}" for b in data[at : at + 8]) for at in range(0, len(data), 8))
-        out.append(f"char peer{peer}_{n}[] = {{ /* Packet {n + 4} */\n{said} }};\n")
+        written = ", \n".join(", ".join(f"0x{b:02x}" for b in data[at : at + 8]) for at in range(0, len(data), 8))
+        out.append(f"char peer{peer}_{n}[] = {{ /* Packet {n + 4} */\n{written} }};\n")
     return "".join(out).encode()
 
 
@@ -730,9 +745,9 @@ def charles_trace(body: bytes) -> bytes:
     return (
         b"HTTP-Trace-Version: 1.0\nGenerator: Charles/4.6.4\n\nMethod: POST\nHost: api.example.com\nFile: /v1/x\n"
         b"Request-Header:<<--EOF-1--\nPOST /v1/x HTTP/1.1\nHost: x\n\n--EOF-1--\nRequest-Body:<<--EOF-2--\n"
-        + ASKED
+        + REQUEST_BODY
         + b"\n--EOF-2--\nResponse-Header:<<--EOF-3--\nHTTP/1.1 200 OK\nContent-Type: "
-        + kind(body)
+        + mime(body)
         + b"\n\n--EOF-3--\nResponse-Body:<<--EOF-4--\n"
         + body
         + b"\n--EOF-4--\n"
@@ -740,13 +755,13 @@ def charles_trace(body: bytes) -> bytes:
 
 
 def httprr(body: bytes) -> bytes:
-    """A recording of Go's httprr: lengths, then the request to a proxy, then the response."""
-    asked = (
+    """A recording of Go's httprr: lengths, request and response."""
+    request = (
         b"POST https://api.example.com/v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\n"
-        b"Content-Type: application/json\r\n\r\n" + ASKED
+        b"Content-Type: application/json\r\n\r\n" + REQUEST_BODY
     )
-    response = b"HTTP/2.0 200 OK\r\nConnection: close\r\nContent-Type: " + kind(body) + b"\r\n\r\n" + body
-    return b"httprr trace v1\n%d %d\n" % (len(asked), len(response)) + asked + response
+    response = b"HTTP/2.0 200 OK\r\nConnection: close\r\nContent-Type: " + mime(body) + b"\r\n\r\n" + body
+    return b"httprr trace v1\n%d %d\n" % (len(request), len(response)) + request + response
 
 
 def talkback(body: bytes) -> bytes:
@@ -754,7 +769,7 @@ def talkback(body: bytes) -> bytes:
     return (
         "{\n  meta: {\n    createdAt: '2026-11-02T10:12:00.000Z',\n    reqHumanReadable: true,\n  },\n"
         f"  req: {{\n    url: '/v1/x',\n    method: 'POST',\n    body: {json.dumps(REQUEST)},\n  }},\n"
-        f"  res: {{\n    status: 200,\n    headers: {{ 'content-type': [ '{kind(body).decode()}' ] }},\n"
+        f"  res: {{\n    status: 200,\n    headers: {{ 'content-type': [ '{mime(body).decode()}' ] }},\n"
         f"    body: {json.dumps(body.decode())},\n  }},\n}}\n"
     ).encode()
 
@@ -762,7 +777,7 @@ def talkback(body: bytes) -> bytes:
 def php_vcr(body: bytes) -> bytes:
     """A cassette of PHP-VCR."""
     return (
-        f"\n-\n    request:\n        method: POST\n        url: '{URL}'\n        body: '{ASKED.decode()}'\n"
+        f"\n-\n    request:\n        method: POST\n        url: '{URL}'\n        body: '{REQUEST_BODY.decode()}'\n"
         f"    response:\n        status: {{code: 200}}\n        body: {json.dumps(text(body))}\n    index: 0\n"
     ).encode()
 
@@ -770,8 +785,8 @@ def php_vcr(body: bytes) -> bytes:
 def http_client(body: bytes) -> bytes:
     """Python's http.client with a debug level."""
     return (
-        f"send: b'POST /v1/x HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n'\nsend: b'{ASKED.decode()}'\n"
-        f"reply: 'HTTP/1.1 200 OK\\r\\n'\nheader: Content-Type: {kind(body).decode()}\n{text(body)}"
+        f"send: b'POST /v1/x HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n'\nsend: b'{REQUEST_BODY.decode()}'\n"
+        f"reply: 'HTTP/1.1 200 OK\\r\\n'\nheader: Content-Type: {mime(body).decode()}\n{text(body)}"
     ).encode()
 
 
@@ -782,27 +797,27 @@ def quoted_and_wrapped(body: bytes) -> bytes:
 
 
 def grep_context(n: int, line: str) -> str:
-    """`grep -n -C 9`: lines that match have another mark than those around them."""
+    """`grep -n -C 9`: matching lines have another separator than their context."""
     return f"app.log-{n + 10}-{line}" if n % 2 else f"app.log:{n + 10}:{line}"
 
 
 def received(body: bytes) -> bytes:
-    """A failed assertion of Jest: the quotes around the text are not escaped in it."""
+    """A failed assertion of Jest: quotes inside the text are not escaped."""
     return f'    Expected: "x"\n    Received: "{text(body)}"\n'.encode()
 
 
 def xml_attributes(body: bytes) -> bytes:
     """Log entries in XML, the text in an attribute."""
-    said = "".join(f'  <entry n="{n}" message="{html.escape(line)}"/>\n' for n, line in _lines(body))
-    return f"<log>\n{said}</log>\n".encode()
+    written = "".join(f'  <entry n="{n}" message="{html.escape(line)}"/>\n' for n, line in _lines(body))
+    return f"<log>\n{written}</log>\n".encode()
 
 
 def some(value: Any, indent: int = 0) -> str:
     """An optional value as Rust's `{:#?}` prints it."""
     pad = "    " * indent
     if isinstance(value, dict):
-        said = "".join(f"{pad}    {key}: {some(item, indent + 1)},\n" for key, item in value.items())
-        shown = f"Part {{\n{said}{pad}}}" if value else "Part {}"
+        written = "".join(f"{pad}    {key}: {some(item, indent + 1)},\n" for key, item in value.items())
+        shown = f"Part {{\n{written}{pad}}}" if value else "Part {}"
     elif isinstance(value, list):
         shown = (
             "[\n" + "".join(f"{pad}    {some(item, indent + 1)},\n" for item in value) + f"{pad}]" if value else "[]"
@@ -812,11 +827,11 @@ def some(value: Any, indent: int = 0) -> str:
     return "None" if value is None else f"Some(\n{pad}    {shown},\n{pad})"
 
 
-def litellm_verbose(n: int, one: Any) -> str:
-    """LiteLLM's log of a chunk: as received, and as converted."""
+def litellm_verbose(n: int, payload: Any) -> str:
+    """LiteLLM's log of a chunk, received and converted."""
     return (
-        f"value of chunk: {sdk(one)}\nmodel_response finish reason 3: None; response_obj={{'original_chunk':"
-        f" {sdk(one)}}}\nfinal returned processed chunk: {sdk(one, 'ModelResponseStream')}"
+        f"value of chunk: {sdk(payload)}\nmodel_response finish reason 3: None; response_obj={{'original_chunk':"
+        f" {sdk(payload)}}}\nfinal returned processed chunk: {sdk(payload, 'ModelResponseStream')}"
     )
 
 
@@ -825,13 +840,15 @@ BOTH: dict[str, Wrap] = {
     "python-fixture": lambda body: b'SSE = b"""\n' + body.replace(b"\\", b"\\\\") + b'"""\n',
     "template-literal": lambda body: b"const body = `" + body.replace(b"\\", b"\\\\") + b"`;\n",
     "body-twice": document(lambda body: {"body": text(body), "raw": {"data": base64.b64encode(body).decode()}}),
-    "issue-quote": then(
+    "issue-quote": composed(
         around("<details><summary>stream</summary>\n\n```text\n", "```\n\n</details>\n"), prefixed("> ")
     ),
     "postman-example": document(lambda body: {"item": [{"response": [{"code": 200, "body": text(body)}]}]}, indent=1),
     "insomnia": document(lambda body: {"resources": [{"_type": "response", "body": text(body)}]}, indent=2),
     "datadog": records(lambda n, line: {"id": f"AQ{n}", "content": {"timestamp": stamp(n), "message": line}}),
-    "bat": then(lines(lambda n, line: f"{n + 1:4}   │ {line}"), around("───────┬──────\n       │ File: x.sse\n", "")),
+    "bat": composed(
+        lines(lambda n, line: f"{n + 1:4}   │ {line}"), around("───────┬──────\n       │ File: x.sse\n", "")
+    ),
     "tmux": lines(lambda _n, line: f"{line:<200}"),
     "kubectl-pods": prefixed("[pod/vllm-7d9f8-abcde/vllm] "),
     "buildkite": prefixed(lambda n: f"\x1b_bk;t=176207832{n:04}\x07"),
@@ -851,13 +868,13 @@ BOTH: dict[str, Wrap] = {
     "xml-attributes": xml_attributes,
     "two-handlers": lines(lambda _n, line: f"DEBUG:app:{line}\nDEBUG:app:{line}"),
     "hex-records": lambda body: "".join(
-        json.dumps({"t": n, "hex": one.hex()}) + "\n" for n, one in enumerate(pieces(body, 120))
+        json.dumps({"t": n, "hex": chunk.hex()}) + "\n" for n, chunk in enumerate(network_chunks(body, 120))
     ).encode(),
     "go-bytes": lambda body: "".join(
-        f"10:12:{n % 60:02} [{' '.join(map(str, one))}]\n" for n, one in enumerate(pieces(body, 120))
+        f"10:12:{n % 60:02} [{' '.join(map(str, chunk))}]\n" for n, chunk in enumerate(network_chunks(body, 120))
     ).encode(),
     "rust-bytes": lambda body: "".join(
-        f"[src/main.rs:9:5] &chunk = {list(one)}\n" for one in pieces(body, 120)
+        f"[src/main.rs:9:5] &chunk = {list(chunk)}\n" for chunk in network_chunks(body, 120)
     ).encode(),
     "mountebank": document(
         lambda body: {"imposters": [{"stubs": [{"responses": [{"is": {"statusCode": 200, "body": text(body)}}]}]}]},
@@ -867,13 +884,15 @@ BOTH: dict[str, Wrap] = {
         lambda body: [{"httpRequest": {"path": "/v1/x"}, "httpResponse": {"statusCode": 200, "body": text(body)}}],
         indent=2,
     ),
-    "dio": then(prefixed("║ "), around("╔ Body\n║\n", "║\n╚══════════════════╝\n"), prefixed("I/flutter ( 4242): ")),
+    "dio": composed(
+        prefixed("║ "), around("╔ Body\n║\n", "║\n╚══════════════════╝\n"), prefixed("I/flutter ( 4242): ")
+    ),
     "aws-logs-tail": prefixed(lambda n: f"{stamp(n)[:-1]}+00:00 2026/11/02/[$LATEST]0a1b2c3d4e5f "),
     "curl-v-http2": verbose_http2,
     "curl-v-times": verbose_with_times,
     "curl-v-i": lambda body: (
         b"* Connected to x\n> POST /v1/x HTTP/1.1\n> \n< HTTP/1.1 200 OK\n< content-type: "
-        + kind(body)
+        + mime(body)
         + b"\n< \n"
         + head(body)
     ),
@@ -897,7 +916,9 @@ BOTH: dict[str, Wrap] = {
     "docker-partial": docker_partial,
     "nock": document(nock, indent=2),
     "nock-compressed": document(
-        lambda body: nock(body, [one.hex() for one in pieces(gzip.compress(body), 200)], ["Content-Encoding", "gzip"])
+        lambda body: nock(
+            body, [chunk.hex() for chunk in network_chunks(gzip.compress(body), 200)], ["Content-Encoding", "gzip"]
+        )
     ),
     "polly": polly,
     "polly-compressed": polly_compressed,
@@ -940,7 +961,7 @@ BOTH: dict[str, Wrap] = {
     "cat-v-crlf": lines(lambda _n, line: line + "^M"),
     "slack": lambda body: b"Jane Doe\n  10:12 AM\nhere is the stream\n" + body + b"\n\nJohn\n  10:14 AM\nthanks\n",
     "jira": around("{noformat}\n", "{noformat}\n"),
-    "list-item": then(around("```\n", "```\n"), lines(lambda n, line: ("1. " if not n else "   ") + line)),
+    "list-item": composed(around("```\n", "```\n"), lines(lambda n, line: ("1. " if not n else "   ") + line)),
     "flutter": prefixed("flutter: "),
     "rails": prefixed(lambda n: f"D, [{stamp(n)[:-1]}456 #42] DEBUG -- : [a1-{n}] "),
     "laravel": prefixed(lambda n: f"[2026-11-02 10:12:{n % 60:02}] local.DEBUG: "),
@@ -972,78 +993,91 @@ DATA: dict[str, Wrap] = {
     "loguru-serialized": loguru_serialized,
     "router": ccr,
     "eventsource": eventsource,
-    "chrome-console": lambda body: "".join(f"chat.js:42 data: {one.data}\n" for one in events(body)).encode(),
+    "chrome-console": lambda body: "".join(f"chat.js:42 data: {event.data}\n" for event in events(body)).encode(),
     "llama-server": lambda body: "".join(
-        f"srv  log_server_r: data stream, to_send: data: {one.data}\n\n" for one in events(body)
+        f"srv  log_server_r: data stream, to_send: data: {event.data}\n\n" for event in events(body)
     ).encode(),
     "httpx-sse": lambda body: "".join(
-        f"ServerSentEvent(event={(one.name or 'message')!r}, data={one.data!r}, id='', retry=None)\n"
-        for one in events(body)
+        f"ServerSentEvent(event={(event.name or 'message')!r}, data={event.data!r}, id='', retry=None)\n"
+        for event in events(body)
     ).encode(),
     "langchain4j": lambda body: "".join(
         f"{clock(n)} DEBUG dev.langchain4j.http.client.log.LoggingHttpClient --"
-        f" ServerSentEvent {{ event = {one.name or 'null'}, data = {one.data} }}\n"
-        for n, one in enumerate(events(body))
+        f" ServerSentEvent {{ event = {event.name or 'null'}, data = {event.data} }}\n"
+        for n, event in enumerate(events(body))
     ).encode(),
     "field-lines": lambda body: "".join(
-        f"event = {one.name or 'message'}\ndata = {one.data}\n\n" for one in events(body)
+        f"event = {event.name or 'message'}\ndata = {event.data}\n\n" for event in events(body)
     ).encode(),
     "data-no-colon-space": lines(lambda _n, line: line.replace("data: ", "data:", 1)),
     "events-array": document(
-        lambda body: [{"event": one.name or "message", "data": one.data} for one in events(body)], indent=2
+        lambda body: [{"event": event.name or "message", "data": event.data} for event in events(body)], indent=2
     ),
-    "timed-array": document(lambda body: [[n * 12, f"data: {one.data}\n\n"] for n, one in enumerate(events(body))]),
+    "timed-array": document(lambda body: [[n * 12, f"data: {event.data}\n\n"] for n, event in enumerate(events(body))]),
     "yaml-block": lambda body: "".join(
-        f"- event: {one.name or 'message'}\n  data: {one.data}\n" for one in events(body)
+        f"- event: {event.name or 'message'}\n  data: {event.data}\n" for event in events(body)
     ).encode(),
     "yaml-quoted": lambda body: (
-        "chunks:\n" + "".join(f"  - {json.dumps('data: ' + one.data + chr(10) * 2)}\n" for one in events(body))
+        "chunks:\n" + "".join(f"  - {json.dumps('data: ' + event.data + chr(10) * 2)}\n" for event in events(body))
     ).encode(),
     "yaml-single": lambda body: (
-        "chunks:\n" + "".join("  - 'data: " + one.data.replace("'", "''") + "'\n" for one in events(body))
+        "chunks:\n" + "".join("  - 'data: " + event.data.replace("'", "''") + "'\n" for event in events(body))
     ).encode(),
     "markdown-table": lambda body: (
-        "| # | data |\n|---|---|\n" + "".join(f"| {n} | `data: {one.data}` |\n" for n, one in enumerate(events(body)))
+        "| # | data |\n|---|---|\n"
+        + "".join(f"| {n} | `data: {event.data}` |\n" for n, event in enumerate(events(body)))
     ).encode(),
     "markdown-list": lambda body: "".join(
-        f"{n}. `data: {one.data}`\n" for n, one in enumerate(events(body), 1)
+        f"{n}. `data: {event.data}`\n" for n, event in enumerate(events(body), 1)
     ).encode(),
 }
 """For event streams."""
 
 OBJECTS: dict[str, Wrap] = {
-    "rust-dbg": objects(lambda _n, one: f"[src/main.rs:42:9] &chunk = {some(one)}"),
+    "rust-dbg": objects(lambda _n, payload: f"[src/main.rs:42:9] &chunk = {some(payload)}"),
     "litellm-verbose": objects(litellm_verbose),
-    "llama-index": objects(lambda _n, one: f"ChatResponse(message=ChatMessage(blocks=[]), raw={sdk(one)}, delta='')"),
-    "openai-agents": objects(lambda _n, one: f"RawResponsesStreamEvent(data={sdk(one)}, type='raw_response_event')"),
-    "strands": objects(lambda _n, one: repr({"event": one})),
+    "llama-index": objects(
+        lambda _n, payload: f"ChatResponse(message=ChatMessage(blocks=[]), raw={sdk(payload)}, delta='')"
+    ),
+    "openai-agents": objects(
+        lambda _n, payload: f"RawResponsesStreamEvent(data={sdk(payload)}, type='raw_response_event')"
+    ),
+    "strands": objects(lambda _n, payload: repr({"event": payload})),
     "helicone": document(helicone),
     "gateway-strings": document(gateway_strings),
     "goose": goose,
-    "codex-trace": objects(lambda n, one: f"{stamp(n)} TRACE codex_api::sse::responses: SSE event: {compact(one)}"),
+    "codex-trace": objects(
+        lambda n, payload: f"{stamp(n)} TRACE codex_api::sse::responses: SSE event: {compact(payload)}"
+    ),
     "lm-studio": lm_studio,
-    "pino": objects(lambda n, one: compact({"level": 20, "time": n, "pid": 1, "chunk": one, "msg": "chunk"})),
+    "pino": objects(lambda n, payload: compact({"level": 20, "time": n, "pid": 1, "chunk": payload, "msg": "chunk"})),
     "pino-pretty": pino_pretty,
-    "ruby": objects(lambda _n, one: ruby(one)),
-    "ruby-new": objects(lambda _n, one: ruby(one, " => ")),
-    "ruby-symbols": objects(lambda _n, one: ruby(one, symbols=True)),
-    "elixir": objects(lambda _n, one: elixir(one)),
-    "php-var-export": objects(lambda _n, one: php(one)),
-    "perl-dumper": objects(lambda _n, one: f"$VAR1 = {ruby(one, ' => ').replace('nil', 'undef')};"),
-    "rust-struct": objects(lambda _n, one: rust_struct(one)),
-    "rust-logged": objects(lambda n, one: f"{stamp(n)} DEBUG app: chunk=Ok({rust(one)})"),
-    "python-tuple": objects(lambda n, one: repr((n, one))),
+    "ruby": objects(lambda _n, payload: ruby(payload)),
+    "ruby-new": objects(lambda _n, payload: ruby(payload, " => ")),
+    "ruby-symbols": objects(lambda _n, payload: ruby(payload, symbols=True)),
+    "elixir": objects(lambda _n, payload: elixir(payload)),
+    "php-var-export": objects(lambda _n, payload: php(payload)),
+    "perl-dumper": objects(lambda _n, payload: f"$VAR1 = {ruby(payload, ' => ').replace('nil', 'undef')};"),
+    "rust-struct": objects(lambda _n, payload: rust_struct(payload)),
+    "rust-logged": objects(lambda n, payload: f"{stamp(n)} DEBUG app: chunk=Ok({rust(payload)})"),
+    "python-tuple": objects(lambda n, payload: repr((n, payload))),
     "model-dump": lambda body: ("[" + ",\n ".join(map(repr, payloads(body))) + "]\n").encode(),
     "structlog": objects(
-        lambda n, one: f"{stamp(n)} [debug    ] chunk                          [app.llm] data={one!r} n={n}"
+        lambda n, payload: f"{stamp(n)} [debug    ] chunk                          [app.llm] data={payload!r} n={n}"
     ),
-    "icecream": objects(lambda _n, one: f"ic| chunk: {one!r}"),
-    "repr-in-list": lambda body: ("chunks = [" + ", ".join(sdk(one) for one in payloads(body)) + "]\n").encode(),
-    "debugger": objects(lambda _n, one: f"(Pdb) p chunk\n{sdk(one)}"),
-    "ipython": objects(lambda n, one: f"Out[{n}]: {sdk(one)}\n"),
-    "vcr-array": document(lambda body: {"chunks": [{"t": n, "json": one} for n, one in enumerate(payloads(body))]}),
-    "jsonp-pretty-arrow": objects(lambda n, one: f"<- [{n}] {json.dumps(one)}"),
-    "mongo": objects(lambda n, one: compact({"_id": {"$oid": f"{n:024x}"}, "doc": one, "at": {"$date": stamp(n)}})),
-    "boto": objects(lambda _n, one: repr({"chunk": {"bytes": compact(one).encode()}})),
+    "icecream": objects(lambda _n, payload: f"ic| chunk: {payload!r}"),
+    "repr-in-list": lambda body: (
+        "chunks = [" + ", ".join(sdk(payload) for payload in payloads(body)) + "]\n"
+    ).encode(),
+    "debugger": objects(lambda _n, payload: f"(Pdb) p chunk\n{sdk(payload)}"),
+    "ipython": objects(lambda n, payload: f"Out[{n}]: {sdk(payload)}\n"),
+    "vcr-array": document(
+        lambda body: {"chunks": [{"t": n, "json": payload} for n, payload in enumerate(payloads(body))]}
+    ),
+    "jsonp-pretty-arrow": objects(lambda n, payload: f"<- [{n}] {json.dumps(payload)}"),
+    "mongo": objects(
+        lambda n, payload: compact({"_id": {"$oid": f"{n:024x}"}, "doc": payload, "at": {"$date": stamp(n)}})
+    ),
+    "boto": objects(lambda _n, payload: repr({"chunk": {"bytes": compact(payload).encode()}})),
 }
 """For any stream of JSON objects: the framing is lost."""

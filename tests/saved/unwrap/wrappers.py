@@ -1,4 +1,4 @@
-"""Streams as people paste them: each function wraps a bare body the way a program or a person does."""
+"""Streams as people paste them: each function wraps a bare body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 type Wrap = Callable[[bytes], bytes]
 
 COLOUR = "\x1b[32m"
-PLAIN = "\x1b[0m"
+RESET = "\x1b[0m"
 
 
 class Event(NamedTuple):
@@ -27,7 +27,7 @@ class Event(NamedTuple):
 
 
 def events(body: bytes) -> list[Event]:
-    """The events of an event stream, or the lines of JSON lines."""
+    """Return the events of an event stream, or the lines of JSON Lines."""
     text = body.decode().replace("\r\n", "\n")
     if text.lstrip().startswith("{"):
         return [Event("", line) for line in text.splitlines() if line]
@@ -42,98 +42,98 @@ def events(body: bytes) -> list[Event]:
 
 
 def payloads(body: bytes) -> list[Any]:
-    """The events that are JSON."""
-    return [json.loads(one.data) for one in events(body) if one.data.startswith("{")]
+    """Return the events that are JSON."""
+    return [json.loads(event.data) for event in events(body) if event.data.startswith("{")]
 
 
 def lines(make: Callable[[int, str], str], *, blank: bool = True) -> Wrap:
-    """Each line of the body made another one; without `blank`, blank lines are left out."""
+    """Wrap each line of the body; without `blank`, blank lines are left out."""
 
     def wrap(body: bytes) -> bytes:
-        said = body.decode().replace("\r\n", "\n").rstrip("\n").split("\n")
-        return ("\n".join(make(n, line) for n, line in enumerate(said) if line or blank) + "\n").encode()
+        written = body.decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+        return ("\n".join(make(n, line) for n, line in enumerate(written) if line or blank) + "\n").encode()
 
     return wrap
 
 
 def prefixed(prefix: Callable[[int], str] | str, *, blank: bool = True) -> Wrap:
-    """A prefix on each line."""
+    """Put a prefix before each line."""
     return lines(lambda n, line: (prefix if isinstance(prefix, str) else prefix(n)) + line, blank=blank)
 
 
 def around(before: str, after: str) -> Wrap:
-    """Text before and after the body."""
+    """Put text before and after the body."""
     return lambda body: before.encode() + body + after.encode()
 
 
 def objects(make: Callable[[int, Any], str], joint: str = "\n") -> Wrap:
-    """Each event's object printed, without the framing of the stream."""
-    return lambda body: (joint.join(make(n, one) for n, one in enumerate(payloads(body))) + "\n").encode()
+    """Print the object of each event, without the framing of the stream."""
+    return lambda body: (joint.join(make(n, payload) for n, payload in enumerate(payloads(body))) + "\n").encode()
 
 
 def compact(value: Any) -> str:
-    """JSON in one line."""
+    """Return JSON on one line."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def then(*wraps: Wrap) -> Wrap:
-    """One after the other."""
+def composed(*wraps: Wrap) -> Wrap:
+    """Apply wraps one after the other."""
 
     def wrap(body: bytes) -> bytes:
-        for one in wraps:
-            body = one(body)
+        for wrap in wraps:
+            body = wrap(body)
         return body
 
     return wrap
 
 
 def stamp(n: int) -> str:
-    """A time of the n-th line."""
+    """Return the ISO time of line n."""
     return f"2026-11-02T10:{12 + n // 60:02}:{n % 60:02}.{123 + 7 * n % 800:03}Z"
 
 
 def clock(n: int) -> str:
-    """The same as logging prints it."""
+    """Return the time of line n as Python's logging prints it."""
     return f"2026-11-02 10:{12 + n // 60:02}:{n % 60:02},{123 + 7 * n % 800:03}"
 
 
-def pieces(body: bytes, size: int = 50) -> list[bytes]:
-    """The body as a network cuts it."""
+def network_chunks(body: bytes, size: int = 50) -> list[bytes]:
+    """Return the body in chunks of one size."""
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
 def chunked(body: bytes, size: int = 700) -> bytes:
-    """Chunked transfer coding."""
-    return b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in pieces(body, size)) + b"0\r\n\r\n"
+    """Apply chunked transfer coding."""
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in network_chunks(body, size)) + b"0\r\n\r\n"
 
 
 HEAD = b"HTTP/1.1 200 OK\r\ndate: Mon, 02 Nov 2026 10:12:00 GMT\r\ncontent-type: %s\r\nserver: x\r\n"
-ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}'
+REQUEST_BODY = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}'
 
 
-def kind(body: bytes) -> bytes:
-    """The content type."""
+def mime(body: bytes) -> bytes:
+    """Return the content type of the body."""
     return b"application/x-ndjson" if body.startswith(b"{") else b"text/event-stream"
 
 
 def head(body: bytes) -> bytes:
     """`curl -i`."""
-    return HEAD % kind(body) + b"\r\n" + body
+    return HEAD % mime(body) + b"\r\n" + body
 
 
 def raw(body: bytes) -> bytes:
     """`curl -i --raw`."""
-    return HEAD % kind(body) + b"transfer-encoding: chunked\r\n\r\n" + chunked(body)
+    return HEAD % mime(body) + b"transfer-encoding: chunked\r\n\r\n" + chunked(body)
 
 
 def verbose(body: bytes) -> bytes:
     """`curl -v 2>&1`."""
-    said = (HEAD % kind(body)).decode().replace("\r\n", "\n").strip().split("\n")
+    written = (HEAD % mime(body)).decode().replace("\r\n", "\n").strip().split("\n")
     return (
         "* Host api.example.com:443 was resolved.\n*   Trying 192.0.2.1:443...\n* Connected to api.example.com\n"
         "> POST /v1/chat/completions HTTP/1.1\n> Host: api.example.com\n> Authorization: Bearer sk-x\n> \n"
         "} [71 bytes data]\n* upload completely sent off: 71 bytes\n"
-        + "".join(f"< {line}\n" for line in said)
+        + "".join(f"< {line}\n" for line in written)
         + "< \n{ [1369 bytes data]\n"
         + body.decode()
         + "* Connection #0 to host api.example.com left intact\n"
@@ -152,19 +152,19 @@ def followed(body: bytes) -> bytes:
     """Wireshark's “Follow HTTP Stream”, saved as ASCII."""
     return (
         b"POST /v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\nContent-Type: application/json\r\n\r\n"
-        + ASKED
+        + REQUEST_BODY
         + head(body)
     )
 
 
 def followed_raw(body: bytes) -> bytes:
     """“Follow TCP Stream”: chunked, and kept open for a second request."""
-    asked = b"POST /v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\n\r\n" + ASKED
-    return asked + raw(body) + b"GET /health HTTP/1.1\r\nHost: api.example.com\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+    request = b"POST /v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\n\r\n" + REQUEST_BODY
+    return request + raw(body) + b"GET /health HTTP/1.1\r\nHost: api.example.com\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
 
 
 def rows(data: bytes, indent: str = "") -> str:
-    """Wireshark's hex dump."""
+    """Return Wireshark's hex dump."""
     found = []
     for at in range(0, len(data), 16):
         row = data[at : at + 16]
@@ -176,19 +176,19 @@ def rows(data: bytes, indent: str = "") -> str:
 
 def followed_hex(body: bytes) -> bytes:
     """“Show as hex dump”: the server's bytes are indented."""
-    asked, _, response = followed(body).partition(b"HTTP/1.1 200")
-    return (rows(asked) + rows(b"HTTP/1.1 200" + response, "    ")).encode()
+    request, _, response = followed(body).partition(b"HTTP/1.1 200")
+    return (rows(request) + rows(b"HTTP/1.1 200" + response, "    ")).encode()
 
 
 def tshark(kind_: str, data: Callable[[bytes, str], str]) -> Wrap:
     """`tshark -q -z follow,tcp,KIND,0`."""
 
     def wrap(body: bytes) -> bytes:
-        asked, _, response = followed(body).partition(b"HTTP/1.1 200")
+        request, _, response = followed(body).partition(b"HTTP/1.1 200")
         rule = "=" * 67 + "\n"
         nodes = f"Follow: tcp,{kind_}\nFilter: tcp.stream eq 0\nNode 0: 127.0.0.1:50000\nNode 1: 127.0.0.1:80\n"
-        said = "".join(data(one, "\t") for one in pieces(b"HTTP/1.1 200" + response, 1000))
-        return ("\n" + rule + nodes + data(asked, "") + said + rule).encode()
+        written = "".join(data(chunk, "\t") for chunk in network_chunks(b"HTTP/1.1 200" + response, 1000))
+        return ("\n" + rule + nodes + data(request, "") + written + rule).encode()
 
     return wrap
 
@@ -223,7 +223,7 @@ def hexdump(body: bytes) -> bytes:
 def trace(body: bytes) -> bytes:
     """`curl --trace -`."""
 
-    def told(data: bytes) -> str:
+    def hex_rows(data: bytes) -> str:
         out = []
         for at in range(0, len(data), 16):
             row = data[at : at + 16]
@@ -232,17 +232,17 @@ def trace(body: bytes) -> bytes:
         return "\n".join(out) + "\n"
 
     text = "== Info:   Trying 192.0.2.1:443...\n== Info: Connected to api.example.com (192.0.2.1) port 443\n"
-    for line in (HEAD % kind(body)).split(b"\r\n"):
-        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + told(line + b"\r\n")
-    for one in pieces(body, 500):
-        text += f"<= Recv data, {len(one)} bytes (0x{len(one):x})\n" + told(one)
+    for line in (HEAD % mime(body)).split(b"\r\n"):
+        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + hex_rows(line + b"\r\n")
+    for chunk in network_chunks(body, 500):
+        text += f"<= Recv data, {len(chunk)} bytes (0x{len(chunk):x})\n" + hex_rows(chunk)
     return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
 
 
 def trace_ascii(body: bytes) -> bytes:
     """`curl --trace-ascii -`: a row ends after 64 bytes or at CRLF; what cannot be printed is a dot."""
 
-    def told(data: bytes) -> str:
+    def text_rows(data: bytes) -> str:
         out, at = [], 0
         while at < len(data):
             row = data[at : at + 64].partition(b"\r\n")
@@ -252,11 +252,11 @@ def trace_ascii(body: bytes) -> bytes:
         return "\n".join(out) + "\n"
 
     text = "== Info: Connected to api.example.com (192.0.2.1) port 443\n=> Send header, 40 bytes (0x28)\n"
-    text += told(b"POST /v1/x HTTP/1.1\r\n") + told(b"Host: x\r\n")
-    for line in (HEAD % kind(body)).split(b"\r\n"):
-        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + told(line + b"\r\n")
-    for one in pieces(body, 500):
-        text += f"<= Recv data, {len(one)} bytes (0x{len(one):x})\n" + told(one)
+    text += text_rows(b"POST /v1/x HTTP/1.1\r\n") + text_rows(b"Host: x\r\n")
+    for line in (HEAD % mime(body)).split(b"\r\n"):
+        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + text_rows(line + b"\r\n")
+    for chunk in network_chunks(body, 500):
+        text += f"<= Recv data, {len(chunk)} bytes (0x{len(chunk):x})\n" + text_rows(chunk)
     return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
 
 
@@ -264,19 +264,23 @@ def table(delimiter: str) -> Wrap:
     """A table of separated values: each event in a quoted field."""
 
     def wrap(body: bytes) -> bytes:
-        rows = (f'{stamp(n)}{delimiter}DEBUG{delimiter}"data: {doubled(one)}"\n' for n, one in enumerate(events(body)))
+        rows = (
+            f'{stamp(n)}{delimiter}DEBUG{delimiter}"data: {doubled(event)}"\n' for n, event in enumerate(events(body))
+        )
         return f"time{delimiter}level{delimiter}message\n{''.join(rows)}".encode()
 
-    def doubled(one: Event) -> str:
-        return one.data.replace('"', '""')
+    def doubled(event: Event) -> str:
+        return event.data.replace('"', '""')
 
     return wrap
 
 
 def devtools(body: bytes) -> bytes:
     """Chrome's EventStream tab, copied."""
-    said = [f"{n or ''}\t{one.name or 'message'}\t{one.data}\t10:12:{n:02}.123" for n, one in enumerate(events(body))]
-    return ("Id\tType\tData\tTime\n" + "\n".join(said) + "\n").encode()
+    written = [
+        f"{n or ''}\t{event.name or 'message'}\t{event.data}\t10:12:{n:02}.123" for n, event in enumerate(events(body))
+    ]
+    return ("Id\tType\tData\tTime\n" + "\n".join(written) + "\n").encode()
 
 
 def har(body: bytes, **content: Any) -> bytes:
@@ -286,8 +290,8 @@ def har(body: bytes, **content: Any) -> bytes:
         "request": {"method": "POST", "url": "https://api.example.com/x", "headers": []},
         "response": {
             "status": 200,
-            "headers": [{"name": "content-type", "value": kind(body).decode()}, *content.pop("headers", [])],
-            "content": {"size": len(body), "mimeType": kind(body).decode(), "text": body.decode()} | content,
+            "headers": [{"name": "content-type", "value": mime(body).decode()}, *content.pop("headers", [])],
+            "content": {"size": len(body), "mimeType": mime(body).decode(), "text": body.decode()} | content,
         },
     }
     return json.dumps({"log": {"version": "1.2", "entries": [entry]}}).encode()
@@ -305,8 +309,8 @@ def charles(body: bytes) -> bytes:
         [
             {
                 "status": "COMPLETE", "method": "POST", "scheme": "https", "host": "api.example.com", "path": "/v1/x",
-                "request": {"mimeType": "application/json", "body": {"text": ASKED.decode()}},
-                "response": {"status": 200, "mimeType": kind(body).decode(), "body": {"text": body.decode()}},
+                "request": {"mimeType": "application/json", "body": {"text": REQUEST_BODY.decode()}},
+                "response": {"status": 200, "mimeType": mime(body).decode(), "body": {"text": body.decode()}},
             }
         ]
     ).encode()  # fmt: skip
@@ -322,32 +326,33 @@ def claude_trace(body: bytes) -> bytes:
 def record(key: str, extra: dict[str, Any] | None = None, *, end: str = "") -> Wrap:
     """Records of JSON lines with the event's data as text."""
     return lambda body: "".join(
-        json.dumps({"time": stamp(n), **(extra or {}), key: f"data: {one.data}{end}"}) + "\n"
-        for n, one in enumerate(events(body))
+        json.dumps({"time": stamp(n), **(extra or {}), key: f"data: {event.data}{end}"}) + "\n"
+        for n, event in enumerate(events(body))
     ).encode()
 
 
 def cut_records(body: bytes) -> bytes:
-    """Records of JSON lines with what the network brought."""
+    """JSON Lines with one network chunk each."""
     return "".join(
-        json.dumps({"ts": n, "msg": "chunk", "raw": one.decode("latin-1")}) + "\n" for n, one in enumerate(pieces(body))
+        json.dumps({"ts": n, "msg": "chunk", "raw": chunk.decode("latin-1")}) + "\n"
+        for n, chunk in enumerate(network_chunks(body))
     ).encode()
 
 
-def logged_pieces(body: bytes) -> bytes:
-    """What the network brought, each piece after a heading on a line of its own."""
+def logged_chunks(body: bytes) -> bytes:
+    """Network chunks, each after a heading on its own line."""
     return b"".join(
-        f"{clock(n)} - DEBUG - Stream chunk for request 71:\n".encode() + one + b"\n"
-        for n, one in enumerate(pieces(body, 120))
+        f"{clock(n)} - DEBUG - Stream chunk for request 71:\n".encode() + chunk + b"\n"
+        for n, chunk in enumerate(network_chunks(body, 120))
     )
 
 
 def docker(body: bytes) -> bytes:
     """Docker's json-file log."""
-    said = body.decode().split("\n")
+    written = body.decode().split("\n")
     return "".join(
         json.dumps({"log": f"INFO:     chunk {line}\n", "stream": "stderr", "time": stamp(n)}) + "\n"
-        for n, line in enumerate(said)
+        for n, line in enumerate(written)
     ).encode()
 
 
@@ -357,7 +362,7 @@ _CLASSES = {"choices": "Choice", "delta": "ChoiceDelta", "tool_calls": "ChoiceDe
 
 
 def sdk(value: Any, name: str = "ChatCompletionChunk") -> str:
-    """An object of an SDK as Python prints it, with fields that the wire did not have."""
+    """An object of an SDK as Python prints it, with fields that were not sent."""
     if isinstance(value, dict):
         fields = [f"{key}={sdk(item, _CLASSES.get(key, 'Part'))}" for key, item in value.items()]
         return f"{name}({', '.join([*fields, 'refusal=None'])})"
@@ -367,12 +372,12 @@ def sdk(value: Any, name: str = "ChatCompletionChunk") -> str:
 
 
 def fields(value: dict[str, Any]) -> str:
-    """An object as pydantic's `str` prints it: without its name, its fields apart by spaces."""
+    """An object as pydantic's `str` prints it: fields separated by spaces, without the class name."""
     return " ".join(f"{key}={sdk(item, _CLASSES.get(key, 'Part'))}" for key, item in [*value.items(), ("usage", None)])
 
 
 def rich(value: Any, name: str = "ChatCompletionChunk", indent: int = 0) -> str:
-    """The same as rich prints it, over many lines."""
+    """The same as rich prints it, on many lines."""
     pad = "    " * (indent + 1)
     if isinstance(value, dict) and value:
         fields = ",\n".join(
@@ -412,7 +417,7 @@ def inline(value: Any) -> str:
 
 
 def fields_inline(value: Any, mark: str = ": ") -> str:
-    """An object of which each field is on a line of its own."""
+    """An object with each field on its own line."""
     return "{\n" + ",\n".join(f"  {key}{mark}{inline(item)}" for key, item in value.items()) + "\n}"
 
 
@@ -432,29 +437,29 @@ def rust(value: Any) -> str:
 def server_sent(body: bytes) -> bytes:
     """`ServerSentEvent` objects, as SDKs log them."""
     return "".join(
-        f"DEBUG:openai._streaming:ServerSentEvent(event={one.name or None}, data={one.data}, id=None, retry=None)\n"
-        for one in events(body)
+        f"DEBUG:openai._streaming:ServerSentEvent(event={event.name or None}, data={event.data}, id=None, retry=None)\n"
+        for event in events(body)
     ).encode()
 
 
 def client_log(body: bytes) -> bytes:
     """Event and data on one line of a log."""
     return "".join(
-        f"bridge  | {clock(n)} | DEBUG    | app.stream:run:70 - SSE received - event: {one.name or 'message'}, "
-        f"data: {one.data}, id: , retry: None\n"
-        for n, one in enumerate(events(body))
+        f"bridge  | {clock(n)} | DEBUG    | app.stream:run:70 - SSE received - event: {event.name or 'message'}, "
+        f"data: {event.data}, id: , retry: None\n"
+        for n, event in enumerate(events(body))
     ).encode()
 
 
 def concatenated(body: bytes) -> bytes:
     """All events on one line."""
-    return "".join(f"data: {one.data}" for one in events(body)).encode() + b"\n"
+    return "".join(f"data: {event.data}" for event in events(body)).encode() + b"\n"
 
 
 def upper_escapes(body: bytes) -> bytes:
     """A log that escapes what it prints, without quotes."""
     return "".join(
-        "recv: data: " + one.data.replace("\\", "\\\\").replace('"', '\\"') + "\\n\\n\n" for one in events(body)
+        "recv: data: " + event.data.replace("\\", "\\\\").replace('"', '\\"') + "\\n\\n\n" for event in events(body)
     ).encode()
 
 
@@ -471,12 +476,12 @@ def wrapped_at(width: int) -> Wrap:
 
 
 def several(body: bytes) -> bytes:
-    """Pretty JSON over several data lines."""
+    """Pretty-printed JSON in several data lines."""
     return "".join(
-        "".join(f"data: {line}\n" for line in json.dumps(json.loads(one.data), indent=1).split("\n")) + "\n"
-        if one.data.startswith("{")
-        else f"data: {one.data}\n\n"
-        for one in events(body)
+        "".join(f"data: {line}\n" for line in json.dumps(json.loads(event.data), indent=1).split("\n")) + "\n"
+        if event.data.startswith("{")
+        else f"data: {event.data}\n\n"
+        for event in events(body)
     ).encode()
 
 
@@ -487,7 +492,7 @@ def quoted_text(body: bytes) -> bytes:
 
 def python_list(body: bytes) -> bytes:
     """A list of bytes objects."""
-    return (pprint.pformat(pieces(body, 200), width=10000) + "\n").encode()
+    return (pprint.pformat(network_chunks(body, 200), width=10000) + "\n").encode()
 
 
 BOTH: dict[str, Wrap] = {
@@ -504,7 +509,7 @@ BOTH: dict[str, Wrap] = {
     "curl-trace-ascii": trace_ascii,
     "http-redirect": lambda body: b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\n\r\n" + head(body),
     "http-continue": lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + head(body),
-    "http2": lambda body: b"HTTP/2 200 \r\ncontent-type: " + kind(body) + b"\r\n\r\n" + body,
+    "http2": lambda body: b"HTTP/2 200 \r\ncontent-type: " + mime(body) + b"\r\n\r\n" + body,
     "prompt": around("$ curl -N https://api.example.com/v1/x -d @q.json\n", "$ \n"),
     "prompt-windows": around("PS C:\\Users\\me> curl.exe -N https://api.example.com/v1/x\n", "PS C:\\Users\\me> \n"),
     "log-before": around("INFO:     Started server process [1]\nINFO:     Application startup complete.\n", ""),
@@ -512,8 +517,8 @@ BOTH: dict[str, Wrap] = {
         "", "\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nKeyError: 'x'\n"
     ),
     "exit-code": around("+ curl -sN localhost:8000/v1/x\n", "\n[Process exited 0]\nreal\t0m1.2s\n"),
-    "colours": lines(lambda _n, line: f"{COLOUR}{line}{PLAIN}" if line else line),
-    "colours-inside": lines(lambda _n, line: line.replace("data:", f"{COLOUR}data:{PLAIN}", 1)),
+    "colours": lines(lambda _n, line: f"{COLOUR}{line}{RESET}" if line else line),
+    "colours-inside": lines(lambda _n, line: line.replace("data:", f"{COLOUR}data:{RESET}", 1)),
     "script": lambda body: b"\x1b[?2004hme@host:~$ \x1b[?2004l\r\n" + body.replace(b"\n", b"\r\n"),
     "trailing-spaces": lines(lambda _n, line: f"{line}    "),
     "crlf-blank": lambda body: b"\r\n\r\n" + body.replace(b"\n", b"\r\n"),
@@ -525,7 +530,7 @@ BOTH: dict[str, Wrap] = {
     "quote": prefixed("> "),
     "quote-tight": lines(lambda _n, line: f"> {line}" if line else ">"),
     "quote-twice": prefixed("> > "),
-    "quote-fence": then(around("Here:\n```\n", "```\n"), prefixed("> ")),
+    "quote-fence": composed(around("Here:\n```\n", "```\n"), prefixed("> ")),
     "indented": lines(lambda _n, line: f"    {line}" if line else line),
     "tabbed": lines(lambda _n, line: f"\t{line}" if line else line),
     "html-entities": lambda body: html.escape(body.decode(), quote=True).encode(),
@@ -566,14 +571,14 @@ BOTH: dict[str, Wrap] = {
     "tshark-raw": tshark("raw", lambda data, indent: f"{indent}{data.hex()}\n"),
     "xxd": xxd,
     "hexdump": hexdump,
-    "xxd-plain": lambda body: b"\n".join(one.hex().encode() for one in pieces(body, 30)) + b"\n",
+    "xxd-plain": lambda body: b"\n".join(chunk.hex().encode() for chunk in network_chunks(body, 30)) + b"\n",
     # encodings
     "utf-16": lambda body: body.decode().replace("\n", "\r\n").encode("utf-16"),
     "utf-16-be": lambda body: b"\xfe\xff" + body.decode().encode("utf-16-be"),
     "utf-16-no-mark": lambda body: body.decode().encode("utf-16-le"),
     "utf-8-mark": lambda body: b"\xef\xbb\xbf" + body,
-    "powershell-log": then(prefixed(lambda n: f"{stamp(n)} "), lambda body: body.decode().encode("utf-16")),
-    "gzip-log": then(prefixed("LOG "), gzip.compress),
+    "powershell-log": composed(prefixed(lambda n: f"{stamp(n)} "), lambda body: body.decode().encode("utf-16")),
+    "gzip-log": composed(prefixed("LOG "), gzip.compress),
     # files of tools
     "har": har,
     "har-utf-16": lambda body: har(body).decode().encode("utf-16"),
@@ -585,19 +590,19 @@ BOTH: dict[str, Wrap] = {
     ).encode(),
     "claude-trace": claude_trace,
     "cut-records": cut_records,
-    "log-headings": logged_pieces,
-    "log-headings-rules": lambda body: logged_pieces(body).replace(b"\n2026-", b"\n---\n2026-"),
-    "log-pieces": lambda body: b"".join(b"chunk: %b\n" % one for one in pieces(body, 120)),
+    "log-headings": logged_chunks,
+    "log-headings-rules": lambda body: logged_chunks(body).replace(b"\n2026-", b"\n---\n2026-"),
+    "log-pieces": lambda body: b"".join(b"chunk: %b\n" % chunk for chunk in network_chunks(body, 120)),
     "log-pieces-numbered": lambda body: b"".join(
-        b"[%d] received: %b\n" % (n, one) for n, one in enumerate(pieces(body, 120))
+        b"[%d] received: %b\n" % (n, chunk) for n, chunk in enumerate(network_chunks(body, 120))
     ),
-    "log-headings-chunked": then(chunked, logged_pieces),
-    "log-headings-chunked-lf": then(chunked, logged_pieces, lambda body: body.replace(b"\r\n", b"\n")),
-    "bytes-repr": lambda body: "".join(f"{one!r}\n" for one in pieces(body)).encode(),
-    "bytes-repr-logged": lambda body: "".join(f"chunk: {one!r}\n" for one in pieces(body, 120)).encode(),
+    "log-headings-chunked": composed(chunked, logged_chunks),
+    "log-headings-chunked-lf": composed(chunked, logged_chunks, lambda body: body.replace(b"\r\n", b"\n")),
+    "bytes-repr": lambda body: "".join(f"{chunk!r}\n" for chunk in network_chunks(body)).encode(),
+    "bytes-repr-logged": lambda body: "".join(f"chunk: {chunk!r}\n" for chunk in network_chunks(body, 120)).encode(),
     "bytes-list": python_list,
     "string": quoted_text,
-    "string-array": lambda body: json.dumps([one.decode() for one in pieces(body)], indent=2).encode(),
+    "string-array": lambda body: json.dumps([chunk.decode() for chunk in network_chunks(body)], indent=2).encode(),
 }
 """For any body of text."""
 
@@ -607,7 +612,7 @@ DATA: dict[str, Wrap] = {
     "concatenated": concatenated,
     "doubled-data": lambda body: re.sub(rb"(?m)^data: ", b"data: data: ", body),
     "stream-data": lambda body: "".join(
-        f"{stamp(n)} DEBUG stream-data: {one.data}\n" for n, one in enumerate(events(body))
+        f"{stamp(n)} DEBUG stream-data: {event.data}\n" for n, event in enumerate(events(body))
     ).encode(),
     "devtools": devtools,
     "server-sent-event": server_sent,
@@ -616,7 +621,7 @@ DATA: dict[str, Wrap] = {
     "record-raw": record("raw", end="\n\n"),
     "record-cloud": record("textPayload", {"severity": "DEBUG", "labels": {"pod": "x"}}),
     "records-pretty": lambda body: json.dumps(
-        [{"textPayload": f"data: {one.data}", "insertId": str(n)} for n, one in enumerate(events(body))], indent=2
+        [{"textPayload": f"data: {event.data}", "insertId": str(n)} for n, event in enumerate(events(body))], indent=2
     ).encode(),
     "escaped": upper_escapes,
     "wrapped-80": wrapped_at(80),
@@ -625,47 +630,51 @@ DATA: dict[str, Wrap] = {
     "csv": table(","),
     "csv-semicolons": table(";"),
     "tsv": table("\t"),
-    "js-log": lambda body: "".join(f"chunk {node(f'data: {one.data}')}\n" for one in events(body)).encode(),
+    "js-log": lambda body: "".join(f"chunk {node(f'data: {event.data}')}\n" for event in events(body)).encode(),
 }
 """For event streams."""
 
 OBJECTS: dict[str, Wrap] = {
-    "json-lines": objects(lambda _n, one: compact(one)),
-    "json-spaced": objects(lambda _n, one: json.dumps(one)),
-    "json-pretty": objects(lambda _n, one: json.dumps(one, indent=2)),
-    "json-pretty-tab": objects(lambda _n, one: json.dumps(one, indent="\t"), "\n\n"),
-    "json-pretty-quoted": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed("> ")),
-    "json-pretty-logged": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed(lambda n: f"{stamp(n)} ")),
-    "json-comments": objects(
-        lambda n, one: json.dumps(one, indent=2).replace("\n", f"  // line {n}, see https://example.com\n", 3)
+    "json-lines": objects(lambda _n, payload: compact(payload)),
+    "json-spaced": objects(lambda _n, payload: json.dumps(payload)),
+    "json-pretty": objects(lambda _n, payload: json.dumps(payload, indent=2)),
+    "json-pretty-tab": objects(lambda _n, payload: json.dumps(payload, indent="\t"), "\n\n"),
+    "json-pretty-quoted": composed(objects(lambda _n, payload: json.dumps(payload, indent=2)), prefixed("> ")),
+    "json-pretty-logged": composed(
+        objects(lambda _n, payload: json.dumps(payload, indent=2)), prefixed(lambda n: f"{stamp(n)} ")
     ),
-    "json-comments-python": objects(lambda n, one: compact(one).replace(",", f",  # the {n}th chunk\n", 1)),
-    "json-concatenated": objects(lambda _n, one: compact(one), ""),
-    "json-commas": objects(lambda _n, one: compact(one), ",\n"),
+    "json-comments": objects(
+        lambda n, payload: json.dumps(payload, indent=2).replace("\n", f"  // line {n}, see https://example.com\n", 3)
+    ),
+    "json-comments-python": objects(lambda n, payload: compact(payload).replace(",", f",  # the {n}th chunk\n", 1)),
+    "json-concatenated": objects(lambda _n, payload: compact(payload), ""),
+    "json-commas": objects(lambda _n, payload: compact(payload), ",\n"),
     "json-array": lambda body: json.dumps(payloads(body)).encode(),
     "json-array-pretty": lambda body: json.dumps(payloads(body), indent=2).encode(),
-    "json-in-record": objects(lambda n, one: compact({"ts": n, "level": "info", "chunk": one})),
+    "json-in-record": objects(lambda n, payload: compact({"ts": n, "level": "info", "chunk": payload})),
     "json-in-document": lambda body: json.dumps({"request": {"x": 1}, "chunks": payloads(body)}, indent=1).encode(),
-    "json-string-array": lambda body: json.dumps([{"data": compact(one)} for one in payloads(body)]).encode(),
-    "json-string-record": objects(lambda n, one: compact({"ts": n, "body": compact(one)})),
-    "debug-json": objects(lambda _n, one: f"debug: {compact(one)}"),
-    "litellm": objects(lambda n, one: f"{clock(n)[11:19]} - LiteLLM:DEBUG: utils.py:{n} - raw chunk: {compact(one)}"),
-    "console-count": objects(lambda n, one: f"chunk {n}: {compact(one)} ({n * 12} ms)"),
-    "python-dict": objects(lambda _n, one: repr(one)),
-    "python-dict-logged": objects(lambda _n, one: f"INFO:root:chunk={one!r}"),
-    "python-pprint": objects(lambda _n, one: pprint.pformat(one, width=60)),
-    "sdk-repr": objects(lambda _n, one: sdk(one)),
-    "sdk-repr-logged": objects(lambda n, one: f"{clock(n)} DEBUG chunk: {sdk(one)}"),
-    "sdk-str": objects(lambda _n, one: fields(one)),
+    "json-string-array": lambda body: json.dumps([{"data": compact(payload)} for payload in payloads(body)]).encode(),
+    "json-string-record": objects(lambda n, payload: compact({"ts": n, "body": compact(payload)})),
+    "debug-json": objects(lambda _n, payload: f"debug: {compact(payload)}"),
+    "litellm": objects(
+        lambda n, payload: f"{clock(n)[11:19]} - LiteLLM:DEBUG: utils.py:{n} - raw chunk: {compact(payload)}"
+    ),
+    "console-count": objects(lambda n, payload: f"chunk {n}: {compact(payload)} ({n * 12} ms)"),
+    "python-dict": objects(lambda _n, payload: repr(payload)),
+    "python-dict-logged": objects(lambda _n, payload: f"INFO:root:chunk={payload!r}"),
+    "python-pprint": objects(lambda _n, payload: pprint.pformat(payload, width=60)),
+    "sdk-repr": objects(lambda _n, payload: sdk(payload)),
+    "sdk-repr-logged": objects(lambda n, payload: f"{clock(n)} DEBUG chunk: {sdk(payload)}"),
+    "sdk-str": objects(lambda _n, payload: fields(payload)),
     "rich": lambda body: rich(payloads(body)).encode(),
-    "node": objects(lambda _n, one: node(one)),
-    "node-fields": objects(lambda _n, one: fields_inline(one)),
-    "node-fields-logged": objects(lambda n, one: f"chunk {n} {fields_inline(one)}"),
-    "rust": objects(lambda _n, one: rust(one)),
-    "fence-json": then(objects(lambda _n, one: json.dumps(one, indent=2)), around("```json\n", "```\n")),
+    "node": objects(lambda _n, payload: node(payload)),
+    "node-fields": objects(lambda _n, payload: fields_inline(payload)),
+    "node-fields-logged": objects(lambda n, payload: f"chunk {n} {fields_inline(payload)}"),
+    "rust": objects(lambda _n, payload: rust(payload)),
+    "fence-json": composed(objects(lambda _n, payload: json.dumps(payload, indent=2)), around("```json\n", "```\n")),
     "claude-stream-json": lambda body: "".join(
-        compact(one) + "\n"
-        for one in [
+        compact(payload) + "\n"
+        for payload in [
             {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Bash"]},
             *({"type": "stream_event", "event": each, "session_id": "s", "uuid": "u"} for each in payloads(body)),
             {"type": "result", "subtype": "success", "session_id": "s", "result": "done"},
