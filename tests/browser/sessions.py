@@ -12,7 +12,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow, tutils
 
 from tests.cli.inspected import save
-from tests.cli.test_inspect_sockets import saved as saved_socket
+from tests.cli.test_inspect_sockets import save_socket as saved_socket
 from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:

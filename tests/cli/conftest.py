@@ -1,4 +1,4 @@
-"""What the tests of commands share. Knows pytest."""
+"""Fixtures of the tests of commands. Knows pytest."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.cli.inspected import Inspect
 
 @pytest.fixture
 def inspect(capsys: pytest.CaptureFixture[str]) -> Inspect:
-    """`toolstream inspect` in this process."""
+    """Run `toolstream inspect` in this process."""
     return Inspect(capsys)

@@ -1,4 +1,4 @@
-"""Runs `toolstream inspect`, and makes the files that it is to read. Knows mitmproxy's flow files."""
+"""Runs `toolstream inspect` and writes its input files. Knows mitmproxy's flow files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 from mitmproxy import flow, http
-from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.io import FlowReader
 
+from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ SCHEMA = json.loads((ROOT / "docs" / "inspect.schema.json").read_text())
 
 
 def run(*words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
-    """`toolstream inspect` as a user runs it, from the project's root."""
+    """Run `toolstream inspect` as a user does, from the project's root."""
     return subprocess.run(
         [sys.executable, "-m", "toolstream_core.cli.main", "inspect", *words],
         cwd=ROOT,
@@ -43,14 +44,14 @@ class Inspect:
         self.err = ""
 
     def __call__(self, *words: object, code: int = 0) -> list[str]:
-        """The lines on standard output of a run that ends with `code`."""
+        """Return the lines on standard output, after a check of the exit code."""
         assert main(["inspect", *map(str, words)]) == code
         out, self.err = self._capsys.readouterr()
         assert "Traceback" not in self.err
         return out.splitlines()
 
     def streams(self, *words: object, code: int = 0) -> list[dict[str, Any]]:
-        """The streams of the JSON document, which is as the schema says."""
+        """Return the streams of the JSON document, after a check against the schema."""
         document = json.loads("".join(self("--format", "json", *words, code=code)))
         jsonschema.validate(document, SCHEMA)
         streams: list[dict[str, Any]] = document["streams"]
@@ -58,23 +59,20 @@ class Inspect:
 
 
 def flows(path: Path) -> list[http.HTTPFlow]:
-    """The flows in a file."""
+    """Return the flows in a file."""
     with path.open("rb") as file:
-        return [one for one in FlowReader(file).stream() if isinstance(one, http.HTTPFlow)]
+        return [read for read in FlowReader(file).stream() if isinstance(read, http.HTTPFlow)]
 
 
 def body(path: Path = GLM) -> bytes:
-    """The body of the first answer in a file."""
+    """Return the body of the first response in a file."""
     response = flows(path)[0].response
     assert response is not None
     assert response.raw_content is not None
     return response.raw_content
 
 
-def save(path: Path, *several: flow.Flow) -> Path:
-    """A flow file."""
-    with path.open("wb") as file:
-        writer = FlowWriter(file)
-        for one in several:
-            writer.add(one)
+def save(path: Path, *saved: flow.Flow) -> Path:
+    """Write flows into a file and return its path."""
+    path.write_bytes(flow_file(*saved))
     return path

@@ -1,4 +1,4 @@
-"""How tests start toolstream as a user does."""
+"""The command line and the environment of a toolstream process."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FLOW = ROOT / "flows" / "openai-chat-single.flow"
 
 
 def toolstream(*words: str | Path) -> list[str]:
-    """The command line of this Python's toolstream."""
+    """Return the command line that starts this Python's toolstream."""
     return [sys.executable, "-m", "toolstream_core.cli.main", *map(str, words)]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """For a process that has to find the package."""
+    """Return the environment of a process that imports the package."""
     return {**os.environ, "PYTHONPATH": str(ROOT / "addon"), **more}

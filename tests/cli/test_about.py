@@ -9,21 +9,21 @@ from toolstream_core.cli.main import main
 if TYPE_CHECKING:
     import pytest
 
-DOOR = Path(__file__).resolve().parents[2] / "addon" / "toolstream.py"
+ADDON_SCRIPT = Path(__file__).resolve().parents[2] / "addon" / "toolstream.py"
 
 
-def test_the_path_is_that_of_the_door(capsys: pytest.CaptureFixture[str]) -> None:
-    """As one line, for the shell to put into a command."""
+def test_addon_path_prints_the_path_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    """The path is one line for use in a shell command."""
     assert main(["addon-path"]) == 0
-    assert capsys.readouterr().out == f"{DOOR}\n"
+    assert capsys.readouterr().out == f"{ADDON_SCRIPT}\n"
 
 
-def test_a_door_that_is_missing_is_told(
+def test_a_missing_script_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """With what helps; mitmdump would only say that there is no such script."""
+    """The error names a remedy; mitmdump would only report that the script does not exist."""
     monkeypatch.setattr(command_line, "addon_script", lambda: tmp_path / "toolstream.py")
     assert main(["addon-path"]) == 2
-    told = capsys.readouterr()
-    assert not told.out
-    assert "missing" in told.err
+    output = capsys.readouterr()
+    assert not output.out
+    assert "missing" in output.err

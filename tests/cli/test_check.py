@@ -1,4 +1,4 @@
-"""`toolstream check`: a right client and wrong ones, what it writes, how it goes on, what it refuses."""
+"""`toolstream check`: grades of correct and buggy clients, reports, resumed runs and usage errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
 
 
 def unhealthy(reason: str) -> dict[str, str]:
-    """The reasons of all cases if the healthy one has this reason."""
+    """Return the reasons of all cases if the healthy case has this reason."""
     return {**dict.fromkeys(RIGHT, "its baseline did not pass"), "healthy": reason}
 
 
@@ -52,17 +52,17 @@ GRADES = {
 
 
 def check(*words: str | Path) -> int:
-    """The command, with no progress."""
+    """Run the command without progress."""
     return main(["check", "--quiet", *map(str, words)])
 
 
 def agent(way: str) -> list[str]:
-    """The client that reads so."""
+    """Return the command of the test client that reads streams in this way."""
     return [sys.executable, str(AGENT), way]
 
 
 def matrix(path: Path, runs: Path) -> Path:
-    """A file with clients that read right, wrong in three ways, and not at all."""
+    """Write a file with a correct client, three buggy ones and two that send no request."""
     ways = ("right", "by-id", "twice", "endless")
     commands = {way: agent(way) for way in ways}
     commands |= {"missing": ["no-such-command"], "idle": [sys.executable, "-c", "print('hello')"]}
@@ -75,17 +75,17 @@ def matrix(path: Path, runs: Path) -> Path:
 
 
 def graded(report: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """The reason, or the grade, of each case, by client and name."""
+    """Return the reason or the grade of each case by client and name."""
     return {
         client["name"]: {case["name"]: case["reason"] or case["grade"] for case in client["cases"]}
         for client in report["clients"]
     }
 
 
-def test_clients_are_graded_by_what_they_made_of_it(
+def test_clients_are_graded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clients that are right, wrong in three ways, and none; all reports of it; then behind repair, and once more."""
+    """All clients get their grades in all reports, again when resumed, and with repair."""
     runs, found, state, summary = (tmp_path / name for name in ("runs", "r.json", "state", "summary.md"))
     clients = matrix(tmp_path / "clients.toml", runs)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -113,7 +113,7 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert grades == GRADES
     check_texts(capsys.readouterr().out)
     assert summary.read_text().startswith("### right (openai-chat)\n")
-    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "4"  # noqa: S314 - our own
+    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "4"  # noqa: S314 - toolstream's own report
     check_sessions(tmp_path / "r.html", report)
     assert shlex.split(report["clients"][-1]["cases"][0]["rerun"])[-2:] == ["--client", "idle"]
     check_turns(report)
@@ -121,12 +121,12 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert check(*words, "--resume", state, "--format", "json", "-o", "-") == 1
     assert graded(json.loads(capsys.readouterr().out)) == grades
     assert len(runs.read_text()) == before + 4 + 2  # the healthy case of each client, again where it failed
-    page, again = tmp_path / "page.html", ("--client", "by-id", "--case", "*/empty-id", "--repair", "safe")
-    assert check(*words[:2], *again, "--compare", found, "--format", "html", "-o", page) == 0
+    page, repaired = tmp_path / "page.html", ("--client", "by-id", "--case", "*/empty-id", "--repair", "safe")
+    assert check(*words[:2], *repaired, "--compare", found, "--format", "html", "-o", page) == 0
     assert "<title>toolstream check: by-id" in page.read_text()
-    told = capsys.readouterr().out
-    assert "by-id (openai-chat, with repair safe): 2 cases: 2 ok" in told
-    assert "repair fixes 1 of 1 case that failed without it" in told
+    output = capsys.readouterr().out
+    assert "by-id (openai-chat, with repair safe): 2 cases: 2 ok" in output
+    assert "repair fixes 1 of 1 case that failed without it" in output
     assert (
         check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--shape", "whole-calls", "--repair", "safe")
         == 0
@@ -134,22 +134,22 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert "by-id (openai-chat, with repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
 
 
-def check_texts(told: str) -> None:
-    """What a person reads."""
-    assert "right (openai-chat): 3 cases: 3 ok\n" in told
-    assert "\n    ran get_weather, get_weather\n" in told
-    assert "  skipped         2 cases: openai-chat/healthy did not pass: ran a call twice\n" in told
-    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in told
-    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
-    assert "the client sent no request to an LLM, and the command exited with code 0" in told
-    assert "\n    hello\n" in told
+def check_texts(output: str) -> None:
+    """Check the printed text."""
+    assert "right (openai-chat): 3 cases: 3 ok\n" in output
+    assert "\n    ran get_weather, get_weather\n" in output
+    assert "  skipped         2 cases: openai-chat/healthy did not pass: ran a call twice\n" in output
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in output
+    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in output
+    assert "the client sent no request to an LLM, and the command exited with code 0" in output
+    assert "\n    hello\n" in output
 
 
 def check_sessions(page: Path, report: dict[str, Any]) -> None:
-    """The page has the recorded session of each case that failed, with times, models and what came back."""
+    """Check that the page has the recorded session of each failed case."""
     sessions = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])["sessions"]
-    failed = [[case["id"] for case in one["cases"] if case["grade"] == "failed"] for one in report["clients"]]
-    assert [sorted(one["cases"]) for one in sessions] == [sorted(one) for one in failed]
+    failed = [[case["id"] for case in client["cases"] if case["grade"] == "failed"] for client in report["clients"]]
+    assert [sorted(session["cases"]) for session in sessions] == [sorted(ids) for ids in failed]
     for client, session in zip(report["clients"], sessions, strict=True):
         for case in (case for case in client["cases"] if case["grade"] == "failed"):
             document = {**session, **session["cases"][case["id"]]}
@@ -167,7 +167,7 @@ def check_sessions(page: Path, report: dict[str, Any]) -> None:
 
 
 def check_turns(report: dict[str, Any]) -> None:
-    """A cell shows what was sent, what came back, why, and how to run it again."""
+    """Check that a case lists its calls, results, cause and rerun command."""
     case = next(case for case in report["clients"][1]["cases"] if case["name"] == "empty-id")
     assert (case["id"], case["code"], case["spec"]) == ("openai-chat/fault/empty-id", "TS102", "empty-id:turn=0")
     first, second = case["turns"]
@@ -181,8 +181,8 @@ def check_turns(report: dict[str, Any]) -> None:
     assert shlex.split(case["rerun"])[-2:] == ["--case", case["id"]]
 
 
-def test_advice_was_run(tmp_path: Path) -> None:
-    """Under it the client passes what it failed; it has none if it fails behind the repair too."""
+def test_advice_is_tried(tmp_path: Path) -> None:
+    """Advice is given only if the client passes with it."""
     found = tmp_path / "r.json"
     for way in ("by-id", "crash"):
         assert check("--case", "empty-id", "--format", "json", "-o", found, "--", *agent(way)) == 1
@@ -196,10 +196,8 @@ def test_advice_was_run(tmp_path: Path) -> None:
     assert (case["grade"], case["advice"]) == ("failed", "")
 
 
-def test_a_client_that_reads_only_complete_calls_is_told_how_to_check_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It crashes on the healthy response, and with the option it does not."""
+def test_a_client_that_needs_complete_calls_gets_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The client crashes on the healthy response and passes with the advised shape."""
     found = tmp_path / "r.json"
     assert check("--case", "missing-type", "--format", "json", "-o", found, "--", *agent("complete")) == 1
     healthy, other = json.loads(found.read_text())["clients"][0]["cases"]
@@ -209,7 +207,7 @@ def test_a_client_that_reads_only_complete_calls_is_told_how_to_check_it(
 
 
 def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
-    """By the words of its command; secrets that it prints do not reach the report."""
+    """They are arguments of its command, and secrets that it prints are redacted in the report."""
     script = tmp_path / "ask.py"
     script.write_text(
         "import json, sys, urllib.request\n"
@@ -278,7 +276,7 @@ NAMED = [
 def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
     way: str, words: list[str], skipped: dict[str, str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In text, JSON and JUnit; exit code 2 where no named case ran."""
+    """All reports have the reason; the exit code is 2 if no named case ran."""
     found, junit = tmp_path / "r.json", tmp_path / "r.xml"
     assert check(*words, "--format", "json", "-o", found, "--junit", junit, "--", *agent(way)) == code
     printed = capsys.readouterr()
@@ -287,15 +285,17 @@ def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
     assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
     cases = [case for case in report["clients"][0]["cases"] if case["grade"] == "skipped"]
     assert {case["name"]: case["reason"] for case in cases} == skipped
-    shown = ET.fromstring(junit.read_text()).findall(".//skipped")  # noqa: S314 - our own
-    assert [one.get("message") for one in shown] == [f"{case['reason']}: {case['message']}" for case in cases]
+    skipped_elements = ET.fromstring(junit.read_text()).findall(".//skipped")  # noqa: S314 - toolstream's own report
+    assert [element.get("message") for element in skipped_elements] == [
+        f"{case['reason']}: {case['message']}" for case in cases
+    ]
     assert [word for case in cases for word in (case["id"], case["message"]) if word not in printed.out] == []
 
 
 def test_a_healthy_run_whose_call_fails_is_no_baseline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The client's own words are reported, and every other case is skipped."""
+    """The client's message is reported, and all other cases are skipped."""
     found, words = tmp_path / "r.json", "failed to parse function arguments: expected u64"
     monkeypatch.setenv("RESULT", words)
     assert (
@@ -308,8 +308,8 @@ def test_a_healthy_run_whose_call_fails_is_no_baseline(
     assert f"get_weather failed: '{words}'" in capsys.readouterr().out
 
 
-def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
-    """Those of other protocols too; a kind means what the client's protocol has."""
+def test_a_family_selects_all_of_its_cases(tmp_path: Path) -> None:
+    """A family includes cases of other protocols, and a kind means the cases of the client's protocol."""
     found = tmp_path / "r.json"
     family = {row.name for row in DEFECTS if row.family == "identity"} & {case.name for case in all_cases()}
     assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("non-streaming")) == 2
@@ -321,13 +321,11 @@ def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
     assert set(grades.values()) == {"ok", NO_STREAM}
 
 
-def test_named_cases_of_several_clients_and_of_a_resumed_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A case that ran with one client is enough; what ran before counts; without a request the names are listed."""
+def test_named_cases_of_several_clients_and_resumed_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It suffices that one client ran the case, also earlier; without a request the case is listed."""
     clients, found, state = (tmp_path / name for name in ("clients.toml", "r.json", "state"))
     commands = {"right": agent("right"), "non-streaming": agent("non-streaming")}
-    clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(one)}\n" for name, one in commands.items()))
+    clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(command)}\n" for name, command in commands.items()))
     words: list[str | Path] = [
         "--matrix",
         clients,
@@ -354,8 +352,8 @@ def test_named_cases_of_several_clients_and_of_a_resumed_check(
     assert "'*/fault/empty-id'" in json.loads(found.read_text())["clients"][0]["cases"][1]["rerun"]
 
 
-def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: Path) -> None:
-    """Ctrl-C ends the clients; the state file holds what is over, and the same command goes on."""
+def test_an_interrupted_check_reports_finished_cases(tmp_path: Path) -> None:
+    """Ctrl-C ends the clients, and the same command resumes from the state file."""
     found, state = tmp_path / "r.json", tmp_path / "state"
     pid = tmp_path / "pid"
     script = tmp_path / "slow.py"
@@ -395,16 +393,16 @@ def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: P
         os.kill(int(pid.read_text()), 0)
 
 
-def wait_until(happened: Callable[[], bool]) -> None:
-    """Wait for it, for half a minute."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait up to half a minute until a condition is true."""
     deadline = time.monotonic() + 30
-    while not happened():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the command's section; the file with clients is one."""
+def test_the_page_has_all_options_and_valid_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """The section of the command has all options, and its examples are valid."""
     assert main(["check", "--help"]) == 0
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--"}
     found = re.search(r"^## `toolstream check`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
@@ -414,14 +412,14 @@ def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.
     commands = [line.partition("  #")[0] for line in re.findall(r"^toolstream check .*$", found[1], re.MULTILINE)]
     assert len(commands) == 4
     for command in commands:
-        mine, _, client = command.partition(" -- ")
-        given = shlex.split(mine)[1:]
+        own_words, _, client = command.partition(" -- ")
+        given = shlex.split(own_words)[1:]
         assert parsed(given).command == "check"
         assert client or "--matrix" in given
 
 
-def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
-    """It is read as it stands."""
+def test_the_example_of_a_matrix_file(tmp_path: Path) -> None:
+    """The example on the page is valid."""
     block = re.findall(r"^```toml\n(\[clients.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
     (tmp_path / "clients.toml").write_text(block)
     first, second = clients_of(tmp_path / "clients.toml", Client(name="", command=()))
@@ -430,7 +428,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "right"),
+    ("words", "expected"),
     [
         ([], "no client. Expected --matrix FILE, or a command"),
         (["--case", "emty-id", "--", "x"], "unknown case 'emty-id'; did you mean empty-id?"),
@@ -454,14 +452,14 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--compare", "no-such.json", "--", "x"], "--compare: no-such.json cannot be read"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With exit code 2, before anything is run."""
+def test_usage_errors(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command exits with 2 before anything runs."""
     assert check(*words) == 2
-    assert right in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
-def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
-    """It is tried with what sockets have, and with nothing that event streams alone have."""
+def test_a_client_on_a_websocket(tmp_path: Path) -> None:
+    """It is checked with faults of sockets; cases of event streams are skipped."""
     report = tmp_path / "report.json"
     words = "cut-1011,message-429,wrong-stream-id,recut-bytes,empty-data,cumulative-arguments"
     client = [sys.executable, str(ROOT / "tests" / "checking" / "socket_agent.py")]
@@ -470,16 +468,16 @@ def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
     [grades] = graded(found).values()
     ran = ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"]
     assert grades == dict.fromkeys(ran, "ok") | {"recut-bytes": OTHER_CONNECTION, "empty-data": NOTHING}
-    assert [one.message for one in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []
 
 
 @pytest.mark.parametrize(
     "text", ["[]", "{}", '{"version": 1, "clients": []}', '{"version": 3, "clients": []}', '{"version": 2}']
 )
-def test_a_report_to_compare_with_is_one_of_this_version(
+def test_a_compared_report_must_have_this_version(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Anything else is refused before anything is run."""
+    """Other files are rejected before anything runs."""
     (tmp_path / "r.json").write_text(text)
     assert check("--compare", tmp_path / "r.json", "--", "x") == 2
     assert "r.json is not a report of `toolstream check --format json`" in capsys.readouterr().err

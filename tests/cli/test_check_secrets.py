@@ -1,4 +1,4 @@
-"""Credentials of a client's requests are in no output of `toolstream check` and of the pytest plugin."""
+"""Credentials in a client's requests do not appear in the output of `toolstream check` and the pytest plugin."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_requests(toolstream):
 
 
 def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that misreads a response, and one that asks no LLM: every report, the state, and what is printed."""
+    """No report, state file or printed text has a credential, whether or not the client uses an LLM."""
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     printed: list[str] = []
     for way in ("by-id", "models"):
@@ -68,10 +68,10 @@ def _results(turn: dict[str, dict[str, list[dict[str, str]]]]) -> list[dict[str,
 
 
 def test_the_pytest_plugin(tmp_path: Path) -> None:
-    """Failures tell what was returned and which URL was requested; a request's `repr` shows neither header nor body."""
-    told = run(project(tmp_path, test_leaky=TESTS), "-rA", "test_leaky.py", "-vv")
-    assert "4 failed" in told, told
-    assert "phantom-call" in told
-    assert "returned-incomplete-call" in told
-    assert "key=[redacted]" in told
-    assert SECRET not in told
+    """Failures name the returned calls and the requested URL, and a request's `repr` has no header or body."""
+    output = run(project(tmp_path, test_leaky=TESTS), "-rA", "test_leaky.py", "-vv")
+    assert "4 failed" in output, output
+    assert "phantom-call" in output
+    assert "returned-incomplete-call" in output
+    assert "key=[redacted]" in output
+    assert SECRET not in output

@@ -1,4 +1,4 @@
-"""Completion scripts, run in the shells that this machine has."""
+"""Completion scripts in the shells that are installed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORMS = [
     ("toolstream explain silen", {"silent"}),
 ]
 IN_SHELLS = [form for form in FORMS if form[0].endswith((" ins", "completion ", "for:ai", "--format "))]
-"""One for each way in which a shell may cut a line, since all of them ask the same function."""
+"""One line for each way in which a shell splits words, as all shells call the same function."""
 BASH = """
 source "$1"
 COMP_LINE=$2 COMP_POINT=${#2}
@@ -50,15 +50,15 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def shell(name: str) -> str:
-    """The shell's program; the test is skipped where there is none."""
+    """Return the shell's program; skip the test if it is not installed."""
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"there is no {name}")
     return found
 
 
-def written(name: str, folder: Path) -> Path:
-    """The script, in a file."""
+def script_file(name: str, folder: Path) -> Path:
+    """Write the completion script into a file and return its path."""
     path = folder / f"completion.{name}"
     path.write_text(SCRIPTS[name])
     return path
@@ -66,7 +66,7 @@ def written(name: str, folder: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scripts call the `toolstream` of this Python."""
+    """Put a `toolstream` of this Python on the PATH."""
     folder = tmp_path_factory.mktemp("bin")
     path = folder / "toolstream"
     path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m toolstream_core.cli.main "$@"\n')
@@ -74,25 +74,25 @@ def tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
-def in_bash(line: str, folder: Path) -> set[str]:
-    """What bash would offer."""
-    command = [shell("bash"), "--norc", "-c", BASH, "bash", str(written("bash", folder)), line]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
-    assert done.stderr == ""
-    return {*done.stdout.split()}
+def offered_by_bash(line: str, folder: Path) -> set[str]:
+    """Return the completions that bash offers."""
+    command = [shell("bash"), "--norc", "-c", BASH, "bash", str(script_file("bash", folder)), line]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    assert result.stderr == ""
+    return {*result.stdout.split()}
 
 
 @pytest.mark.parametrize(("line", "offered"), FORMS)
-def test_candidates(line: str, offered: set[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """What each shell gets."""
+def test_completions(line: str, offered: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """All shells get these completions."""
     assert main(["__complete", *line.split(" ")[1:]]) == 0
-    assert {one.partition("\t")[0] for one in capsys.readouterr().out.splitlines()} == offered
+    assert {candidate.partition("\t")[0] for candidate in capsys.readouterr().out.splitlines()} == offered
 
 
 @pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_bash(line: str, offered: set[str], tmp_path: Path) -> None:
-    """After a colon, readline replaces only what follows it."""
-    assert in_bash(line, tmp_path) == {one.rpartition(":")[2] for one in offered}
+    """After a colon, readline replaces only the text after it."""
+    assert offered_by_bash(line, tmp_path) == {word.rpartition(":")[2] for word in offered}
 
 
 @pytest.mark.parametrize(
@@ -108,34 +108,34 @@ def test_bash(line: str, offered: set[str], tmp_path: Path) -> None:
     ],
 )
 def test_bash_lists_and_files(line: str, offered: set[str], tmp_path: Path) -> None:
-    """Lists with commas, values behind `=`; files and other commands are bash's own affair."""
-    assert in_bash(line, tmp_path) - {"toolstream"} == offered
+    """Lists with commas and values after `=` are completed; files and other commands are left to bash."""
+    assert offered_by_bash(line, tmp_path) - {"toolstream"} == offered
 
 
 @pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_fish(line: str, offered: set[str], tmp_path: Path) -> None:
-    """Its own `complete -C` says what it would offer."""
-    ask = f"source {written('fish', tmp_path)}; complete -C {line!r}"
+    """The result of `complete -C` is checked."""
+    script = f"source {script_file('fish', tmp_path)}; complete -C {line!r}"
     env = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [shell("fish"), "--no-config", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path, env=env
+    result = subprocess.run(
+        [shell("fish"), "--no-config", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path, env=env
     )
-    found = {row.partition("\t")[0] for row in done.stdout.splitlines()} - {"completion.fish"}
-    assert {one for one in found if one.startswith(line.rpartition(" ")[2])} == offered
+    found = {row.partition("\t")[0] for row in result.stdout.splitlines()} - {"completion.fish"}
+    assert {word for word in found if word.startswith(line.rpartition(" ")[2])} == offered
 
 
 @pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_powershell(line: str, offered: set[str], tmp_path: Path) -> None:
-    """Its own function says what it would offer."""
-    ask = (
-        f". {written('powershell', tmp_path).rename(tmp_path / 'c.ps1')}; "
+    """The result of PowerShell's own function is checked."""
+    script = (
+        f". {script_file('powershell', tmp_path).rename(tmp_path / 'c.ps1')}; "
         f"[System.Management.Automation.CommandCompletion]::CompleteInput('{line}', {len(line)}, $null)"
         ".CompletionMatches | ForEach-Object CompletionText"
     )
-    done = subprocess.run(
-        [shell("pwsh"), "-NoProfile", "-Command", ask], capture_output=True, text=True, check=True, cwd=tmp_path
+    result = subprocess.run(
+        [shell("pwsh"), "-NoProfile", "-Command", script], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert {*done.stdout.split()} == offered
+    assert {*result.stdout.split()} == offered
 
 
 SETUP = {
@@ -165,41 +165,47 @@ PS1='READY> '
     ],
 )
 def test_at_a_prompt(name: str, keys: list[tuple[str, str]], tmp_path: Path) -> None:
-    """The tab key in an interactive shell."""
+    """The tab key completes in an interactive shell."""
     (tmp_path / "file.json").touch()
-    (tmp_path / "rc").write_text(SETUP[name].format(script=written(name, tmp_path)) + SHOW)
+    (tmp_path / "rc").write_text(SETUP[name].format(script=script_file(name, tmp_path)) + SHOW)
     words = {
         "bash": ["--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"],
         "zsh": ["-f", "-i"],
     }[name]
-    ours, theirs = os.openpty()
+    terminal, child_terminal = os.openpty()
     env = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)}
     process = subprocess.Popen(
-        [shell(name), *words], stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=env, start_new_session=True
+        [shell(name), *words],
+        stdin=child_terminal,
+        stdout=child_terminal,
+        stderr=child_terminal,
+        cwd=tmp_path,
+        env=env,
+        start_new_session=True,
     )
-    os.close(theirs)
+    os.close(child_terminal)
     try:
         if name == "zsh":
-            os.write(ours, b"source ./rc\n")
-        show_until(ours, "READY> ")
+            os.write(terminal, b"source ./rc\n")
+        read_until(terminal, "READY> ")
         for typed, completed in keys:
-            os.write(ours, typed.encode())
-            show_until(ours, completed)
-        os.write(ours, b"\n")
-        shown = show_until(ours, ">END")
+            os.write(terminal, typed.encode())
+            read_until(terminal, completed)
+        os.write(terminal, b"\n")
+        shown = read_until(terminal, ">END")
     finally:
         process.kill()
         process.wait()
-        os.close(ours)
+        os.close(terminal)
     line = "".join(re.sub(r"\S+\t", completed, typed) for typed, completed in keys)
     assert "".join(f"<{word}>" for word in line.split()[1:]) in shown
 
 
-def show_until(terminal: int, wanted: str) -> str:
-    """What the terminal shows until it has shown a text."""
+def read_until(terminal: int, expected: str) -> str:
+    """Return the text of the terminal up to an expected text."""
     shown = ""
     deadline = time.monotonic() + 60
-    while wanted not in shown and time.monotonic() < deadline:
+    while expected not in shown and time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 5)
         if ready:
             shown += os.read(terminal, 4096).decode(errors="replace")
@@ -208,7 +214,7 @@ def show_until(terminal: int, wanted: str) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_offered(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each option that the help of a command shows, with its help."""
+    """Each option in the help of a command is offered with a description."""
     assert main(["help", name]) == 0
     shown = re.findall(r"^  (--[\w-]+)", capsys.readouterr().out, re.MULTILINE)
     assert main(["__complete", name, "--"]) == 0
@@ -218,7 +224,7 @@ def test_every_option_is_offered(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("name", SHELLS)
-def test_scripts_ask_the_tool(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each script that the command prints calls the command that prints candidates."""
+def test_scripts_call_the_completion_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each printed script calls `toolstream __complete`."""
     assert main(["completion", name]) == 0
     assert "toolstream __complete " in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The demo: as a user runs it, and that it can fail."""
+"""`toolstream demo` as a user runs it, and its failure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NO_SDK = "import sys; sys.modules.update(dict.fromkeys(['anthropic', 'httpx', 'o
 
 
 def test_demo(tmp_path: Path) -> None:
-    """Its clients read their calls with the standard library alone; what the log shows of them is printed."""
+    """The clients use the standard library only, and the logs of all acts are printed."""
     start = f"{NO_SDK}; from toolstream_core.cli.main import main; sys.exit(main(['demo']))"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", start],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
@@ -34,8 +34,8 @@ def test_demo(tmp_path: Path) -> None:
         check=False,
         timeout=120,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    acts = done.stdout.split("$ toolstream serve ")[1:]
+    assert (result.returncode, result.stderr) == (0, "")
+    acts = result.stdout.split("$ toolstream serve ")[1:]
     assert [act.count("the client runs ") for act in acts] == [3, 1, 1, 1, 1]
     assert [act.count("but the provider sent ") for act in acts] == [0, 1, 0, 1, 0]
     assert re.search(r'id="" +name=absent +index=0', acts[0])
@@ -44,12 +44,12 @@ def test_demo(tmp_path: Path) -> None:
     assert "verdict ok" in acts[2]
     assert "error TS205 cumulative-arguments" in acts[3]
     assert "9 events repaired" in acts[4]
-    assert "All clients did what was expected." in done.stdout
-    assert "\x1b" not in done.stdout
+    assert "All clients did what was expected." in result.stdout
+    assert "\x1b" not in result.stdout
 
 
-def test_a_client_that_misunderstands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is named, and the demo fails."""
+def test_a_failing_client(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The demo names the client and exits with 1."""
     scene = demo.Scene("By id", demo.EMPTY_ID, demo.BY_ID_CLIENT)
     monkeypatch.setattr(demo, "ACTS", [demo.Act("demo:", [scene])])
     assert demo.run(argparse.Namespace()) == 1
@@ -67,5 +67,5 @@ EVENTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("client", [demo.CHAT_CLIENT, demo.BY_ID_CLIENT])
 def test_a_client_reads_a_healthy_stream(client: demo.Client) -> None:
-    """The bug of the second shows with ids that are there and empty alone."""
+    """The bug of the second client appears only with empty ids."""
     assert client.read(EVENTS) == [demo.Call("a", "f", "{}"), demo.Call("b", "g", "{}")]

@@ -16,55 +16,54 @@ KEY = "c3" * 20
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A clean flow, one with a secret, and a hidden file nobody looks at."""
+    """Create a clean flow, a flow with a secret and a hidden file."""
     write(tmp_path / "clean.flow", flow_of(event("hello")))
     write(tmp_path / "open.flow", flow_of(event("hello")), flow_of(event("hello"), x_api_key=KEY))
     (tmp_path / ".env").write_text(f"API_KEY={KEY}")
     return tmp_path
 
 
-def test_a_secret_fails_the_check_and_is_not_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """File, flow, header, what to do."""
+def test_a_secret_fails_the_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report has the file, the flow, the header and the fix, but not the secret."""
     assert main(["doctor", str(folder)]) == 1
-    told = capsys.readouterr().out
-    assert "open.flow#1: request header x-api-key: secret" in told
-    assert "--fix" in told
-    assert "2 files, 1 problem" in told
-    assert KEY[:8] not in told
+    output = capsys.readouterr().out
+    assert "open.flow#1: request header x-api-key: secret" in output
+    assert "--fix" in output
+    assert "2 files, 1 problem" in output
+    assert KEY[:8] not in output
 
 
 @pytest.mark.parametrize("name", ["Sec-WebSocket-Key", "sec-websocket-key", "SEC-WEBSOCKET-KEY"])
 def test_the_nonce_of_a_handshake_is_no_secret(tmp_path: Path, name: str) -> None:
-    """https://www.rfc-editor.org/rfc/rfc6455#section-4.1; nobody can revoke it."""
+    """It is no credential (https://www.rfc-editor.org/rfc/rfc6455#section-4.1)."""
     flow = flow_of(event("hello"))
     flow.request.headers[name] = "dGhlIHNhbXBsZSBub25jZQ=="
     write(tmp_path / "socket.flow", flow)
     assert main(["doctor", str(tmp_path / "socket.flow")]) == 0
 
 
-def test_what_is_clean_passes(folder: Path) -> None:
-    """Nothing found."""
+def test_a_clean_file_passes(folder: Path) -> None:
     assert main(["doctor", str(folder / "clean.flow")]) == 0
 
 
 def test_fix_redacts_the_flow_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The next run finds nothing."""
+    """The next run finds no secret."""
     assert main(["doctor", "--fix", str(folder)]) == 0
     assert "rewritten without secrets" in capsys.readouterr().out
     assert KEY.encode() not in (folder / "open.flow").read_bytes()
     assert main(["doctor", str(folder)]) == 0
 
 
-def test_json_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For scripts."""
+def test_the_json_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The document has the same problems."""
     assert main(["doctor", "--format", "json", str(folder)]) == 1
     document = json.loads(capsys.readouterr().out)
     [problem] = document["problems"]
     assert (document["version"], problem["kind"], problem["flow"]) == (1, "secret", 1)
 
 
-def test_further_secrets_have_names_and_patterns(folder: Path) -> None:
-    """Of headers, parameters, fields; or expressions."""
+def test_additional_secrets(folder: Path) -> None:
+    """`--secret` takes the name of a header, parameter or field, or a regular expression."""
     path = write(folder / "x.flow", flow_of(event("hello Mallory"), x_flavour="acme"))
     assert main(["doctor", str(path)]) == 0
     assert main(["doctor", "--secret", "x-flavour", str(path)]) == 1
@@ -72,8 +71,8 @@ def test_further_secrets_have_names_and_patterns(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["nowhere.flow"], ["--secret", "/(/", "."]])
-def test_a_wrong_question_is_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, exit code 2."""
+def test_usage_errors(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line, and the exit code is 2."""
     assert main(["doctor", *words]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -109,28 +108,28 @@ HAR = {
 def test_only_a_command_that_can_read_the_file_is_advised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, advice: str
 ) -> None:
-    """What is advised works; `--fix` says which files it cannot rewrite, and leaves them as they are."""
+    """`--fix` names the files that it cannot rewrite and does not change them."""
     path = tmp_path / name
     path.write_text(text)
     path.chmod(0o600)
     assert main(["doctor", str(path)]) == 1
-    told = capsys.readouterr().out
-    assert advice in told
-    assert ("toolstream extract" in told) == (main(["extract", str(path), "-o", str(tmp_path / "out")]) == 0)
+    output = capsys.readouterr().out
+    assert advice in output
+    assert ("toolstream extract" in output) == (main(["extract", str(path), "-o", str(tmp_path / "out")]) == 0)
     capsys.readouterr()
     assert main(["doctor", "--fix", str(path)]) == 1
     assert f"{path} was not changed" in capsys.readouterr().err
     assert path.read_text() == text
 
 
-def test_fix_is_not_advised_for_what_it_cannot_rewrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A flow file that was cut off: its first flow can be extracted."""
+def test_fix_is_not_advised_for_a_truncated_flow_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The complete flows of the file can be extracted."""
     path = write(tmp_path / "cut.flow", flow_of(event("hello"), x_api_key=KEY), flow_of(event("hello")))
     path.write_bytes(path.read_bytes()[:-20])
     before = path.read_bytes()
     assert main(["doctor", "--fix", str(path)]) == 1
-    told = capsys.readouterr()
-    assert "doctor --fix" not in told.out
-    assert "toolstream extract" in told.out
-    assert "was not changed" in told.err
+    output = capsys.readouterr()
+    assert "doctor --fix" not in output.out
+    assert "toolstream extract" in output.out
+    assert "was not changed" in output.err
     assert path.read_bytes() == before

@@ -1,4 +1,4 @@
-"""`toolstream inspect`."""
+"""`toolstream inspect`: printed text, JSON, exit codes and options."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PRINTED_CALL = (
     b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f",'
     b'"arguments":"{}"}}]}}]}\n\n'
 )
-ALL = named(["all"])
+ALL_CODES = named(["all"])
 """The codes of all findings."""
 END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
 
 
 def printed(count: int, *, chunks: bool | None = None, body: bytes = PRINTED_CALL + END) -> list[str]:
-    """The lines of so many streams, all the same."""
+    """Return the printed lines of several equal streams."""
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=chunks)
     for number in range(count):
@@ -51,16 +51,16 @@ def printed(count: int, *, chunks: bool | None = None, body: bytes = PRINTED_CAL
     return lines
 
 
-def test_a_single_stream_is_told_chunk_by_chunk() -> None:
-    """There is room for it."""
+def test_a_single_stream_is_printed_chunk_by_chunk() -> None:
+    """Chunks are the default for one stream."""
     lines = printed(1)
     assert lines == printed(1, chunks=True)
     assert [line.split()[1] for line in lines] == ["s0", "event", "event", "event", "call", "3"]
 
 
 @pytest.mark.parametrize(("count", "chunks"), [(1, None), (1, False), (3, None)])
-def test_a_defect_without_repair_is_named_with_what_explains_it(count: int, chunks: bool | None) -> None:
-    """Once, however many streams have it; a defect with a repair is not."""
+def test_a_defect_without_a_repair_has_a_reference(count: int, chunks: bool | None) -> None:
+    """The reference is printed once for all streams, and not for a defect with a repair."""
     see = "no repair of missing-name: see toolstream explain missing-name"
     nameless = PRINTED_CALL.replace(b'"name":"f",', b"") + END
     assert printed(count, chunks=chunks, body=nameless).count(see) == 1
@@ -71,29 +71,29 @@ def test_a_defect_without_repair_is_named_with_what_explains_it(count: int, chun
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_of_several_streams_only_the_ends_are_told(count: int) -> None:
-    """Of the first one too, which waited; then how many of everything."""
+def test_of_several_streams_only_the_ends_are_printed(count: int) -> None:
+    """The totals follow the ends of all streams."""
     lines = printed(count)
     assert lines == printed(count, chunks=False)
     assert [line.split()[:2] for line in lines[:-1]] == [
-        [f"#{number + 1}", what] for number in range(count) for what in (f"s{number}", "call", "3")
+        [f"#{number + 1}", word] for number in range(count) for word in (f"s{number}", "call", "3")
     ]
     assert lines[-1] == f"{count} streams, {count} calls, 0 errors, 0 warnings, 0 notes"
 
 
-def test_whoever_asks_for_chunks_gets_them_of_each_stream() -> None:
-    """As they come."""
+def test_chunks_of_several_streams_are_printed_on_request() -> None:
+    """Each event has a line."""
     lines = printed(2, chunks=True)
     assert sum(" event " in line for line in lines) == 6
 
 
-def test_nothing_read_is_nothing_told() -> None:
-    """That there was nothing is said elsewhere."""
+def test_nothing_is_printed_without_a_stream() -> None:
+    """The missing response is reported elsewhere."""
     assert printed(0) == []
 
 
-def test_an_answer_that_is_no_stream_leaves_no_line_behind() -> None:
-    """It was read with sinks, and then was none."""
+def test_other_responses_print_no_line() -> None:
+    """A response is recognized only after its sinks are created."""
     lines: list[str] = []
     printer = TextPrinter(lines.append)
     for data, source in ((b"data: {}\n\n", "no"), (PRINTED_CALL + END, "yes"), (b"data: {}\n\n", "no")):
@@ -108,12 +108,12 @@ def test_an_answer_that_is_no_stream_leaves_no_line_behind() -> None:
 
 
 def test_findings_are_counted_by_severity() -> None:
-    """A cut-off stream is an error, each time."""
+    """A truncated stream is an error."""
     assert printed(2, body=PRINTED_CALL)[-1] == "2 streams, 2 calls, 2 errors, 0 warnings, 0 notes"
 
 
-def test_lines_begin_with_source_and_host_on_one_line() -> None:
-    """Foreign names cannot steer a terminal, nor look like two words."""
+def test_the_first_line_has_source_and_host() -> None:
+    """Control characters and spaces in names are escaped and quoted."""
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=True)
     exchange = StreamFacts(source="my \x1b[31mfile", host="api.example.com")
@@ -121,8 +121,8 @@ def test_lines_begin_with_source_and_host_on_one_line() -> None:
     assert lines[0] == '#1 "my \\u001b[31mfile" api.example.com openai-chat'
 
 
-def test_whole_lines_are_hidden_and_painted() -> None:
-    """A secret in a place that no report redacts by itself."""
+def test_lines_are_redacted_and_coloured() -> None:
+    """A secret of the request is redacted in any field."""
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=True, paint=colour)
     exchange = StreamFacts(source="s")
@@ -137,8 +137,8 @@ def test_whole_lines_are_hidden_and_painted() -> None:
     assert "\x1b[31m" in "".join(lines)
 
 
-def test_the_document_has_all_streams_in_one_line() -> None:
-    """Also where there are none."""
+def test_the_json_document_is_one_line() -> None:
+    """It has all streams and may be empty."""
     lines: list[str] = []
     printer = JsonPrinter(lines.append)
     printer.close()
@@ -158,11 +158,11 @@ CALL = (
     b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":'
     b'{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
 )
-CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+TRUNCATED_BODY = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 
 
-def holding(*responses: Exchange | Exception) -> Callable[[str], Iterator[Exchange]]:
-    """Reads a file that holds these answers."""
+def file_with(*responses: Exchange | Exception) -> Callable[[str], Iterator[Exchange]]:
+    """Return a reader of a file with these responses."""
 
     def saved(file: str) -> Iterator[Exchange]:
         for response in responses:
@@ -178,17 +178,17 @@ def _ignore(line: str) -> None:
 
 
 def inspected(
-    *responses: Exchange | Exception, codes: frozenset[str] = ALL, path: str = "x"
+    *responses: Exchange | Exception, codes: frozenset[str] = ALL_CODES, path: str = "x"
 ) -> tuple[Inspection, list[str]]:
-    """An inspection of one file that holds these answers, and the lines it printed."""
+    """Inspect a file with these responses; return the inspection and the printed lines."""
     lines: list[str] = []
-    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*responses), codes, PROTOCOLS)
+    inspection = Inspection(TextPrinter(lines.append, chunks=True), file_with(*responses), codes, PROTOCOLS)
     inspection.read(path)
     return inspection, lines
 
 
 def response(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
-    """A saved answer."""
+    """Return a saved response."""
     return Exchange(facts=StreamFacts(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
 
 
@@ -198,34 +198,34 @@ def response(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
         ((response(GOOD),), OK),
         ((response(b"nothing"),), CANNOT),
         ((), CANNOT),
-        ((response(CUT),), NOT_OK),
-        ((response(CUT), response(GOOD)), NOT_OK),
+        ((response(TRUNCATED_BODY),), NOT_OK),
+        ((response(TRUNCATED_BODY), response(GOOD)), NOT_OK),
         ((response(GOOD), UnreadableError("is corrupt")), CANNOT),
-        ((response(CUT), response(missing="its body is away")), CANNOT),
+        ((response(TRUNCATED_BODY), response(missing="its body is away")), CANNOT),
     ],
 )
-def test_the_worst_decides_the_exit_code(responses: tuple[Exchange | Exception, ...], code: int) -> None:
-    """What could not be read may hide anything, so it is worse than a finding."""
+def test_the_worst_result_decides_the_exit_code(responses: tuple[Exchange | Exception, ...], code: int) -> None:
+    """An unreadable file is worse than a finding, as it may hide findings."""
     inspection, _ = inspected(*responses)
     assert inspection.close("warning") == code
 
 
-def test_exit_zero_forgives_findings_only() -> None:
-    """Input that cannot be read stays an error."""
-    assert inspected(response(CUT))[0].close("never") == OK
+def test_exit_zero_ignores_findings_only() -> None:
+    """Unreadable input is an error with any option."""
+    assert inspected(response(TRUNCATED_BODY))[0].close("never") == OK
     assert inspected(UnreadableError("is corrupt"))[0].close("never") == CANNOT
 
 
-def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
-    """The rest of the stream is told as ever."""
-    inspection, lines = inspected(response(CUT), codes=frozenset())
+def test_ignored_findings_are_neither_printed_nor_counted() -> None:
+    """The rest of the stream is printed."""
+    inspection, lines = inspected(response(TRUNCATED_BODY), codes=frozenset())
     assert inspection.close("warning") == OK
     assert not any("TS" in line for line in lines)
     assert any("1 event" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("responses", "told"),
+    ("responses", "message"),
     [
         ((), f"x contains no LLM response. Expected {READABLE}"),
         ((response(b"data: {}\n\n"),), f"x contains no LLM response. Expected {READABLE}"),
@@ -234,22 +234,22 @@ def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
         ((response(GOOD),), None),
     ],
 )
-def test_standard_error_tells_what_is_not_there(
-    responses: tuple[Exchange | Exception, ...], told: str | None, capsys: pytest.CaptureFixture[str]
+def test_missing_responses_are_errors(
+    responses: tuple[Exchange | Exception, ...], message: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once, by the name that the user gave."""
+    """The error has the name that the user gave."""
     inspected(*responses)
-    assert capsys.readouterr().err.splitlines() == ([f"toolstream: {told}"] if told else [])
+    assert capsys.readouterr().err.splitlines() == ([f"toolstream: {message}"] if message else [])
 
 
 def test_standard_input_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """A hyphen alone would tell nobody."""
+    """Errors name standard input instead of `-`."""
     inspected(path="-")
     assert capsys.readouterr().err == f"toolstream: standard input contains no LLM response. Expected {READABLE}\n"
 
 
 def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, and they are no error; but a folder without any response is one: its name may be wrong."""
+    """They are listed in one line and ignored; a folder without any response is an error."""
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
     inspection, _ = inspected(response(b"nothing"), path=str(tmp_path))
@@ -262,54 +262,54 @@ def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys:
     assert main(["inspect", "--no-chunks", str(tmp_path)]) == OK
 
 
-def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a traceback, and never with exit code 0."""
+def test_an_internal_error_does_not_stop_the_next_response(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is reported without a traceback, and the exit code is never 0."""
 
     class Failing(TextPrinter):
         def add(self, record: Record, hide: object) -> None:
             raise KeyError(f"{record.source} planted-words")
 
     lines: list[str] = []
-    responses = holding(response(GOOD), response(GOOD, source="x#1"))
-    inspection = Inspection(Failing(lines.append), responses, ALL, PROTOCOLS)
+    responses = file_with(response(GOOD), response(GOOD, source="x#1"))
+    inspection = Inspection(Failing(lines.append), responses, ALL_CODES, PROTOCOLS)
     inspection.read("x")
-    told = capsys.readouterr().err.splitlines()
-    assert [line.split()[1] for line in told] == ["x#0", "x#1"]
-    assert all("a bug in toolstream: KeyError at test_inspect.py:" in line for line in told)
-    assert not any("planted" in line for line in told)
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in errors] == ["x#0", "x#1"]
+    assert all("a bug in toolstream: KeyError at test_inspect.py:" in line for line in errors)
+    assert not any("planted" in line for line in errors)
     assert inspection.close("never") == CANNOT
 
 
-def test_output_that_nobody_reads_ends_it() -> None:
-    """It is no bug of ours."""
+def test_a_closed_output_ends_the_inspection() -> None:
+    """A broken pipe is no internal error."""
 
     def closed(line: str) -> None:
         raise BrokenPipeError
 
-    inspection = Inspection(TextPrinter(closed, chunks=False), holding(response(GOOD)), ALL, PROTOCOLS)
+    inspection = Inspection(TextPrinter(closed, chunks=False), file_with(response(GOOD)), ALL_CODES, PROTOCOLS)
     with pytest.raises(BrokenPipeError):
         inspection.read("x")
 
 
-def test_chunks_have_the_times_at_which_they_came() -> None:
-    """Where somebody noted them."""
-    halves = (CUT, GOOD)
-    _, timed = inspected(response(*halves, times=(3, 250)))
-    _, untimed = inspected(response(*halves))
+def test_chunks_have_their_recorded_times() -> None:
+    """Times are printed only if they were recorded."""
+    chunks = (TRUNCATED_BODY, GOOD)
+    _, timed = inspected(response(*chunks, times=(3, 250)))
+    _, untimed = inspected(response(*chunks))
     assert timed[2] == "#1  +250ms event 1    finish stop"
     assert untimed[2] == "#1         event 1    finish stop"
 
 
-def test_what_the_request_carried_is_hidden() -> None:
-    """Wherever the answer repeats it."""
+def test_secrets_of_the_request_are_hidden() -> None:
+    """A secret is redacted when the response repeats it."""
     body = GOOD.replace(b'"stop"', b'"the-key-of-the-request"')
     _, lines = inspected(response(body, secrets=("the-key-of-the-request",)))
     assert any("[redacted]" in line for line in lines)
     assert not any("the-key" in line for line in lines)
 
 
-def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> None:
-    """A folder may hold large files of other people's."""
+def test_other_files_are_not_read_to_their_end() -> None:
+    """A folder may contain large files without a response."""
 
     def endless() -> Iterator[bytes]:
         yield b"\x7fELF"
@@ -319,34 +319,34 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
     assert inspection.close("warning") == CANNOT
 
 
-def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) -> None:
-    """As a shell does with `captures/*`: expectations and the files beside a bare response belong to these."""
+def test_expectations_named_one_by_one_are_no_error(tmp_path: Path) -> None:
+    """With `captures/*`, the shell names the files that belong to a flow or a bare response, too."""
     (tmp_path / "a.flow").touch()
     (tmp_path / "a.expect.json").touch()
     inspection, _ = inspected(response(GOOD), path=str(tmp_path / "a.flow"))
     for name in ("a.expect.json", "b.expect.json"):
-        other = Inspection(TextPrinter(_ignore), holding(), ALL, PROTOCOLS)
+        other = Inspection(TextPrinter(_ignore), file_with(), ALL_CODES, PROTOCOLS)
         other.read(str(tmp_path / name))
         assert other.close("warning") == (OK if name.startswith("a") else CANNOT)
     assert inspection.close("warning") == OK
 
 
-def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
-    """However many responses a file holds, and whether or not a request follows them."""
+def test_bodies_of_earlier_responses_are_limited() -> None:
+    """The memory does not grow with the number of responses."""
 
     def request(number: int) -> Json:
         return {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"{number}"}]}
 
     size = 8 << 20
 
-    def many() -> Iterator[Exchange]:
+    def responses() -> Iterator[Exchange]:
         for number in range(24):
             exchange = StreamFacts(source=f"x#{number}", path="/v1/chat/completions", request=request(number))
             yield Exchange(facts=exchange, chunks=(CALL, *[b":" + b" " * 65_533 + b"\n\n"] * (size >> 16)))
 
     tracemalloc.start()
     try:
-        inspection = Inspection(TextPrinter(_ignore), lambda _: many(), ALL, PROTOCOLS)
+        inspection = Inspection(TextPrinter(_ignore), lambda _: responses(), ALL_CODES, PROTOCOLS)
         inspection.read("x")
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -355,11 +355,11 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
     assert inspection.close("never") == OK
 
 
-def test_one_stream_is_told_chunk_by_chunk() -> None:
-    """As the live log tells it, with the times that the flow has."""
-    done = run("flows/glm-5.flow", "--chunks")
-    lines = done.stdout.decode().splitlines()
-    assert (done.returncode, done.stderr) == (0, b"")
+def test_chunks_of_a_flow_are_printed_with_their_times() -> None:
+    """The lines are those of the live log."""
+    result = run("flows/glm-5.flow", "--chunks")
+    lines = result.stdout.decode().splitlines()
+    assert (result.returncode, result.stderr) == (0, b"")
     assert lines[0] == ("#1 flows/glm-5.flow#0 openrouter.ai/api/v1/chat/completions z-ai/glm-5 openai-chat")
     assert lines[1] == (
         '#1    +0ms event 0    call 0  id="call_95df1cc8…4b959bbbc431"  name="web_search"  index=0  args=""'
@@ -370,20 +370,20 @@ def test_one_stream_is_told_chunk_by_chunk() -> None:
     assert all(len(line) <= 120 for line in lines)
 
 
-def test_several_streams_are_told_by_their_ends(inspect: Inspect) -> None:
-    """And `--no-chunks` does the same to one."""
+def test_no_chunks_prints_the_ends_only(inspect: Inspect) -> None:
+    """The output is that of several streams."""
     lines = inspect(GLM)
     assert not any(" event " in line for line in lines)
     assert lines[-1] == "2 streams, 1 call, 0 errors, 0 warnings, 0 notes"
     assert inspect("--no-chunks", GLM) == lines
 
 
-def test_the_request_is_evidence(inspect: Inspect, tmp_path: Path) -> None:
-    """Nothing as arguments is `{}` from a tool that requires nothing, and is cut off from one that does."""
+def test_the_tools_of_the_request_are_evidence(inspect: Inspect, tmp_path: Path) -> None:
+    """Empty arguments mean `{}` for a tool without required parameters, and are truncated for others."""
     data = body()
-    nothing = re.sub(rb'"arguments": ?"(?:[^"\\]|\\.)*"', b'"arguments":""', data)
-    assert nothing != data
-    (tmp_path / "a.sse").write_bytes(nothing)
+    without_arguments = re.sub(rb'"arguments": ?"(?:[^"\\]|\\.)*"', b'"arguments":""', data)
+    assert without_arguments != data
+    (tmp_path / "a.sse").write_bytes(without_arguments)
     for required, code in (([], 0), (["query"], 1)):
         tool = {"name": "web_search", "parameters": {"type": "object", "required": required}}
         request = {"model": "asked", "tools": [{"type": "function", "function": tool}]}
@@ -393,8 +393,8 @@ def test_the_request_is_evidence(inspect: Inspect, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])
-def test_a_request_that_is_none_is_told_before_anything_is_read(inspect: Inspect, tmp_path: Path, text: str) -> None:
-    """With what would be right."""
+def test_an_invalid_request_file_is_an_error(inspect: Inspect, tmp_path: Path, text: str) -> None:
+    """The error names the expected form, and nothing is read."""
     (tmp_path / "request.json").write_text(text)
     assert inspect("--request", tmp_path / "request.json", GLM, code=2) == []
     assert "JSON object" in inspect.err
@@ -403,7 +403,7 @@ def test_a_request_that_is_none_is_told_before_anything_is_read(inspect: Inspect
 
 
 def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
-    """Upon a stream that nobody recognises."""
+    """`--protocol` is used for an unrecognized stream, too."""
     (tmp_path / "a.sse").write_bytes(b'data: {"foo": 1}\n\n')
     assert inspect(tmp_path / "a.sse", code=2) == []
     [stream] = inspect.streams("--protocol", "gemini", tmp_path / "a.sse", code=1)
@@ -434,10 +434,10 @@ FRAMED, TRUNCATED, CUT_OFF = "unterminated-event", "truncated-stream", "cut-off-
         (("--ignore", "all", "--fail-on", "note"), [], 0),
     ],
 )
-def test_findings_are_chosen(
+def test_selected_findings(
     inspect: Inspect, tmp_path: Path, words: tuple[str, ...], names: list[str], code: int
 ) -> None:
-    """And only what is chosen counts for the exit code, notes only with `--fail-on note`."""
+    """Only selected findings count for the exit code, and notes only with `--fail-on note`."""
     (tmp_path / "a.sse").write_bytes(body()[:480].rstrip())
     [stream] = inspect.streams(*words, tmp_path / "a.sse", code=code)
     assert [finding["name"] for finding in stream["findings"]] == names
@@ -446,14 +446,14 @@ def test_findings_are_chosen(
 
 
 def test_no_secret_is_printed(inspect: Inspect, tmp_path: Path) -> None:
-    """Neither what the request carried nor what looks like one, wherever the answer says it."""
+    """Secrets of the request and texts that look like secrets are redacted everywhere."""
     key, shaped = "own-key-of-the-request", "sk-abcdefghijklmnopqrstuvwxyz"
-    one = flows(GLM)[0]
-    assert one.response is not None
-    one.request.headers["authorization"] = f"Bearer {key}"
-    one.response.raw_content = re.sub(rb"web_search|ESP32|tool_calls(?=\")", f"{key} {shaped}".encode(), body())
-    one.response.raw_content = one.response.raw_content.replace(b"call_95df", f"{key}{shaped}".encode())
-    path = save(tmp_path / "a.flow", one)
+    flow = flows(GLM)[0]
+    assert flow.response is not None
+    flow.request.headers["authorization"] = f"Bearer {key}"
+    flow.response.raw_content = re.sub(rb"web_search|ESP32|tool_calls(?=\")", f"{key} {shaped}".encode(), body())
+    flow.response.raw_content = flow.response.raw_content.replace(b"call_95df", f"{key}{shaped}".encode())
+    path = save(tmp_path / "a.flow", flow)
     for words in (("--chunks",), ("--no-chunks",), ("--format", "json")):
         printed = "".join(inspect(*words, path))
         assert "[redacted]" in printed
@@ -465,10 +465,10 @@ def test_no_secret_is_printed(inspect: Inspect, tmp_path: Path) -> None:
     ("env", "terminal", "coloured"),
     [({}, True, True), ({"NO_COLOR": "1"}, True, False), ({"TERM": "dumb"}, True, False), ({}, False, False)],
 )
-def test_colour_is_for_terminals_that_want_it(
+def test_colours_are_printed_on_terminals_only(
     inspect: Inspect, monkeypatch: pytest.MonkeyPatch, env: dict[str, str], terminal: bool, coloured: bool
 ) -> None:
-    """https://no-color.org."""
+    """`NO_COLOR` and dumb terminals are respected (https://no-color.org)."""
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
@@ -482,34 +482,34 @@ EXAMPLES = re.findall(r"^```console\n\$ (toolstream inspect .*?|head .*?)\n(.*?)
 
 
 @pytest.mark.parametrize(("command", "printed"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_the_examples_of_the_page_are_what_is_printed(command: str, printed: str) -> None:
-    """Word for word; `head` and `jq` are played."""
+def test_the_examples_of_the_page_are_exact(command: str, printed: str) -> None:
+    """The commands `head` and `jq` of an example are imitated."""
     head = re.match(r"head -c (\d+) glm-5.sse \| ", command)
     words = command[head.end() if head else 0 :].partition(" | ")[0].split()
-    done = run(*words[2:], stdin=body()[: int(head[1])] if head else b"")
-    told = done.stdout.decode()
+    result = run(*words[2:], stdin=body()[: int(head[1])] if head else b"")
+    output = result.stdout.decode()
     if "jq '.streams[0]'" in command:
-        told = json.dumps(json.loads(told)["streams"][0], indent=2, ensure_ascii=False) + "\n"
+        output = json.dumps(json.loads(output)["streams"][0], indent=2, ensure_ascii=False) + "\n"
     assert words[:2] == ["toolstream", "inspect"]
-    assert told == printed
+    assert output == printed
 
 
 def test_the_page_has_every_option(inspect: Inspect) -> None:
-    """In its table; `--help` says them too."""
+    """The table has the options of `--help`."""
     options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
     section = PAGE.partition("## `toolstream repair`")[0]
     assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`-.*?) \|", section, re.MULTILINE))))
 
 
 def test_the_page_names_every_protocol() -> None:
-    """That a file can be read as."""
+    """The row of `--protocol` lists all protocols."""
     section = PAGE.partition("## `toolstream repair`")[0]
     [row] = re.findall(r"^\| `--protocol NAME` .*$", section, re.MULTILINE)
-    assert [one.name for one in PROTOCOLS if f"`{one.name}`" not in row] == []
+    assert [protocol.name for protocol in PROTOCOLS if f"`{protocol.name}`" not in row] == []
 
 
-def test_ignored_findings_are_printed_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither where they show nor at the end."""
+def test_ignored_findings_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither their events nor the end of the stream list them."""
     flow = str(ROOT / "flows" / "openclaw-empty-ids.flow")
     assert main(["inspect", "--chunks", "--ignore", "empty-id", flow]) == 0
     printed = capsys.readouterr().out
@@ -518,18 +518,18 @@ def test_ignored_findings_are_printed_nowhere(capsys: pytest.CaptureFixture[str]
 
 
 def test_objects_in_a_file_have_no_missing_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the text too."""
+    """Printed objects never have an end."""
     chunk = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
     last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
     path = tmp_path / "log.txt"
-    path.write_text("".join(f"chunk {json.dumps(one)}\n" for one in (chunk, last)))
+    path.write_text("".join(f"chunk {json.dumps(payload)}\n" for payload in (chunk, last)))
     assert main(["inspect", "--chunks", str(path)]) == 0
     assert "missing-done" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("least", "code"), [("error", 0), ("warning", 1), ("note", 1)])
-def test_warnings_fail_unless_only_errors_do(inspect: Inspect, tmp_path: Path, least: str, code: int) -> None:
-    """The stream has a call without an id, which is a warning, and no error."""
+def test_fail_on_sets_the_lowest_severity(inspect: Inspect, tmp_path: Path, least: str, code: int) -> None:
+    """A call without an id is a warning."""
     (tmp_path / "a.sse").write_bytes(re.sub(rb'"id":"call_\w+",', b"", body()))
     [stream] = inspect.streams("--fail-on", least, tmp_path / "a.sse", code=code)
     assert {finding["severity"] for finding in stream["findings"]} == {"warning"}

@@ -24,60 +24,61 @@ if TYPE_CHECKING:
 SAVED = sorted((ROOT / "flows").glob("*.flow"))
 
 
-WRONG = {
+FINDINGS = {
     "deepseek-empty-id": [["empty-id"], []],
     "openclaw-empty-ids": [["empty-id", "empty-name"], []],
     "openrouter-no-deltas": [["missing-calls"], [], []],
 }
-"""What is wrong with the answers of flows that are there for it."""
+"""The findings of the responses in flows with defects."""
 
 
 @pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
 def test_saved_flows_are_read_as_expected(inspect: Inspect, path: Path) -> None:
-    """Each flow's calls, dialect, model and finish reasons, as its `.expect.json` has them."""
+    """Each flow has the values of its `.expect.json`."""
     streams = inspect.streams(path, "--exit-zero")
     expected = json.loads(path.with_suffix(".expect.json").read_text())["answers"]
     assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(expected))]
-    for at, (stream, wanted) in enumerate(zip(streams, expected, strict=True)):
+    for at, (stream, response) in enumerate(zip(streams, expected, strict=True)):
         calls = [
-            {key: call[key] for key in calls} for call, calls in zip(stream["calls"], wanted["calls"], strict=True)
+            {key: call[key] for key in calls} for call, calls in zip(stream["calls"], response["calls"], strict=True)
         ]
         findings = [
-            {key: found[key] for key in one} for found, one in zip(stream["findings"], wanted["findings"], strict=True)
+            {key: finding[key] for key in fields}
+            for finding, fields in zip(stream["findings"], response["findings"], strict=True)
         ]
-        assert {**stream, "calls": calls, "findings": findings} == {**stream, **wanted}
-        assert [finding["name"] for finding in stream["findings"]] == WRONG.get(path.stem, [[], []])[at]
+        assert {**stream, "calls": calls, "findings": findings} == {**stream, **response}
+        assert [finding["name"] for finding in stream["findings"]] == FINDINGS.get(path.stem, [[], []])[at]
 
 
 @pytest.mark.parametrize("name", ["a.sse", "a.txt", "a.json", "a", "a.sse.gz", "a.har", "a.flow", "a.har.gz"])
-def test_the_same_stream_from_anywhere(inspect: Inspect, tmp_path: Path, name: str) -> None:
-    """Whatever it was saved as."""
+def test_each_file_format_gives_the_same_stream(inspect: Inspect, tmp_path: Path, name: str) -> None:
+    """The content decides the format."""
     data = body()
     if ".har" in name:
         response = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode()}}
-        asked = {"method": "POST", "url": "https://openrouter.ai/api/v1/chat/completions"}
-        data = json.dumps({"log": {"entries": [{"request": asked, "response": response}]}}).encode()
+        request = {"method": "POST", "url": "https://openrouter.ai/api/v1/chat/completions"}
+        data = json.dumps({"log": {"entries": [{"request": request, "response": response}]}}).encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     if name.endswith(".flow"):
         save(tmp_path / name, flows(GLM)[0])
     [stream] = inspect.streams(tmp_path / name)
-    [wanted, _] = inspect.streams(GLM)
-    own = ("source", "host", "verdict")  # bodies have no next request
-    assert {key: stream[key] for key in stream if key not in own} == {
-        key: wanted[key] for key in wanted if key not in own
+    [expected, _] = inspect.streams(GLM)
+    varying = ("source", "host", "verdict")  # a bare body has no next request
+    assert {key: stream[key] for key in stream if key not in varying} == {
+        key: expected[key] for key in expected if key not in varying
     }
     assert stream["source"] == f"{tmp_path / name}{'#0' if '.har' in name or '.flow' in name else ''}"
 
 
 def test_standard_input_is_a_body() -> None:
-    """A single one, so it is told chunk by chunk."""
+    """A single body is printed chunk by chunk."""
     done = run("-", stdin=body())
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"#1 - z-ai/glm-5-20260211 openai-chat\n#1         event 0    call 0  id=")
 
 
-def test_standard_input_is_told_as_it_comes() -> None:
-    """`curl --no-buffer … | toolstream inspect -`: the first event is told before the second is sent."""
+def test_standard_input_is_printed_live() -> None:
+    """With `curl --no-buffer … | toolstream inspect -`, an event is printed before the next is sent."""
     first, *others = re.split(rb"(?<=\n\n)", body())
     with subprocess.Popen(
         [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "-"],
@@ -99,11 +100,11 @@ def test_standard_input_is_told_as_it_comes() -> None:
     assert process.returncode == 0
 
 
-def test_what_cannot_be_read_hides_nothing_else(inspect: Inspect, tmp_path: Path) -> None:
-    """Each is told in its place, the others are printed, and the code is 2."""
+def test_unreadable_files_do_not_affect_others(inspect: Inspect, tmp_path: Path) -> None:
+    """Each error is printed in its place, and the exit code is 2."""
     save(tmp_path / "cut.flow", *flows(GLM))
-    whole = (tmp_path / "cut.flow").read_bytes()
-    (tmp_path / "cut.flow").write_bytes(whole[:-20])
+    complete = (tmp_path / "cut.flow").read_bytes()
+    (tmp_path / "cut.flow").write_bytes(complete[:-20])
     streams = inspect.streams(tmp_path / "missing.sse", tmp_path / "cut.flow", GLM, code=2)
     assert [stream["source"] for stream in streams] == [f"{tmp_path}/cut.flow#0", f"{GLM}#0", f"{GLM}#1"]
     missing, cut = inspect.err.splitlines()
@@ -114,19 +115,19 @@ def test_what_cannot_be_read_hides_nothing_else(inspect: Inspect, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["a.flow", "a.har", "a.mitm"])
-def test_an_empty_file_is_not_clean(inspect: Inspect, tmp_path: Path, name: str) -> None:
-    """What it should have held was lost."""
+def test_an_empty_file_is_an_error(inspect: Inspect, tmp_path: Path, name: str) -> None:
+    """Its content was lost."""
     (tmp_path / name).touch()
     assert inspect(tmp_path / name, code=2) == []
     assert inspect.err == f"toolstream: {tmp_path / name} is empty\n"
 
 
-def test_a_body_that_was_not_saved_is_told_with_the_remedy(inspect: Inspect, tmp_path: Path) -> None:
-    """It is neither clean nor silent."""
-    one = flows(GLM)[0]
-    assert one.response is not None
-    one.response.raw_content = None
-    path = save(tmp_path / "a.flow", one)
+def test_an_unsaved_body_is_an_error(inspect: Inspect, tmp_path: Path) -> None:
+    """The error names the option that saves bodies."""
+    response_flow = flows(GLM)[0]
+    assert response_flow.response is not None
+    response_flow.response.raw_content = None
+    path = save(tmp_path / "a.flow", response_flow)
     assert inspect(path, code=2) == []
     assert inspect.err == (
         f"toolstream: {path}#0 cannot be read: its body was not saved; "
@@ -134,38 +135,38 @@ def test_a_body_that_was_not_saved_is_told_with_the_remedy(inspect: Inspect, tmp
     )
 
 
-def test_a_broken_connection_is_told(inspect: Inspect, tmp_path: Path) -> None:
-    """In the record, and as a finding where the answer was not whole."""
-    one = flows(GLM)[0]
-    assert one.response is not None
-    assert one.response.raw_content is not None
-    one.response.raw_content = one.response.raw_content[:400]
-    one.error = flow.Error("server closed connection")
-    [stream] = inspect.streams(save(tmp_path / "a.flow", one), code=1)
+def test_a_disconnect_is_reported(inspect: Inspect, tmp_path: Path) -> None:
+    """It is in the record, and a truncated response has a finding."""
+    response_flow = flows(GLM)[0]
+    assert response_flow.response is not None
+    assert response_flow.response.raw_content is not None
+    response_flow.response.raw_content = response_flow.response.raw_content[:400]
+    response_flow.error = flow.Error("server closed connection")
+    [stream] = inspect.streams(save(tmp_path / "a.flow", response_flow), code=1)
     assert stream["broken"] == "server closed connection"
     assert "truncated-stream" in [finding["name"] for finding in stream["findings"]]
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.sse", "a.json", "a.ndjson", "a.har", "a.flow", "a"]))
-def test_foreign_bytes_never_make_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
-    """Whatever the file is called."""
+def test_any_bytes_give_no_traceback(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
+    """The file may have any name."""
     path = tmp_path_factory.mktemp("foreign") / name
     path.write_bytes(data)
-    told = io.StringIO()
+    errors = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stderr", told)
+        patch.setattr(sys, "stderr", errors)
         assert main(["inspect", str(path)]) in {0, 1, 2}
-    assert "bug of toolstream" not in told.getvalue()
+    assert "bug of toolstream" not in errors.getvalue()
 
 
 @needs_shared
-def test_recorded_streams_are_read_without_complaint(inspect: Inspect, shared: Path) -> None:
-    """As a folder and file by file: the same streams, none of them broken, as the schema says."""
+def test_recorded_streams_are_read(inspect: Inspect, shared: Path) -> None:
+    """A folder and its single files give the same valid streams."""
     folder = shared / "streams"
     streams = inspect.streams(folder, "--exit-zero")
     named = sorted(path for path in folder.rglob("*") if path.is_file())
     assert inspect.streams(*named, "--exit-zero", code=2) == streams
     assert len(streams) > 300
-    told = re.findall(r"toolstream: (.*?) (?:contains no LLM response|is a stream of \S)", inspect.err)
+    errors = re.findall(r"toolstream: (.*?) (?:contains no LLM response|is a stream of \S)", inspect.err)
     sources = {stream["source"].partition("#")[0] for stream in streams}
-    assert sources | set(told) == {str(path) for path in named}
+    assert sources | set(errors) == {str(path) for path in named}

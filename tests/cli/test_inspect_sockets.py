@@ -1,4 +1,4 @@
-"""`toolstream inspect` of saved sockets: each of their answers is one of its own."""
+"""`toolstream inspect` of saved sockets prints each response separately."""
 
 from __future__ import annotations
 
@@ -26,25 +26,27 @@ SOCKETS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     ),
     "gemini-live": (LIVE, [{"setup": {"model": "models/gpt-realtime"}}]),
 }
-"""The path of a socket in each protocol that has no other transport, and what its client says first."""
+"""The path of a socket and the client's first messages, for protocols without another transport."""
 CALLS = [("get_weather", {"city": "Oslo 😀\nsouth"}), ("get_time", {"zone": "UTC"})]
 
 
-def saved(path: Path, dialect: str, *bodies: bytes) -> Path:
-    """A socket in a flow file, with these answers on it."""
+def save_socket(path: Path, dialect: str, *bodies: bytes) -> Path:
+    """Write a socket with these responses into a flow file."""
     address, first = SOCKETS[dialect]
     lines = [line for body in bodies for line in body.splitlines()]
-    said = [*((True, json.dumps(one).encode()) for one in first), *((False, line) for line in lines)]
-    messages = [SavedMessage(client, 1_700_000_000.0 + at, data) for at, (client, data) in enumerate(said)]
+    lines_ = [*((True, json.dumps(payload).encode()) for payload in first), *((False, line) for line in lines)]
+    messages = [SavedMessage(client, 1_700_000_000.0 + at, data) for at, (client, data) in enumerate(lines_)]
     return save(path, socket(messages, address))
 
 
 @pytest.mark.parametrize("dialect", SOCKETS)
 def test_a_saved_socket(inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str) -> None:
-    """Each answer, in text and as JSON, under the socket's number and its own."""
-    two = next(one for one in streams() if one.dialect == dialect and one.name in {"fragments of two", "two"})
+    """Text and JSON number each response under its socket."""
+    healthy = next(
+        stream for stream in streams() if stream.dialect == dialect and stream.name in {"fragments of two", "two"}
+    )
     monkeypatch.chdir(tmp_path)
-    path = saved(Path("a.flow"), dialect, two.body)
+    path = save_socket(Path("a.flow"), dialect, healthy.body)
     [stream] = inspect.streams(path)
     assert (stream["source"], stream["dialect"]) == (f"{path}#0.1", dialect)
     assert (stream["host"], stream["model"], stream["findings"]) == ("api.openai.com", "gpt-realtime", [])
@@ -55,11 +57,13 @@ def test_a_saved_socket(inspect: Inspect, tmp_path: Path, monkeypatch: pytest.Mo
     assert all(f"call {at} {name} " in text for at, (name, _) in enumerate(CALLS))
 
 
-def test_what_is_wrong_on_a_saved_socket(inspect: Inspect, tmp_path: Path) -> None:
-    """Only in the answer that has it."""
-    two = next(one for one in streams() if (one.dialect, one.name) == ("openai-realtime", "fragments of two"))
-    other = two.body.replace(json.loads(two.body.splitlines()[0])["response"]["id"].encode(), b"resp_other")
-    broken = injector(two, "cumulative-arguments").body
-    first, second = inspect.streams(saved(tmp_path / "a.flow", two.dialect, broken, other), code=1)
-    assert {one["name"] for one in first["findings"]} == {"cumulative-arguments"}
+def test_findings_on_a_saved_socket(inspect: Inspect, tmp_path: Path) -> None:
+    """Only the response with the defect has findings."""
+    healthy = next(
+        stream for stream in streams() if (stream.dialect, stream.name) == ("openai-realtime", "fragments of two")
+    )
+    other = healthy.body.replace(json.loads(healthy.body.splitlines()[0])["response"]["id"].encode(), b"resp_other")
+    broken = injector(healthy, "cumulative-arguments").body
+    first, second = inspect.streams(save_socket(tmp_path / "a.flow", healthy.dialect, broken, other), code=1)
+    assert {finding["name"] for finding in first["findings"]} == {"cumulative-arguments"}
     assert second["findings"] == []

@@ -17,7 +17,7 @@ FLOWS = ROOT / "flows"
 
 
 def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """The command line as a user runs it, from the project's root."""
+    """Run the command line as a user does, from the project's root."""
     return subprocess.run(
         [sys.executable, "-m", "toolstream_core.cli.main", *words],
         cwd=ROOT,
@@ -32,7 +32,7 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Three ways to the same text, which ends with the exit codes. The list of commands names it."""
+    """Three ways print the same text with the exit codes, and the list of commands names the command."""
     assert main.main([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert f"toolstream {command}" in text
@@ -45,8 +45,8 @@ def test_every_command_has_its_help(command: str, capsys: pytest.CaptureFixture[
     assert all(str(code) in text for code in (0, 1, 2, 130))
 
 
-def test_the_exit_code_of_run_is_that_of_its_command() -> None:
-    """Its help does not give it the meaning that it has elsewhere."""
+def test_the_help_of_run_has_its_own_exit_codes() -> None:
+    """`run` exits with the code of its command."""
     assert COMMANDS["check"].epilog == EPILOG
     text = " ".join(COMMANDS["run"].parser().format_help().split())
     assert "findings of severity" not in text
@@ -54,13 +54,13 @@ def test_the_exit_code_of_run_is_that_of_its_command() -> None:
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the package has it, installed or not."""
+    """The version is that of the package, installed or not."""
     assert main.main(["--version"]) == 0
     assert capsys.readouterr().out == f"toolstream {__version__}\n"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "missing command. See `toolstream help`"),
         (["inspekt"], "unknown command 'inspekt'; did you mean inspect? See `toolstream help`"),
@@ -105,33 +105,33 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["completion", "zhs"], "unknown value 'zhs'; did you mean zsh?"),
     ],
 )
-def test_usage_errors(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line on standard error, with one prefix; exit code 2."""
+def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line on standard error with a prefix, and the exit code is 2."""
     assert main.main(words) == 2
-    said = capsys.readouterr()
-    assert not said.out
-    assert said.err.startswith("toolstream: ")
-    assert said.err.count("\n") == 1
-    assert told in said.err
+    output = capsys.readouterr()
+    assert not output.out
+    assert output.err.startswith("toolstream: ")
+    assert output.err.count("\n") == 1
+    assert message in output.err
 
 
 @pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)], ids=" ".join)
-def test_help_loads_no_command(words: list[str]) -> None:
-    """Neither mitmproxy nor what the commands work with: nothing but the declarations."""
+def test_help_loads_declarations_only(words: list[str]) -> None:
+    """Neither mitmproxy nor the modules of the commands are imported."""
     code = (
         "import sys; from toolstream_core.cli.main import main; main(sys.argv[1:]); "
         "print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
     command = [sys.executable, "-c", code, *words]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    loaded = done.stderr.split()
+    result = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    loaded = result.stderr.split()
     assert "mitmproxy" not in loaded
     assert len(loaded) <= 120
 
 
-def test_an_interrupted_command_says_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a shell says it of any program."""
+def test_an_interrupted_command_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shells use this code for any program."""
 
     def interrupted(args: object) -> int:
         raise KeyboardInterrupt
@@ -140,8 +140,8 @@ def test_an_interrupted_command_says_130(monkeypatch: pytest.MonkeyPatch) -> Non
     assert main.main(["addon-path"]) == 130
 
 
-def test_a_reader_that_has_enough_ends_it_quietly() -> None:
-    """`toolstream inspect flows | head -1`, with more output than a pipe holds."""
+def test_a_closed_pipe_ends_the_command_quietly() -> None:
+    """`toolstream inspect flows | head -1` prints no error, also with more output than a pipe buffers."""
     command = [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "--chunks", *["flows"] * 8]
     with subprocess.Popen(
         command,
@@ -159,10 +159,10 @@ def test_a_reader_that_has_enough_ends_it_quietly() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_output_that_cannot_be_written_is_told() -> None:
-    """A report that is not whole must not look clean."""
+def test_a_write_error_is_an_error() -> None:
+    """An incomplete report must not look clean."""
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "flows/glm-5.flow"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": "addon"},
@@ -171,28 +171,28 @@ def test_output_that_cannot_be_written_is_told() -> None:
             encoding="utf-8",
             check=False,
         )
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == ["toolstream: [Errno 28] No space left on device"]
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == ["toolstream: [Errno 28] No space left on device"]
 
 
-def test_closed_output_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python has none then; the exit code is all that is asked for."""
+def test_closed_standard_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has no `sys.stdout` then, and only the exit code matters."""
     monkeypatch.setattr(sys, "stdout", None)
     assert main.main(["inspect", str(FLOWS / "glm-5.flow")]) == 0
 
 
-def test_any_text_goes_to_any_terminal() -> None:
-    """What its encoding does not have is escaped."""
-    done = run("inspect", "flows/ruby-llm-responses.flow", PYTHONIOENCODING="ascii", LC_ALL="C")
-    assert done.returncode == 0
-    assert "Troms\\xf8" in done.stdout
-    assert done.stderr == ""
+def test_characters_outside_the_encoding_are_escaped() -> None:
+    """A terminal with another encoding gets escapes."""
+    result = run("inspect", "flows/ruby-llm-responses.flow", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert result.returncode == 0
+    assert "Troms\\xf8" in result.stdout
+    assert result.stderr == ""
 
 
-def test_the_words_are_those_of_the_command_line(
+def test_arguments_default_to_the_command_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nobody gives any; the console script gives none."""
+    """The console script passes no arguments."""
     monkeypatch.setattr(sys, "argv", ["toolstream", "addon-path"])
 
     def found(args: object) -> int:
@@ -214,7 +214,9 @@ def test_the_words_are_those_of_the_command_line(
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_standard_input_is_read_or_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Never taken for a file of that name."""
+def test_standard_input_is_rejected_where_it_cannot_be_read(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-` is never a file name."""
     assert main.main(words) == 2
     assert message in capsys.readouterr().err

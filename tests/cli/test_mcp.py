@@ -1,4 +1,4 @@
-"""`toolstream mcp`, driven by the official SDK's client over standard input and output."""
+"""`toolstream mcp` with the official SDK's client on standard input and output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mcp.types import TextContent
 ROOT: Final = Path(__file__).resolve().parents[2]
 SPLIT: Final = str(ROOT / "flows/openclaw-empty-ids.flow")
 GLM: Final = str(ROOT / "flows/glm-5.flow")
-"""A stream whose next request was saved too."""
+"""A stream that was saved with its next request."""
 AGENT: Final = """
 import json, os, sys, urllib.request
 url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
@@ -73,14 +73,14 @@ def _tools(*words: str) -> list[str]:
 
 
 def test_tools() -> None:
-    """`check` is there only with a command, and no tool takes a path or a program."""
+    """`check` exists only with a command, and no tool takes a path or a program."""
     assert _tools(GLM) == ["verdicts", "inspect", "view", "explain"]
     assert _tools(GLM, "--", "my-agent") == ["verdicts", "inspect", "view", "explain", "check"]
     assert _tools("--view", "http://127.0.0.1:1/#token=none") == ["view", "explain"]
 
 
 def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
-    """The document is that of the command; `source` selects a response."""
+    """The document is that of the command, and `source` selects a response."""
     main(["inspect", "--format", "json", "--exit-zero", GLM, SPLIT])
     printed = json.loads(capsys.readouterr().out)
     assert json.loads(_text(_requested(_server(GLM, SPLIT), "inspect"))) == printed
@@ -92,30 +92,30 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each response with what its client did; null where no request followed."""
+    """Each response has the client's verdict, or null without a next request."""
     main(["inspect", "--format", "json", "--exit-zero", GLM])
     streams = json.loads(capsys.readouterr().out)["streams"]
-    told = json.loads(_text(_requested(_server(GLM), "verdicts")))
-    assert [{key: one[key] for key in ("source", "verdict")} for one in told] == [
-        {"source": one["source"], "verdict": one["verdict"]} for one in streams
+    verdicts = json.loads(_text(_requested(_server(GLM), "verdicts")))
+    assert [{key: verdict[key] for key in ("source", "verdict")} for verdict in verdicts] == [
+        {"source": stream["source"], "verdict": stream["verdict"]} for stream in streams
     ]
-    assert told[0]["verdict"]["verdict"] == "ok"
-    assert told[-1]["verdict"] is None
+    assert verdicts[0]["verdict"]["verdict"] == "ok"
+    assert verdicts[-1]["verdict"] is None
 
 
 def test_verdicts_in_words(tmp_path: Path) -> None:
-    """What happened, why, and the fix, as in the view; without a verdict, only what happened."""
-    told = json.loads(_text(_requested(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
-    assert told[0]["headline"].startswith("The client returned call 0 read_file and call 1 list_issues without")
-    assert told[0]["reason"].startswith("At event ")
-    assert told[0]["cause"].startswith("The client starts a new call")
-    assert told[0]["fix"].startswith("fix the client: ")
-    assert told[-1]["headline"].startswith("Text only")
-    assert "fix" not in told[-1]
+    """The texts are those of the view; without a verdict, only the headline is present."""
+    verdicts = json.loads(_text(_requested(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
+    assert verdicts[0]["headline"].startswith("The client returned call 0 read_file and call 1 list_issues without")
+    assert verdicts[0]["reason"].startswith("At event ")
+    assert verdicts[0]["cause"].startswith("The client starts a new call")
+    assert verdicts[0]["fix"].startswith("fix the client: ")
+    assert verdicts[-1]["headline"].startswith("Text only")
+    assert "fix" not in verdicts[-1]
 
 
 def test_view(capsys: pytest.CaptureFixture[str]) -> None:
-    """One response of the view's document; its events with their whole text."""
+    """The view is narrowed to one response, and its events have their full text."""
     main(["view", "--format", "json", GLM])
     document = json.loads(capsys.readouterr().out)
     one = json.loads(_text(_requested(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
@@ -132,7 +132,7 @@ def test_view(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_live_view(tmp_path: Path) -> None:
-    """The response that the client misread, at the event where it did."""
+    """The view has the misread response at the misread event."""
     with viewed(tmp_path) as address:
         (response,) = json.loads(_text(_requested(_server("--view", address), "view")))["responses"]
     assert response["verdict"]["verdict"] == "split-call"
@@ -144,7 +144,7 @@ def test_live_view(tmp_path: Path) -> None:
 
 
 def test_explain() -> None:
-    """A name's page; an unknown name is an error that says so."""
+    """An unknown name is an error."""
     assert _text(_requested(_server(GLM), "explain", name="TS102")).startswith("# TS102 empty-id")
     unknown = _requested(_server(GLM), "explain", name="emptyid")
     assert unknown.is_error
@@ -152,7 +152,7 @@ def test_explain() -> None:
 
 
 def test_check(tmp_path: Path) -> None:
-    """Runs the command of the start, for the cases that are asked for."""
+    """The command of the start is run for the given cases."""
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT)
     result = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="empty-id")
@@ -164,7 +164,7 @@ def test_check(tmp_path: Path) -> None:
 
 
 def test_unreadable(tmp_path: Path) -> None:
-    """A file that goes bad while the server runs is an error of the tool, not of the server."""
+    """A file that becomes unreadable while the server runs is an error of the tool."""
     file = tmp_path / "notes.txt"
     file.write_text("nothing of interest")
     result = _requested(_server(str(file)), "verdicts")
@@ -173,8 +173,8 @@ def test_unreadable(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["input", "input and output"])
-def test_agent_leaves(both: bool) -> None:
-    """An agent that leaves during a call gets no traceback on standard error, and the server ends."""
+def test_an_agent_that_disconnects(both: bool) -> None:
+    """The server ends without a traceback if the agent disconnects during a call."""
     words = (sys.executable, "-m", "toolstream_core.cli.main", "mcp", GLM)
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as served:
         assert served.stdin is not None
@@ -199,14 +199,14 @@ def test_agent_leaves(both: bool) -> None:
         (["nothing-here.flow"], "no such file or directory: nothing-here.flow. Expected flow files"),
     ],
 )
-def test_usage(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What cannot be served is an error before anything starts."""
+def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is printed before the server starts."""
     assert main(["mcp", *words]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_without_sdk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the package, the error is a command that installs it."""
+    """The error has a command that installs the package."""
     monkeypatch.setitem(sys.modules, "toolstream_core.cli.mcp_tools", None)
     assert main(["mcp", GLM]) == 2
     assert f"Install it: {sys.executable} -m pip install 'mcp>=2'" in capsys.readouterr().err

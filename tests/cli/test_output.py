@@ -1,4 +1,4 @@
-"""Which files commands write: never an input, and an existing file only where that is allowed."""
+"""Commands never overwrite an input, and an existing file only if that is allowed."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FLOW = ROOT / "flows" / "deepseek-empty-id.flow"
-HEALTHY = next(one for one in streams() if str(one) == "openai-chat, fragments of two")
-HELD = b"kept by its owner"
+HEALTHY = next(stream for stream in streams() if str(stream) == "openai-chat, fragments of two")
+EXISTING = b"kept by its owner"
 AGENT = ["--", "false"]
-"""A command that has to be left alone: it would end with 1."""
+"""A command that must not run; it would exit with 1."""
 
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with a flow in it."""
+    """Change into a folder with a flow."""
     monkeypatch.chdir(tmp_path)
     Path("d").mkdir()
     shutil.copy(FLOW, "d/x.flow")
 
 
-def held(path: Path) -> dict[Path, bytes]:
-    """All files below a folder, and what is in them."""
-    return {one: one.read_bytes() for one in path.rglob("*") if one.is_file()}
+def contents(path: Path) -> dict[Path, bytes]:
+    """Return the paths and contents of all files below a folder."""
+    return {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def test_the_folder_of_a_file_has_to_exist() -> None:
-    """Also the current folder, which is not named; not where the command makes it."""
+def test_the_folder_of_an_output_must_exist() -> None:
+    """The current folder needs no name, and a command that creates folders accepts any."""
     check_outputs([Output(Path("a")), Output(Path("d/a"))])
     check_outputs([Output(Path("no/a"))], makes_folders=True)
     with pytest.raises(ToolstreamError, match=r"^--x: there is no folder .*/no$"):
@@ -77,18 +77,20 @@ def test_the_folder_of_a_file_has_to_exist() -> None:
     ],
     ids=" ".join,
 )
-def test_an_existing_file_is_kept(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is named in the error, and nothing else was written either."""
+def test_an_existing_file_is_not_overwritten(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names it, and nothing else is written."""
     Path("e").mkdir()
     for name in ("out.flow", "out.md", "e/new.expect.json", "e/out.flow"):
-        Path(name).write_bytes(HELD)
+        Path(name).write_bytes(EXISTING)
     shutil.copy(FLOW, "e/x.flow")
     Path("e/x.sse").write_bytes(HEALTHY.body)
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert main(words) == 2
-    assert held(tmp_path) == before
-    told = capsys.readouterr().err
-    assert any(str(one.relative_to(tmp_path)) in told for one in before)
+    assert contents(tmp_path) == before
+    error = capsys.readouterr().err
+    assert any(str(path.relative_to(tmp_path)) in error for path in before)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +109,15 @@ def test_an_existing_file_is_kept(words: list[str], tmp_path: Path, capsys: pyte
     ids=" ".join,
 )
 def test_a_dash_is_no_file(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What cannot be written to standard output is refused."""
-    before = held(tmp_path)
+    """An output that cannot be standard output rejects `-`."""
+    before = contents(tmp_path)
     assert main(words) == 2
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
     assert "cannot be standard output here; name a file or folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("words", "begins"),
+    ("words", "start"),
     [
         (["report", "d/x.flow", "-o", "-"], "#"),
         (["repair", "d/x.flow", "-o", "-"], ""),
@@ -125,28 +127,28 @@ def test_a_dash_is_no_file(words: list[str], tmp_path: Path, capsys: pytest.Capt
     ids=" ".join,
 )
 def test_a_dash_is_standard_output(
-    words: list[str], begins: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    words: list[str], start: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The result alone: a report, or a flow file."""
-    before = held(tmp_path)
+    """Only the result is written: a report or a flow file."""
+    before = contents(tmp_path)
     assert main(words) == 0
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
     written = capfdbinary.readouterr().out
-    if begins:
-        assert written.decode().startswith(begins)
+    if start:
+        assert written.decode().startswith(start)
     else:
         Path("back.flow").write_bytes(written)
         assert load(Path("back.flow"))
 
 
 def symlinked(path: Path) -> Path:
-    """Another name of a file."""
+    """Return a symbolic link to a file."""
     Path("other").symlink_to(path)
     return Path("other")
 
 
 def hard_linked(path: Path) -> Path:
-    """Another name of a file."""
+    """Return a hard link to a file."""
     os.link(path, "other")
     return Path("other")
 
@@ -171,23 +173,23 @@ def hard_linked(path: Path) -> Path:
 def test_an_input_is_never_overwritten(
     words: list[str], alias: Callable[[Path], Path], source: str, tmp_path: Path
 ) -> None:
-    """Whatever path names it, whatever folder holds it, with `--force` too."""
+    """Neither another path of the file nor `--force` changes that."""
     paths = {"IN": source, "OUT": str(alias(Path("d/x.flow")))}
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert main([paths.get(word, word) for word in words]) == 2
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("source", ["d/x.flow", "d"])
-def test_the_flows_beside_a_report_are_an_output_too(
+def test_the_flows_next_to_a_report_are_an_output(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also where `--force` is given."""
-    before = held(tmp_path)
+    """They never overwrite an input, not even with `--force`."""
+    before = contents(tmp_path)
     assert main(["run", source, "--report", "d/x.md", *AGENT]) == 2
     assert "--report: d/x.flow is an input of this command" in capsys.readouterr().err
     assert main(["run", source, "--report", "d/x.md", "--force", *AGENT]) == 2
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -201,12 +203,12 @@ def test_the_flows_beside_a_report_are_an_output_too(
     ],
     ids=" ".join,
 )
-def test_two_outputs_are_two_files(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Else the second would overwrite the first."""
-    before = held(tmp_path)
+def test_two_outputs_must_differ(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second output would overwrite the first."""
+    before = contents(tmp_path)
     assert main(words) == 2
     assert "are the same file" in capsys.readouterr().err
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -221,26 +223,26 @@ def test_two_outputs_are_two_files(words: list[str], tmp_path: Path, capsys: pyt
     ids=lambda words: words[0],
 )
 def test_force_overwrites(words: list[str]) -> None:
-    """A file that is no input; a link is replaced, and what it leads to is kept."""
-    Path("kept").write_bytes(HELD)
+    """A link is replaced, and its target is kept."""
+    Path("kept").write_bytes(EXISTING)
     Path("out.flow").symlink_to("kept")
     assert main(words) == 2
     assert main([*words, "--force"]) == 0
-    assert Path("out.flow").read_bytes() != HELD
-    assert Path("kept").read_bytes() == HELD
+    assert Path("out.flow").read_bytes() != EXISTING
+    assert Path("kept").read_bytes() == EXISTING
 
 
 def test_a_baseline_is_an_input_of_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The report of the run behind repair must not take its place."""
+    """The new report must not overwrite the report of the run without repair."""
     Path("check.json").write_text('{"version": 1, "clients": []}')
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert main(["check", "--compare", "check.json", "-o", "check.json", *AGENT]) == 2
     assert "is an input of this command" in capsys.readouterr().err
-    assert held(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
-def test_what_is_no_file_is_written_to() -> None:
-    """Devices and pipes hold nothing that could be lost."""
+def test_devices_are_written_to() -> None:
+    """Devices and pipes have no content that could be lost."""
     null = Output(Path(os.devnull))
     check_outputs([null, null], [Path(os.devnull)])
 
@@ -252,28 +254,28 @@ REPORT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("option", ["-o", "--junit", "--html"])
-def test_check_overwrites_its_own_reports_alone(option: str) -> None:
-    """As CI expects; a report of another kind, and any other file, needs `--force`."""
+def test_check_overwrites_its_own_reports_only(option: str) -> None:
+    """CI runs overwrite their reports; another kind of file needs `--force`."""
     path = Path("report")
 
-    def written(kind: str) -> Reports:
+    def reports(kind: str) -> Reports:
         args = {"output": None, "junit": None, "html": None, "github": False, "compare": None, "force": False}
         named = {"output" if kind == "-o" else kind.removeprefix("--"): path}
         return Reports(Namespace(**{**args, **named}, format="json", flows=[], matrix=None, resume=None))
 
     path.touch()
-    written(option).write(REPORT)
+    reports(option).write(REPORT)
     before = path.read_bytes()
-    written(option).write({**REPORT, "seconds": 9})
+    reports(option).write({**REPORT, "seconds": 9})
     assert path.read_bytes() != before
     for other in {"-o", "--junit", "--html"} - {option}:
         with pytest.raises(ToolstreamError, match=f"^{other}: report exists already; add --force"):
-            written(other)
+            reports(other)
 
 
-def test_events_are_appended_to_json_lines_of_toolstream_alone() -> None:
-    """The addon refuses a file of anything else, and changes nothing of it."""
-    path = Path("told.jsonl")
+def test_events_are_appended_to_toolstreams_json_lines_only() -> None:
+    """The addon rejects any other file and does not change it."""
+    path = Path("lines.jsonl")
     for line in ('{"type":"event","flow":"1","stream":1}\n', '{"type": "replay", "flow": "1"}\n', ""):
         path.write_text(line)
         jsonl_outlet(str(path)).close()
@@ -285,18 +287,18 @@ def test_events_are_appended_to_json_lines_of_toolstream_alone() -> None:
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-def test_a_log_is_appended_to_text(tmp_path: Path) -> None:
-    """Whatever wrote that."""
+def test_a_log_is_appended_to_a_text_file(tmp_path: Path) -> None:
+    """The file may be from another program."""
     Path("run.log").write_text("began\n")
     assert main(["run", "d/x.flow", "--log", "run.log", "--level", "off", *AGENT]) == 1
     assert Path("run.log").read_text().startswith("began\n")
-    assert held(tmp_path)[tmp_path / "d/x.flow"] == FLOW.read_bytes()
+    assert contents(tmp_path)[tmp_path / "d/x.flow"] == FLOW.read_bytes()
 
 
-def test_progress_is_logged_where_there_is_no_terminal(
+def test_progress_is_logged_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A check takes minutes; a line now and then shows that it goes on, and none is asked for with --quiet."""
+    """A line every half minute shows that the check continues; `--quiet` prints none."""
     now = [100.0]
     monkeypatch.setattr("toolstream_core.cli.output.time.monotonic", lambda: now[0])
     lines, quiet = output.ProgressLine(quiet=False), output.ProgressLine(quiet=True)

@@ -1,4 +1,4 @@
-"""`toolstream probe`: what it finds, what it says, what it keeps to itself."""
+"""`toolstream probe`: comparisons, reports, retries and secrets."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ KEY = "planted-key-0123456789"
 type Reply = tuple[int, dict[str, str], list[bytes]]
 
 
-def asking(case: Case, *, streamed: bool) -> dict[str, Any]:
-    """A request for Chat Completions."""
+def chat_request(case: Case, *, streamed: bool) -> dict[str, Any]:
+    """Return a request of Chat Completions."""
     return named("openai-chat").api.request(Question("m", case.prompt, case.tools, streamed))
 
 
 @contextmanager
 def provider(reply: Callable[[dict[str, Any], int], Reply]) -> Iterator[str]:
-    """A provider on this machine: its base URL. `reply` gets each request and its number."""
+    """Start a provider on this machine and yield its base URL; `reply` gets each request and its number."""
     count = iter(range(10_000))
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            status, headers, pieces = reply(request | {"_key": self.headers.get("authorization")}, next(count))
+            status, headers, chunks = reply(request | {"_key": self.headers.get("authorization")}, next(count))
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            for piece in pieces:
-                self.wfile.write(piece)
+            for chunk in chunks:
+                self.wfile.write(chunk)
                 self.wfile.flush()
 
         def log_message(self, *args: object) -> None:
@@ -64,12 +64,12 @@ def provider(reply: Callable[[dict[str, Any], int], Reply]) -> Iterator[str]:
 
 
 def call(arguments: str, name: str = "get_weather") -> dict[str, Any]:
-    """A tool call of Chat Completions."""
+    """Return a tool call of Chat Completions."""
     return {"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def whole(*calls: dict[str, Any]) -> Reply:
-    """An answer that is not streamed."""
+def unstreamed(*calls: dict[str, Any]) -> Reply:
+    """Return an unstreamed response."""
     message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
     response = {
         "object": "chat.completion",
@@ -79,16 +79,18 @@ def whole(*calls: dict[str, Any]) -> Reply:
 
 
 def streamed(*deltas: dict[str, Any]) -> Reply:
-    """A streamed answer, an entry in each event."""
-    said: list[dict[str, Any]] = [{"index": 0, "delta": {"tool_calls": [one]}, "finish_reason": None} for one in deltas]
-    said.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
-    events = [{"object": "chat.completion.chunk", "choices": [one]} for one in said]
-    blocks = [f"data: {json.dumps(one)}\n\n".encode() for one in events]
+    """Return a streamed response with one entry in each event."""
+    choices: list[dict[str, Any]] = [
+        {"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None} for delta in deltas
+    ]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    events = [{"object": "chat.completion.chunk", "choices": [choice]} for choice in choices]
+    blocks = [f"data: {json.dumps(event)}\n\n".encode() for event in events]
     return 200, {"content-type": "text/event-stream"}, [*blocks, b"data: [DONE]\n\n"]
 
 
 def run(url: str, *words: str) -> int:
-    """The command, once for each prompt."""
+    """Run the command with one request for each prompt."""
     return main(["probe", url, "--model", "m", "--times", "1", "--quiet", *words])
 
 
@@ -99,38 +101,40 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def test_a_provider_whose_stream_says_the_same_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 0, and each prompt is asked both ways."""
+def test_equal_responses_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 0, and each prompt is requested with and without a stream."""
     compared: list[tuple[str, bool]] = []
 
     def reply(request: dict[str, Any], _: int) -> Reply:
         compared.append((request["messages"][0]["content"], request["stream"]))
         assert request["_key"] == f"Bearer {KEY}"
         name = request["tools"][0]["function"]["name"]
-        return streamed(call('{"city":"Oslo"}', name)) if request["stream"] else whole(call('{"city": "Oslo"}', name))
+        return (
+            streamed(call('{"city":"Oslo"}', name)) if request["stream"] else unstreamed(call('{"city": "Oslo"}', name))
+        )
 
     with provider(reply) as url:
         assert run(url) == 0
     assert sorted(compared) == sorted((case.prompt, stream) for case in CASES for stream in (True, False))
-    told = capsys.readouterr().out
-    assert told.count("1 of 1 streamed responses have the calls of the unstreamed ones\n") == len(CASES)
-    assert told.endswith("0 differences; 0 errors, 0 warnings, 0 notes in the streams\n")
+    output = capsys.readouterr().out
+    assert output.count("1 of 1 streamed responses have the calls of the unstreamed ones\n") == len(CASES)
+    assert output.endswith("0 differences; 0 errors, 0 warnings, 0 notes in the streams\n")
 
 
-def test_a_stream_that_loses_arguments_is_found_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 1, the difference in words, and fixtures in which no key is."""
+def test_a_stream_that_loses_arguments_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 1, the report has the difference, and the kept fixtures contain no key."""
 
     def reply(request: dict[str, Any], _: int) -> Reply:
-        return streamed(call("{}")) if request["stream"] else whole(call('{"city":"Oslo"}'))
+        return streamed(call("{}")) if request["stream"] else unstreamed(call('{"city":"Oslo"}'))
 
     with provider(reply) as url:
         assert run(url, "--keep", str(tmp_path / "kept")) == 1
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert run(url, "--format", "markdown") == 1
         report = capsys.readouterr().out
         assert run(url, "--format", "json") == 1
         document = json.loads(capsys.readouterr().out)
-    assert 'streamed 1: call 0 get_weather: {} instead of {"city": "Oslo"}' in told
+    assert 'streamed 1: call 0 get_weather: {} instead of {"city": "Oslo"}' in output
     assert "- streamed response 1: call 0 get\\_weather: \\{\\} instead of" in report
     assert document["found"] is True
     assert document["cases"][0]["differences"] == [
@@ -144,12 +148,12 @@ def test_a_stream_that_loses_arguments_is_found_and_kept(tmp_path: Path, capsys:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_defect_of_the_stream_is_found(capsys: pytest.CaptureFixture[str]) -> None:
-    """A warning counts for the exit code, though the calls are the same."""
+def test_a_defect_of_the_stream_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """A warning sets the exit code although the calls are equal."""
 
     def reply(request: dict[str, Any], _: int) -> Reply:
         if not request["stream"]:
-            return whole(call('{"city":"Oslo"}'))
+            return unstreamed(call('{"city":"Oslo"}'))
         more = {"index": 0, "id": "call_2", "function": {"arguments": '"Oslo"}'}}
         return streamed(call('{"city":'), more)
 
@@ -158,8 +162,8 @@ def test_a_defect_of_the_stream_is_found(capsys: pytest.CaptureFixture[str]) -> 
     assert "warning TS105 changing-id in 1 of 1 streamed responses" in capsys.readouterr().out
 
 
-def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> None:
-    """A refusal ends the probe at once; what cannot be reached, and a redirect, are told."""
+def test_errors_are_reported_without_the_key(capsys: pytest.CaptureFixture[str]) -> None:
+    """A rejected key ends the probe at once; connection errors and redirects are reported."""
     compared: list[int] = []
 
     def refuse(request: dict[str, Any], number: int) -> Reply:
@@ -168,9 +172,9 @@ def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> 
 
     with provider(refuse) as url:
         assert run(url) == 2
-    told = "".join(capsys.readouterr())
-    assert "HTTP 401: wrong key" in told
-    assert KEY not in told
+    output = "".join(capsys.readouterr())
+    assert "HTTP 401: wrong key" in output
+    assert KEY not in output
     assert len(compared) == 1
     with provider(lambda request, number: (307, {"location": "http://127.0.0.1:1/"}, [])) as url:  # noqa: ARG005
         assert run(url) == 2
@@ -179,20 +183,20 @@ def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> 
     assert "refused" in capsys.readouterr().out.lower()
 
 
-def test_a_busy_provider_is_asked_again() -> None:
-    """After the time it says, unless that is too long; and a few times only."""
+def test_a_busy_provider_is_retried() -> None:
+    """The wait is that of the provider unless it is too long, and the number of retries is limited."""
 
     def busy(wait: str, until: int) -> tuple[list[float], list[str], int]:
         slept: list[float] = []
-        said: list[str] = []
+        messages: list[str] = []
 
         def reply(request: dict[str, Any], number: int) -> Reply:
-            return (429, {"retry-after": wait}, [b"slow down"]) if number < until else whole(call("{}"))
+            return (429, {"retry-after": wait}, [b"slow down"]) if number < until else unstreamed(call("{}"))
 
         with provider(reply) as url:
-            asker = Asker({}, 5, say=said.append, sleep=slept.append)
+            asker = Asker({}, 5, say=messages.append, sleep=slept.append)
             status = asker.ask(f"{url}/chat/completions", {"model": "m", "messages": [], "stream": False}).facts.status
-        return slept, said, status
+        return slept, messages, status
 
     assert busy("2", 2) == ([2.0, 2.0], ["HTTP 429; retrying in 2 s"] * 2, 200)
     assert busy("3600", 2) == ([], ["HTTP 429; its Retry-After of 3600 s is too long"], 429)
@@ -200,15 +204,15 @@ def test_a_busy_provider_is_asked_again() -> None:
     assert busy("Wed, 21 Oct 2015 07:28:00 GMT", 1)[0] == [0.0]
 
 
-def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
-    """Fewer bytes than were announced."""
+def test_a_truncated_stream_is_a_defect() -> None:
+    """The response has fewer bytes than its content length."""
 
     def reply(request: dict[str, Any], _: int) -> Reply:
-        status, headers, pieces = streamed(call('{"city":"Oslo"}'))
-        return status, headers | {"content-length": "100000"}, pieces[:1]
+        status, headers, chunks = streamed(call('{"city":"Oslo"}'))
+        return status, headers | {"content-length": "100000"}, chunks[:1]
 
     with provider(reply) as url:
-        response = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
+        response = Asker({}, 5).ask(f"{url}/chat/completions", chat_request(CASES[0], streamed=True))
     one = read(response)
     assert response.broken
     assert one.record is not None
@@ -216,24 +220,24 @@ def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
     assert verdict("single call", [one], []).found
 
 
-def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> None:
-    """Where whole answers differ among themselves, values alone say nothing; a missing key does."""
+def test_random_differences_are_not_reported() -> None:
+    """If unstreamed responses differ in a value, only a missing key is a difference."""
 
-    def answered(reply: Reply, *, stream: bool) -> Any:
+    def received(reply: Reply, *, stream: bool) -> Any:
         with provider(lambda request, number: reply) as url:  # noqa: ARG005
-            request = asking(CASES[0], streamed=stream)
+            request = chat_request(CASES[0], streamed=stream)
             return read(Asker({}, 5).ask(f"{url}/chat/completions", request))
 
-    oslo, lima = (answered(whole(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
-    rome, none = (answered(streamed(call(text)), stream=True) for text in ('{"city":"Rome"}', "{}"))
+    oslo, lima = (received(unstreamed(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
+    rome, none = (received(streamed(call(text)), stream=True) for text in ('{"city":"Rome"}', "{}"))
     assert verdict("x", [rome], [oslo, lima]).differences == []
     assert len(verdict("x", [rome], [oslo, oslo]).differences) == 1
     assert len(verdict("x", [none], [oslo, lima]).differences) == 1
 
 
 @pytest.mark.e2e
-def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A provider of ours answers from saved flows: cleanly, then with a fault."""
+def test_each_protocol_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saved flows answer, without and with a fault."""
     monkeypatch.delenv("OPENAI_API_KEY")
     flows = {name: FLOWS / f"{name}-single.flow" for name in PROTOCOLS}
     with ProxySession(Setup(flows=tuple(flows.values()), network="loopback")) as session:
@@ -274,12 +278,12 @@ def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_a_url_means_an_endpoint(url: str, protocol: str | None, endpoint: str) -> None:
-    """A base URL, or the endpoint itself."""
+    """A base URL and an endpoint are accepted."""
     assert target(url, protocol, "m").url(streamed=True) == endpoint
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["ftp://x"], "is not an http or https URL"),
         (["https://user:secret@x/v1"], "contains credentials"),
@@ -288,17 +292,17 @@ def test_a_url_means_an_endpoint(url: str, protocol: str | None, endpoint: str) 
         (["https://x.example/v1", "--prompt", "p.txt"], "need each other"),
     ],
 )
-def test_what_cannot_be_asked_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is sent."""
+def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is printed before a request is sent."""
     assert main(["probe", *words, "--model", "m"]) == 2
     err = capsys.readouterr().err
-    assert said in err
+    assert message in err
     assert "secret" not in err.replace("Secret", "")
     assert KEY not in err
 
 
-def test_a_model_is_needed_and_our_own_variable_comes_first() -> None:
-    """The usual variable is for who has no other."""
+def test_the_model_and_the_key() -> None:
+    """The model is required, and `TOOLSTREAM_PROBE_KEY` precedes the provider's variable."""
     with pytest.raises(ToolstreamError, match="--model"):
         target("https://api.openai.com/v1", None, None)
     compared = target("https://api.openai.com/v1", None, "m")

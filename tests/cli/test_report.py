@@ -1,4 +1,4 @@
-"""`toolstream report`: what it writes can be run as it stands."""
+"""`toolstream report`: its content, and that its commands work."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from mitmproxy.io import FlowWriter
 
+from tests.proxy.flows import flow_file
 from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare
 from toolstream_core.cli.main import main
@@ -26,28 +26,28 @@ FLOW = FLOWS / "deepseek-empty-id.flow"
 
 
 def block(report: str, language: str) -> str:
-    """The code block in this language."""
+    """Return the code block in this language."""
     found = re.search(rf"^```{language}\n(.*?)^```$", report, re.MULTILINE | re.DOTALL)
     assert found
     return found[1]
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    """Return a port that is not in use."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
-def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On standard output or in a file for its owner's eyes; narrowed to what was asked for."""
+def test_a_report_is_reproducible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Standard output and a private file get the same text, and `--select` narrows it."""
     assert main(["report", str(FLOW)]) == 0
-    told = capsys.readouterr().out
+    report = capsys.readouterr().out
     assert main(["report", str(FLOW), "--select", "TS102", "-o", str(tmp_path / "r.md")]) == 0
-    assert (tmp_path / "r.md").read_text() == told
+    assert (tmp_path / "r.md").read_text() == report
     assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600
-    assert str(tmp_path) not in told
+    assert str(tmp_path) not in report
     assert main(["report", str(FLOW), "--select", "missing-id"]) == 2
     assert "no missing-id in " in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none.flow")]) == 2
@@ -56,8 +56,8 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     assert "LLM" in capsys.readouterr().err
 
 
-def test_what_a_bare_body_does_not_say_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who sent it, with which status, and when."""
+def test_unknown_facts_of_a_bare_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Provider, status and time of a bare body are unknown."""
     body = tmp_path / "pasted.sse"
     body.write_bytes(bare("openai-chat-parallel"))
     assert main(["report", str(body)]) == 0
@@ -71,13 +71,13 @@ def test_what_a_bare_body_does_not_say_is_unknown(tmp_path: Path, capsys: pytest
 
 
 def test_a_report_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page of `toolstream view`, narrowed to what was asked for."""
+    """The page is that of `toolstream view`, narrowed by `--select`."""
     page = tmp_path / "page.html"
     assert main(["report", str(FLOW), "--format", "html", "-o", str(page), "--select", "TS102"]) == 0
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
     assert found
     (response,) = json.loads(found[1])["responses"]
-    assert {one["code"] for one in response["findings"]} == {"TS102"}
+    assert {finding["code"] for finding in response["findings"]} == {"TS102"}
     assert main(["report", str(FLOW), "--format", "html", "-o", str(tmp_path / "none"), "--select", "missing-id"]) == 2
     assert "no missing-id in " in capsys.readouterr().err
     assert main(["report", str(FLOW), "--format", "html"]) == 2
@@ -85,8 +85,8 @@ def test_a_report_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert not (tmp_path / "none").exists()
 
 
-def test_a_report_is_made_of_pasted_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As of a flow file: `serve` reads it too."""
+def test_a_report_on_pasted_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The input may be pasted text."""
     path = tmp_path / "paste.md"
     path.write_bytes(wrappers.BOTH["fence"](bare("glm-5")))
     assert main(["report", str(path)]) == 0
@@ -95,48 +95,46 @@ def test_a_report_is_made_of_pasted_text(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_server_line_answers_and_the_test_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In an empty folder with the flow in it."""
+def test_the_commands_of_a_report_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The server responds and the test passes in an empty folder with the flow."""
     shutil.copy(FLOW, tmp_path)
     assert main(["report", str(FLOW)]) == 0
     report = capsys.readouterr().out
-    here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path_with_python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     script = block(report, "sh").replace("8642", str(free_port())) + "\nkill %1\n"
-    ran = subprocess.run(
+    result = subprocess.run(
         ["bash", "-m", "-c", script],
         cwd=tmp_path,
-        env=os.environ | {"PATH": here, "no_proxy": "*"},
+        env=os.environ | {"PATH": path_with_python, "no_proxy": "*"},
         capture_output=True,
         timeout=60,
         check=False,
     )
-    assert b'"id":""' in ran.stdout, ran.stderr
+    assert b'"id":""' in result.stdout, result.stderr
     (tmp_path / "test_it.py").write_text(block(report, "python"))
     installed = bool(entry_points(group="pytest11", name="toolstream"))
     plugin = [] if installed else ["-p", "toolstream_core.pytest_plugin"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_it.py"],
         cwd=tmp_path,
         capture_output=True,
         timeout=60,
         check=False,
     )
-    assert b"1 passed" in ran.stdout, ran.stdout.decode()
+    assert b"1 passed" in result.stdout, result.stdout.decode()
 
 
-def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Neither what stood in headers, query or request, nor what the answer echoed, cut over deltas."""
+def test_no_secret_is_in_a_report_or_a_shrunk_flow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Secrets in headers, query and request are redacted, also across two deltas of the response."""
     key, token = "sk-proj-" + "Zq3v" * 10, "planted-cookie-7781239"
     first, second = f'{{"cmd":"curl -H Authorization:{key[:20]}', f'{key[20:]}"}}'
     deltas = [
         {"index": 0, "id": "call_1", "type": "function", "function": {"name": "run", "arguments": first}},
         {"index": 0, "id": "", "function": {"arguments": second}},
     ]
-    choices = [{"index": 0, "delta": {"tool_calls": [one]}} for one in deltas]
+    choices = [{"index": 0, "delta": {"tool_calls": [delta]}} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
-    events = [json.dumps({"object": "chat.completion.chunk", "choices": [one]}) for one in choices]
+    events = [json.dumps({"object": "chat.completion.chunk", "choices": [choice]}) for choice in choices]
     request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"my key is {key}"}]}
     flow = flow_of(
         Exchange.of(
@@ -149,8 +147,7 @@ def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
         )
     )
     raw = tmp_path / "raw.flow"
-    with raw.open("wb") as file:
-        FlowWriter(file).add(flow)
+    raw.write_bytes(flow_file(flow))
     small = tmp_path / "small.flow"
     assert main(["shrink", str(raw), "--select", "empty-id", "-o", str(small), "--quiet"]) == 0
     for path in (raw, small):

@@ -1,4 +1,4 @@
-"""`toolstream repair` and `toolstream fault`: every kind of file, there and back."""
+"""`toolstream repair` and `toolstream fault` with all kinds of files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mitmproxy.http import HTTPFlow, Request
-from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.io import FlowReader
 from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
 from tests.invariants.driven import changed, injected
 from tests.invariants.healthy import streams
+from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 from toolstream_core.cli.rewrite import differing
 from toolstream_core.faults.spec import KEYS
@@ -23,31 +24,31 @@ from toolstream_core.faults.spec import KEYS
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEALTHY = next(one for one in streams() if str(one) == "openai-chat, fragments of two")
+HEALTHY = next(stream for stream in streams() if str(stream) == "openai-chat, fragments of two")
 
 
-def saved(folder: Path, name: str) -> Path:
-    """The healthy stream in a file of this kind."""
+def save_healthy(folder: Path, name: str) -> Path:
+    """Write the healthy stream into a file of this kind."""
     path = folder / name
     data = HEALTHY.body
     if ".har" in name:
         response = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode(), "size": 1}}
-        asked = {"method": "POST", "url": "https://x.ai/v1/chat/completions"}
-        data = json.dumps({"log": {"entries": [{"request": asked, "response": response, "time": 3}]}}).encode()
+        request = {"method": "POST", "url": "https://x.ai/v1/chat/completions"}
+        data = json.dumps({"log": {"entries": [{"request": request, "response": response, "time": 3}]}}).encode()
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
 
 
 @pytest.mark.parametrize("name", ["a.sse", "a.txt", "a.sse.gz", "a.har", "a.har.gz"])
-def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """What a fault breaks a repair mends, in the format in which it came; only the owner may read it."""
-    path, broken, fixed = saved(tmp_path, name), tmp_path / f"b-{name}", tmp_path / f"c-{name}"
+def test_repair_restores_a_faulted_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """The format of the file is kept, and only its owner may read it."""
+    path, broken, fixed = save_healthy(tmp_path, name), tmp_path / f"b-{name}", tmp_path / f"c-{name}"
     broken, fixed = broken.with_suffix(path.suffixes[0]), fixed.with_suffix(path.suffixes[0])
     assert main(["fault", "empty-id", str(path), "-o", str(broken)]) == 0
     assert "fault empty-id: 7 changes" in capsys.readouterr().err
     assert main(["inspect", "--exit-zero", "--format", "json", str(broken)]) == 0
-    told = json.loads(capsys.readouterr().out)["streams"][0]["findings"]
-    assert {one["name"] for one in told} == {"empty-id"}
+    findings = json.loads(capsys.readouterr().out)["streams"][0]["findings"]
+    assert {finding["name"] for finding in findings} == {"empty-id"}
     assert main(["repair", str(broken), "-o", str(fixed), "--diff"]) == 0
     shown = capsys.readouterr().err
     assert shown.count("repair: empty-id") == 7
@@ -60,45 +61,44 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name
 
 
 def test_a_rewritten_response_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The next request answers the response that the client got, not that in the file."""
+    """The next request belongs to the response that the client received, not to the one in the file."""
     verdicts = []
     flow, broken = ROOT / "flows" / "openclaw-empty-ids.flow", tmp_path / "b.flow"
     assert main(["fault", "truncated-stream", str(flow), "-o", str(broken)]) == 0
     for path in (flow, broken):
         capsys.readouterr()
         main(["inspect", "--format", "json", str(path)])
-        verdicts.append([one["verdict"] for one in json.loads(capsys.readouterr().out)["streams"]])
+        verdicts.append([stream["verdict"] for stream in json.loads(capsys.readouterr().out)["streams"]])
     before, after = verdicts
-    assert [one and one["verdict"] for one in before] == ["ok", None]
+    assert [verdict and verdict["verdict"] for verdict in before] == ["ok", None]
     assert after == [None, None]
 
 
-def test_a_repaired_file_says_that_the_answer_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bytes of a proxy, the break in the flow and on stderr; written again, it is the same."""
-    cut = injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
+def test_a_repaired_truncated_call_ends_with_a_disconnect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bytes are those of the proxy, the flow has the error, and a second repair changes nothing."""
+    truncated = injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
     flow = tflow(req=Request.make("POST", "https://x.ai/v1/chat/completions", b"{}"), resp=True)
     assert flow.response is not None
     flow.response.headers["content-type"] = "text/event-stream"
-    flow.response.raw_content = cut
-    with (tmp_path / "a.flow").open("wb") as file:
-        FlowWriter(file).add(flow)
+    flow.response.raw_content = truncated
+    (tmp_path / "a.flow").write_bytes(flow_file(flow))
     paths = [str(tmp_path / name) for name in ("a.flow", "b.flow", "c.flow")]
     for source, target in pairwise(paths):
         assert main(["repair", source, "-o", target]) == 0
-    told = capsys.readouterr().err
-    assert told.count("a.flow#0: cut-off-call: the client sees a disconnect\n") == 1
+    output = capsys.readouterr().err
+    assert output.count("a.flow#0: cut-off-call: the client sees a disconnect\n") == 1
     with (tmp_path / "b.flow").open("rb") as file:
         (written,) = FlowReader(file).stream()
     assert written.error is not None
     assert written.error.msg == "cut by toolstream_repair: cut-off-call"
     assert isinstance(written, HTTPFlow)
     assert written.response is not None
-    assert written.response.content == changed(cut, HEALTHY.exchange).out
+    assert written.response.content == changed(truncated, HEALTHY.exchange).out
     assert (tmp_path / "c.flow").read_bytes() == (tmp_path / "b.flow").read_bytes()
 
 
 def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:
-    """Wherever it lies and whatever is mended before it; another answer gets others."""
+    """Neither the folder nor earlier files change the generated ids; another response gets others."""
     body = HEALTHY.body.replace(b'"id": "call_a1", ', b"")
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -108,13 +108,13 @@ def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:
         assert main(["repair", str(tmp_path / source), "-o", str(tmp_path / target)]) == 0
     changed = [(tmp_path / name).read_bytes() for name in ("x.sse", "y/m.sse", "z/m.sse", "z/a.sse")]
     assert changed[0] == changed[1] == changed[2]
-    ids = [re.findall(rb"call_[0-9a-f]{24}", one) for one in changed]
+    ids = [re.findall(rb"call_[0-9a-f]{24}", body) for body in changed]
     assert len(ids[0]) == len(ids[3]) == 1
     assert ids[0] != ids[3]
 
 
 def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder goes to a folder, file by file; the flows keep everything else."""
+    """A folder is written file by file, and the flows keep all other data."""
     assert main(["fault", "openclaw", str(ROOT / "flows"), "-o", str(tmp_path / "broken")]) == 0
     assert main(["repair", str(tmp_path / "broken"), "-o", str(tmp_path / "fixed")]) == 0
     others = len([*(ROOT / "flows").glob("[!.]*")]) - len([*(ROOT / "flows").glob("*.flow")])
@@ -122,11 +122,11 @@ def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[st
     names = [path.name for path in (ROOT / "flows").glob("*.flow")]
     assert sorted(path.name for path in (tmp_path / "fixed").iterdir()) == sorted(names)
     assert main(["inspect", "--format", "json", "--exit-zero", str(tmp_path / "fixed")]) == 0
-    left = [one["name"] for s in json.loads(capsys.readouterr().out)["streams"] for one in s["findings"]]
+    left = [finding["name"] for s in json.loads(capsys.readouterr().out)["streams"] for finding in s["findings"]]
     assert set(left) == {"missing-calls"}
 
 
-TAKEN = {
+CHANGES = {
     "cut:at=event:5": "0 events changed, 8 removed",
     "drop-event:at=event:2": "0 events changed, 1 removed",
     "duplicate-event:at=event:2": "0 events changed, 1 inserted",
@@ -135,26 +135,26 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("fault", TAKEN)
-def test_what_faults_of_the_connection_take_away_is_counted(
+@pytest.mark.parametrize("fault", CHANGES)
+def test_removed_and_inserted_events_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
 ) -> None:
-    """And what they put in."""
-    path = saved(tmp_path, "a.sse")
+    """Faults of the connection report the events that they removed and inserted."""
+    path = save_healthy(tmp_path, "a.sse")
     assert main(["fault", fault, str(path), "-o", str(tmp_path / "b.sse")]) == 0
-    assert capsys.readouterr().err.endswith(f"1 stream, {TAKEN[fault]}\n")
+    assert capsys.readouterr().err.endswith(f"1 stream, {CHANGES[fault]}\n")
 
 
 def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """To standard output; the healthy stream needs no repair."""
-    path = saved(tmp_path, "a.sse")
+    """A shape is applied without a repair."""
+    path = save_healthy(tmp_path, "a.sse")
     assert main(["repair", "--shape", "for:aichat", str(path), "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_bytes().count(b'"tool_calls":[') == 2
     assert "1 stream" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("words", "right"),
+    ("words", "expected"),
     [
         (["repair", "--repair", "nonsense", "a", "-o", "b"], "unknown defect 'nonsense'. See `toolstream list`"),
         (["repair", "--shape", "nonsense", "a", "-o", "b"], "unknown shape 'nonsense'. See `toolstream list`"),
@@ -166,10 +166,10 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fault", "empty-id", "texts", "-o", "b"], "no LLM stream in texts"),
     ],
 )
-def test_what_is_asked_wrongly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], right: str
+def test_usage_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
 ) -> None:
-    """Exit code 2, and a word on what would be right."""
+    """The command exits with 2 and names the expected form."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "same.sse").write_bytes(HEALTHY.body)
     (tmp_path / "texts").mkdir()
@@ -177,7 +177,7 @@ def test_what_is_asked_wrongly(
         (tmp_path / name).write_text("nothing of ours")
     assert main(words) == 2
     assert not (tmp_path / "b").exists()
-    assert right in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
@@ -185,10 +185,9 @@ EXAMPLES = re.findall(r"^```console\n\$ toolstream ((?:repair|fault) .*?)\n(.*?)
 
 
 @pytest.mark.parametrize(("command", "printed"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_the_examples_of_the_page_are_what_is_printed(
+def test_the_examples_of_the_page_are_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, printed: str
 ) -> None:
-    """Word for word."""
     (tmp_path / "flows").symlink_to(ROOT / "flows")
     monkeypatch.chdir(tmp_path)
     assert main(command.split()) == 0
@@ -197,7 +196,7 @@ def test_the_examples_of_the_page_are_what_is_printed(
 
 @pytest.mark.parametrize("name", ["repair", "fault"])
 def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """In the command's section, or in that which it refers to."""
+    """The command's section or the section that it refers to has each option."""
     assert main([name, "--help"]) == 0
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
     section = re.search(rf"^## `toolstream {name}`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
@@ -208,37 +207,34 @@ def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str], name: str
 
 
 def test_the_page_has_every_key_of_a_fault() -> None:
-    """In the table of `toolstream fault`."""
+    """The table of `toolstream fault` lists all keys."""
     section = PAGE.partition("## `toolstream fault`")[2]
-    told = set(re.findall(r"`([a-z]+)=", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))))
-    assert told == set(KEYS)
+    listed = set(re.findall(r"`([a-z]+)=", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))))
+    assert listed == set(KEYS)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "compress"])
-def test_what_cannot_be_decoded_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], coding: str) -> None:
-    """No body is lost, of an LLM or of anybody else; the command says which, and why."""
-    one, other = tflow(resp=True), tflow(resp=True)
-    for flow, path in ((one, "/v1/chat/completions"), (other, "/else")):
+def test_an_undecodable_body_is_not_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str], coding: str) -> None:
+    """The command says which bodies are written unchanged and why."""
+    llm_flow, other = tflow(resp=True), tflow(resp=True)
+    for flow, path in ((llm_flow, "/v1/chat/completions"), (other, "/else")):
         flow.request = Request.make("POST", f"https://x.ai{path}", b'{"model":"m","messages":[],"stream":true}')
         assert flow.response is not None
         flow.response.headers["content-type"] = "text/event-stream"
         flow.response.headers["content-encoding"] = coding
         flow.response.raw_content = gzip.compress(HEALTHY.body)[:90] + b"no more of it"
     source, target = tmp_path / "a.flow", tmp_path / "b.flow"
-    with source.open("wb") as file:
-        writer = FlowWriter(file)
-        writer.add(one)
-        writer.add(other)
+    source.write_bytes(flow_file(llm_flow, other))
     assert main(["repair", str(source), "-o", str(target)]) == 0
     assert capsys.readouterr().err.count("is written unchanged, because it cannot be read") == 2
     with target.open("rb") as file:
-        assert [flow.get_state() for flow in FlowReader(file).stream()] == [one.get_state(), other.get_state()]
+        assert [flow.get_state() for flow in FlowReader(file).stream()] == [llm_flow.get_state(), other.get_state()]
     assert main(["inspect", str(target)]) == 1
     assert "TS004 unreadable-body" in capsys.readouterr().out
 
 
 def test_a_damaged_compressed_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is written, since the rest of the file cannot be read."""
+    """Nothing is written, as the rest of the file cannot be read."""
     (tmp_path / "a.sse.gz").write_bytes(gzip.compress(HEALTHY.body)[:90] + b"no more of it")
     assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse")]) == 2
     assert "a.sse.gz cannot be read: Error -3 while decompressing" in capsys.readouterr().err
@@ -260,6 +256,6 @@ LONG = "x" * 500
         ("", "", ("", "")),
     ],
 )
-def test_differing(before: str, after: str, shown: tuple[str, str]) -> None:
-    """The change with some of what is around it, however long the event is."""
+def test_the_difference_of_two_events(before: str, after: str, shown: tuple[str, str]) -> None:
+    """The difference is shown with a limited context."""
     assert differing(before, after) == shown

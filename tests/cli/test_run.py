@@ -1,4 +1,4 @@
-"""`toolstream run`, as a user starts it: its environment, terminal, signals, summary and what it leaves behind."""
+"""`toolstream run` as a user starts it: environment, terminal, signals, summary and cleanup."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ print(call.id, call.function.name, os.environ["NO_PROXY"] == "")
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
 os.kill(os.getppid(), signal.SIGTERM)
 while True:
-    time.sleep(0.1)  # one that came just before a sleep is handled after it
+    time.sleep(0.1)  # a signal just before a sleep is handled after it
 """
-ASKING = """
+REQUEST_CODE = """
 import json, os, sys, time, urllib.request
 def ask(body):
     url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
@@ -54,14 +54,14 @@ def ask(body):
     return urllib.request.urlopen(request).read()
 """
 TERMINAL_AGENT = f"""#!{sys.executable}
-{ASKING}
+{REQUEST_CODE}
 print("arguments", sys.argv[1:])
-print("terminal", [os.isatty(one) for one in (0, 1, 2)], os.tcgetpgrp(0) == os.getpgrp())
+print("terminal", [os.isatty(descriptor) for descriptor in (0, 1, 2)], os.tcgetpgrp(0) == os.getpgrp())
 print("answered", b"get_weather" in ask({{"model": "m", "stream": True, "messages": []}}), flush=True)
 try:
     print("ready", flush=True)
     while True:
-        time.sleep(0.1)  # a signal that came just before a sleep is handled after it
+        time.sleep(0.1)  # a signal just before a sleep is handled after it
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(7)
@@ -83,7 +83,7 @@ sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 FORWARDED = f"""
-{ASKING}
+{REQUEST_CODE}
 print(ask({{"model": "m", "messages": []}}).decode())
 print(os.environ["SSL_CERT_FILE"], os.environ["HTTPS_PROXY"], flush=True)
 sys.stdin.read()
@@ -91,16 +91,16 @@ sys.stdin.read()
 
 
 def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) -> None:
-    """A client finds the flows by its environment alone; log, captures and report go where they were wanted."""
+    """The environment leads a client to the flows, and log, captures and report are written to their paths."""
     log, report, kept = tmp_path / "run.log", tmp_path / "report.md", tmp_path / "kept"
     command = toolstream("run", EMPTY_ID, "--speed", "0", "--log", log, "--report", report)
     command += ["--capture", str(kept), "--", sys.executable, "-c", SDK]
-    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
-    assert done.stdout.decode() == "call_0_e6b8d871-d756-bb1a-86ce-1718aded1728 read_file True\n"
-    assert done.returncode == 9, done.stderr.decode()
+    result = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    assert result.stdout.decode() == "call_0_e6b8d871-d756-bb1a-86ce-1718aded1728 read_file True\n"
+    assert result.returncode == 9, result.stderr.decode()
     assert "call 0 read_file" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    first, *rest = done.stderr.decode().splitlines()
+    first, *rest = result.stderr.decode().splitlines()
     assert "set HTTPS_PROXY, SSL_CERT_FILE, OPENAI_BASE_URL, OPENAI_API_KEY and " in first
     assert rest == [
         "toolstream: 1 request, 1 response, 1 call sent",
@@ -111,61 +111,63 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
         "toolstream: the command exited with code 9",
     ]
     assert report.read_text().startswith("# empty-id: openai-chat from 127.0.0.1\n")
-    assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
+    assert [finding.name for finding in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9"])
-def test_a_provider_that_is_not_there_is_named(url: str) -> None:
-    """Over TLS no request is seen either: the client is not at fault."""
+def test_an_unreachable_provider_is_reported(url: str) -> None:
+    """Over TLS the proxy sees no request, and the client is not accused."""
     asking = f"import urllib.request; urllib.request.urlopen('{url}/v1/chat/completions', b'{{}}')"
     command = [*toolstream("run"), "--", sys.executable, "-c", asking]
-    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
-    counts, reason, ended = [line for line in done.stderr.decode().splitlines() if line.startswith("toolstream: ")][1:]
+    result = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    counts, reason, ended = [line for line in result.stderr.decode().splitlines() if line.startswith("toolstream: ")][
+        1:
+    ]
     assert counts.endswith(" 0 responses, 0 calls sent")
     assert reason.startswith("toolstream: could not connect to 127.0.0.1:9: ")
     assert ended == "toolstream: the command exited with code 1"
 
 
-def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
-    """Nothing was wrong with the answer, and only flows with findings were asked for."""
+def test_an_empty_capture_is_reported(tmp_path: Path) -> None:
+    """Without findings, `--when findings` captures nothing."""
     command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))
     command += ["--when", "findings", "--", sys.executable, "-c", SDK]
-    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
-    told = [line for line in done.stderr.decode().splitlines() if "captured" in line]
-    assert told == ["toolstream: captured: nothing; see --when, and the log for flows that could not be captured"]
+    result = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    lines = [line for line in result.stderr.decode().splitlines() if "captured" in line]
+    assert lines == ["toolstream: captured: nothing; see --when, and the log for flows that could not be captured"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
-    """All three streams are the terminal, Ctrl-C is the command's, and the log comes behind its picture."""
+    """All three streams are the terminal, Ctrl-C goes to the command, and the log follows its screen."""
     agent = tmp_path / "codex"
     agent.write_text(TERMINAL_AGENT)
     agent.chmod(0o700)
     command = toolstream("run", FLOW, "--speed", "0", "--", agent, "say hi")
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", IN_TERMINAL, *command], capture_output=True, env=environment(), timeout=60, check=False
     )
-    shown = done.stdout.decode().replace("\r", "")
-    assert done.returncode == 7, shown
-    assert "terminal [True, True, True] True\nanswered True\n" in shown
-    assert "arguments ['-c', 'model_provider=\"toolstream\"', '-c', " in shown
-    assert "codex: arguments -c" in shown
-    before, interrupted, behind = shown.partition("interrupted\n")
+    screen = result.stdout.decode().replace("\r", "")
+    assert result.returncode == 7, screen
+    assert "terminal [True, True, True] True\nanswered True\n" in screen
+    assert "arguments ['-c', 'model_provider=\"toolstream\"', '-c', " in screen
+    assert "codex: arguments -c" in screen
+    before, interrupted, after = screen.partition("interrupted\n")
     assert interrupted
     assert "call 0 get_weather" not in before
-    assert "call 0 get_weather" in behind
-    assert "call 0 get_weather" in behind.partition("toolstream: 1 request, 1 response, 1 call sent\n")[0]
-    assert behind.endswith("toolstream: verdicts: silent 1\ntoolstream: the command exited with code 7\n")
+    assert "call 0 get_weather" in after
+    assert "call 0 get_weather" in after.partition("toolstream: 1 request, 1 response, 1 call sent\n")[0]
+    assert after.endswith("toolstream: verdicts: silent 1\ntoolstream: the command exited with code 7\n")
 
 
 @contextmanager
 def provider() -> Iterator[tuple[str, list[str]]]:
-    """A server of this machine that says what it was asked; its base URL, and the paths."""
-    asked: list[str] = []
+    """Start a server on this machine and yield its base URL and the requested paths."""
+    requested: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked.append(f"{self.headers['host']}{self.path}")
+            requested.append(f"{self.headers['host']}{self.path}")
             self.rfile.read(int(self.headers["content-length"]))
             body = json.dumps({"object": "chat.completion", "choices": []}).encode()
             self.send_response(200)
@@ -180,27 +182,27 @@ def provider() -> Iterator[tuple[str, list[str]]]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/api/v1", asked
+        yield f"http://127.0.0.1:{server.server_address[1]}/api/v1", requested
     finally:
         server.shutdown()
         server.server_close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_base_urls_are_forwarded_and_a_killed_run_leaves_nothing() -> None:
-    """A client that knows no proxy reaches the user's own provider; with `toolstream run`, client and proxy go."""
-    with provider() as (url, asked):
+def test_base_urls_are_forwarded_and_a_killed_run_cleans_up() -> None:
+    """A client without proxy support reaches its provider; client and proxy end with `toolstream run`."""
+    with provider() as (url, requested):
         command = toolstream("run", "--base-url", "--quiet", "--level", "off", "--", sys.executable, "-c", FORWARDED)
         own = environment(OPENAI_BASE_URL=url)
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own)
         assert started.stdout is not None
         assert json.loads(started.stdout.readline()) == {"object": "chat.completion", "choices": []}
         bundle, proxy = started.stdout.readline().decode().split()
-        assert asked == [url.removeprefix("http://") + "/chat/completions"]
+        assert requested == [url.removeprefix("http://") + "/chat/completions"]
         assert Path(bundle).exists()
         started.send_signal(signal.SIGKILL)
         assert started.wait() == -signal.SIGKILL
-        assert started.stdout.read() == b"", "the client, which waits for its input, is ended"
+        assert started.stdout.read() == b"", "the client, which waits for its input, must end"
     port = int(proxy.rpartition(":")[2])
     end = time.monotonic() + 20
     while (Path(bundle).parent.exists() or _listens(port)) and time.monotonic() < end:
@@ -216,7 +218,7 @@ def _listens(port: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("words", "right"),
+    ("words", "expected"),
     [
         (["run", str(FLOW)], "missing command after `--`"),
         (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "--log: there is no folder"),
@@ -229,33 +231,33 @@ def _listens(port: int) -> bool:
         (["run", "--report", "a.flow", "--", "true"], "Expected a Markdown file"),
     ],
 )
-def test_what_is_asked_wrongly(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One clear line that says what would be right."""
+def test_usage_errors(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line with the expected form."""
     assert main(words) == 2
-    assert right in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
-def test_a_command_that_there_is_not() -> None:
-    """Its exit code is a shell's, and without flows the real providers are let through."""
+def test_a_missing_command() -> None:
+    """The exit code is that of a shell."""
     command = toolstream("run", "--", "no-such-command")
-    done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
-    assert done.returncode == 127
-    assert "command not found: 'no-such-command'" in done.stderr.decode()
+    result = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
+    assert result.returncode == 127
+    assert "command not found: 'no-such-command'" in result.stderr.decode()
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("words", "expected"),
     [([], False), (["--websocket", "read"], True), (["--websocket", "refuse"], False)],
 )
-def test_sockets_are_for_who_names_them(words: list[str], wanted: bool) -> None:
-    """Agents that can ask over HTTP as well do so otherwise."""
+def test_websockets_are_read_on_request_only(words: list[str], expected: bool) -> None:
+    """Agents that also support HTTP use it otherwise."""
     args = parsed(["run", *words])
-    assert wants_sockets(setup_of(args, network="all", log="off")) is wanted
+    assert wants_sockets(setup_of(args, network="all", log="off")) is expected
 
 
 @pytest.mark.parametrize("option", FLAGS, ids=lambda option: option.name)
 def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
-    """It is set as `--set` would set it, and the page on the command line has it."""
+    """The flag sets the option like `--set`, and the page on the command line lists it."""
     names = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_fault": "stall"}
     takes = not isinstance(option.default, bool) and not option.const
     value = [names.get(option.name) or (option.choices or "3")[0]] if takes else []
@@ -266,7 +268,7 @@ def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
 
 
 def test_the_page_on_options_names_the_flags_of_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each flag in its table is one, or the argument that takes the option's value."""
+    """Each flag in the table is one of `run`, or the argument with the option's value."""
     assert main(["run", "--help"]) == 0
     known = capsys.readouterr().out.split()
     page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`toolstream run --fault`: what is said of answers that were broken on purpose, and of faults that broke none."""
+"""`toolstream run --fault`: reports on faulted responses and on faults that changed nothing."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ os._exit(0)
 """
 
 
-def ran(*options: str | Path, client: str = NAIVE) -> list[str]:
-    """What is said while a client, by default one that takes each id for a new call and asks twice, runs."""
+def stderr_of_run(*options: str | Path, client: str = NAIVE) -> list[str]:
+    """Return the lines on standard error while a client runs; the default client treats each id as a new call."""
     command = [*toolstream("run", FLOW, "--speed", "0", *options), "--", sys.executable, "-c", client]
     done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stderr.decode().splitlines()
 
 
-def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the fault and shows how the client interpreted it; so does each command that reads the capture."""
+def test_a_report_on_a_faulted_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report and all commands that read the capture name the fault and the client's interpretation."""
     report, kept = tmp_path / "r.md", tmp_path / "kept"
-    ran("--fault", "deepseek:p=1", "--report", report, "--capture", kept, "--quiet")
+    stderr_of_run("--fault", "deepseek:p=1", "--report", report, "--capture", kept, "--quiet")
     text = report.read_text()
     assert text.startswith("# empty-id, injected by fault deepseek: openai-chat from 127.0.0.1\n")
     assert "toolstream injected fault `deepseek` into this stream" in text
@@ -73,30 +73,30 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     assert "toolstream serve r.flow --port 8642 --fault deepseek &" in text
     assert "@pytest.mark.toolstream('r.flow', fault=['deepseek'])" in text
     assert main(["inspect", str(kept)]) == 0
-    told = capsys.readouterr().out
-    assert "#1         fault deepseek: 10 changes\n" in told
-    assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in told
+    output = capsys.readouterr().out
+    assert "#1         fault deepseek: 10 changes\n" in output
+    assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in output
     assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
-    told = capsys.readouterr().out
-    assert "; the client received it with fault deepseek (findings: empty-id), the file has it without: " in told
-    assert "replay it with --fault deepseek, in pytest fault='deepseek'\n" in told
+    output = capsys.readouterr().out
+    assert "; the client received it with fault deepseek (findings: empty-id), the file has it without: " in output
+    assert "replay it with --fault deepseek, in pytest fault='deepseek'\n" in output
 
 
-def test_a_fault_whose_call_nobody_can_run_is_replayed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A client that rejects the call rightly would get it again and again."""
+def test_a_fault_with_an_invalid_call_is_replayed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A client that rejects the call would get it again and again."""
     kept = tmp_path / "kept"
-    ran("--fault", "invalid-arguments", "--capture", kept)
+    stderr_of_run("--fault", "invalid-arguments", "--capture", kept)
     assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
     assert "in pytest fault='invalid-arguments:times=1'\n" in capsys.readouterr().out
 
 
-def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its status stands in the head, and the fault with it; nothing else is said to have come from a provider."""
+def test_an_http_error_from_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first line has its status and fault, and no response of the provider is mentioned."""
     kept = tmp_path / "kept"
-    told = ran("--fault", "http-error:status=429", "--capture", kept)
-    assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in told)
-    assert "#1         fault http-error:status=429: 1 change" in told
-    assert "toolstream: 1 request, 1 rejected with an HTTP error, 1 response, 0 calls sent" in told
+    lines = stderr_of_run("--fault", "http-error:status=429", "--capture", kept)
+    assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in lines)
+    assert "#1         fault http-error:status=429: 1 change" in lines
+    assert "toolstream: 1 request, 1 rejected with an HTTP error, 1 response, 0 calls sent" in lines
     assert main(["inspect", str(kept)]) == 0
     shown = capsys.readouterr().out
     assert " openai-chat HTTP 429\n" in shown
@@ -104,22 +104,22 @@ def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.Capt
     assert "read here" not in shown
 
 
-def test_a_fault_that_the_protocol_has_no_place_for() -> None:
-    """One line says where it can be caused."""
-    told = ran("--fault", "missing-event-name")
-    assert "#1         fault missing-event-name: not possible in openai-chat, only in " in "\n".join(told)
+def test_a_fault_that_is_not_possible_in_the_protocol() -> None:
+    """One line lists the protocols in which it is possible."""
+    lines = stderr_of_run("--fault", "missing-event-name")
+    assert "#1         fault missing-event-name: not possible in openai-chat, only in " in "\n".join(lines)
 
 
 def test_the_summary_names_the_faults() -> None:
-    """Those that broke an answer, and those that found nothing to act on, also where nothing is logged."""
-    told = ran("--fault", "deepseek,reused-index", "--level", "off")
-    assert "toolstream: injected: deepseek 1" in told
-    assert "toolstream: injected nothing (no matching event): reused-index" in told
+    """It lists injected faults and faults without a matching event, also without a log."""
+    lines = stderr_of_run("--fault", "deepseek,reused-index", "--level", "off")
+    assert "toolstream: injected: deepseek 1" in lines
+    assert "toolstream: injected nothing (no matching event): reused-index" in lines
 
 
-def test_a_command_that_ends_during_a_response_has_left_it() -> None:
-    """The proxy did not stop it, although it notices the end of the command first."""
-    told = "\n".join(ran("--fault", "stall:at=event:2,ms=60000", client=LEAVES))
-    assert "truncated: Client disconnected." in told
-    assert "toolstream: verdicts: aborted 1" in told
-    assert "proxy was stopped" not in told
+def test_a_command_that_ends_during_a_response() -> None:
+    """The client's disconnect is reported, although the proxy notices the end of the command first."""
+    output = "\n".join(stderr_of_run("--fault", "stall:at=event:2,ms=60000", client=LEAVES))
+    assert "truncated: Client disconnected." in output
+    assert "toolstream: verdicts: aborted 1" in output
+    assert "proxy was stopped" not in output

@@ -1,4 +1,4 @@
-"""`toolstream serve`, as a user starts it."""
+"""`toolstream serve` as a user starts it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
-    """It prints where, answers from the flows, prints what it told, and ends with 0."""
+    """It prints its address and the log, responds from the flows, and exits with 0."""
     command = toolstream("serve", FLOW, "--speed", "0", "--fault", "empty-id")
     with (tmp_path / "out").open("w+b") as out:
         served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, env=environment())
@@ -36,16 +36,16 @@ def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
             response = client.post(f"{found[1]}/chat/completions", json=load(FLOW)[0].request)
         assert b"get_weather" in response.content
         served.send_signal(signal.SIGINT)
-        told, _ = served.communicate(timeout=60)
+        output, _ = served.communicate(timeout=60)
         assert served.returncode == 0
-        assert b"call 0 get_weather" in told
-        assert b"empty-id" in told
+        assert b"call 0 get_weather" in output
+        assert b"empty-id" in output
         out.seek(0)
         assert out.read() == b""
 
 
-def test_calls_stand_in_the_place_of_flows() -> None:
-    """They are taken as they are, not as a path."""
+def test_calls_are_accepted_instead_of_flows() -> None:
+    """The text of the calls is not changed like a path."""
     args = parsed(["serve", 'calls:read {"path":"a//b"}; now', str(FLOW)])
     setup = setup_of(args, network="none", log="off")
     assert setup.calls == ('read {"path":"a//b"}; now',)
@@ -53,14 +53,14 @@ def test_calls_stand_in_the_place_of_flows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "right"),
+    ("words", "code", "expected"),
     [
         (["serve", "no-such.flow"], 2, "no such file or directory: no-such.flow"),
         (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
         (["serve", "calls:get_weather {"], 2, "Expected get_weather"),
     ],
 )
-def test_what_is_asked_wrongly(words: list[str], code: int, right: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One clear line that says what would be right."""
+def test_usage_errors(words: list[str], code: int, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line with the expected form."""
     assert main(words) == code
-    assert right in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
