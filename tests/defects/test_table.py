@@ -1,4 +1,4 @@
-"""The table of defects and the words that name them."""
+"""The table of defects, and how they are selected."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ PAGES = ROOT / "docs" / "defects"
 ALL = frozenset(defect.code for defect in DEFECTS)
 HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
 PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_DIALECTS)})(?:, | and )?)+)\.")
-"""A sentence that repeats the column of the table, and grows old."""
+"""A sentence that repeats a column of the table, and becomes outdated."""
 
 
-def test_every_row_is_in_the_table() -> None:
-    """So that it can be chosen by name."""
+def test_every_defect_is_in_the_table() -> None:
+    """Only defects in the table can be selected by name."""
     tables = (finish, framing, identity, leak, arguments)
     assert sorted(DEFECTS) == sorted(
         defect for table in tables for defect in vars(table).values() if isinstance(defect, Defect)
     )
 
 
-def test_no_word_means_two_things() -> None:
-    """Codes, names and families are taken from one purse."""
+def test_names_are_unique() -> None:
+    """Codes, names, families, protocols and other words of options differ."""
     words = [word for defect in DEFECTS for word in (defect.code, defect.name)] + sorted(
         {defect.family for defect in DEFECTS}
     )
@@ -41,8 +41,8 @@ def test_no_word_means_two_things() -> None:
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=[defect.name for defect in DEFECTS])
-def test_a_row_is_in_form_and_has_its_page(defect: Defect) -> None:
-    """The page has the headings that all have, an example, and links or the word that there is no report."""
+def test_a_defect_is_well_formed_and_has_its_page(defect: Defect) -> None:
+    """The page has the common headings, an example, and links or a note that there is no report."""
     assert re.fullmatch(r"TS[0-9]{3}", defect.code)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", defect.name)
     assert set(defect.dialects) <= set(ALL_DIALECTS)
@@ -61,8 +61,8 @@ def test_a_row_is_in_form_and_has_its_page(defect: Defect) -> None:
     assert "](" in parts[4] or parts[4].startswith("No public report")
 
 
-def test_no_page_is_without_a_row() -> None:
-    """Not even of one that was taken back."""
+def test_no_page_is_without_a_defect() -> None:
+    """Removed defects have no page."""
     assert {path.stem for path in PAGES.glob("*.md")} - {"README"} == {defect.name for defect in DEFECTS}
 
 
@@ -78,8 +78,8 @@ def test_no_page_is_without_a_row() -> None:
         ([], set()),
     ],
 )
-def test_words_mean_codes(words: list[str], codes: set[str]) -> None:
-    """Codes, names, families, or all; less what is taken out."""
+def test_words_select_defects(words: list[str], codes: set[str]) -> None:
+    """Words are codes, names, families or `all`, and `-` excludes."""
     assert named(words) == codes
 
 
@@ -95,7 +95,7 @@ def test_words_mean_codes(words: list[str], codes: set[str]) -> None:
     ],
 )
 def test_an_unknown_word_is_reported_with_the_nearest(word: str, near: str | None) -> None:
-    """And with the command that lists all."""
+    """The message has the command that lists all names."""
     with pytest.raises(ToolstreamError) as error:
         named(["TS301", word])
     hint = f"; did you mean {near}?" if near else "."
@@ -116,20 +116,20 @@ SAFE = {defect for defect in DEFECTS if defect.repair is Safety.SAFE}
         ([], set()),
     ],
 )
-def test_words_switch_repairs_on(words: list[str], wanted: set[Defect]) -> None:
-    """An unsafe one only by its name."""
+def test_words_select_repairs(words: list[str], wanted: set[Defect]) -> None:
+    """An unsafe repair is selected only by its name."""
     assert repairs(words) == wanted
 
 
 @pytest.mark.parametrize("word", ["truncated-stream", "leak", "nonsense", "TS000"])
-def test_what_cannot_be_repaired_is_refused(word: str) -> None:
-    """The error names the command that lists what can."""
+def test_a_defect_without_a_repair_is_an_error(word: str) -> None:
+    """The message names the command that lists all repairs."""
     with pytest.raises(ToolstreamError, match=r"See `toolstream list`"):
         repairs([word])
 
 
-def test_a_finding_has_its_rows_words() -> None:
-    """And its own place and message."""
+def test_a_finding_has_the_fields_of_its_defect() -> None:
+    """Its place and message are its own."""
     found = CUT_OFF_CALL.found(7, "it stops", 2)
     assert found == Finding("TS302", "cut-off-call", Severity.ERROR, 7, 2, "it stops", "safe")
     assert CUT_OFF_CALL.found(7, "it stops", severity=Severity.NOTE).severity == "note"

@@ -1,4 +1,4 @@
-"""What is asked again, and how its calls go into the stream."""
+"""The second request of a repair, and how its calls are inserted into the stream."""
 
 from __future__ import annotations
 
@@ -25,36 +25,42 @@ CHAT = "openai-chat"
 FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
 EXCHANGE = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"messages": []})
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
-WHOLE = {"object": "chat.completion", "choices": [{"index": 0, "message": {"tool_calls": [CALL]}}], "usage": {"n": 3}}
+COMPLETION = {
+    "object": "chat.completion",
+    "choices": [{"index": 0, "message": {"tool_calls": [CALL]}}],
+    "usage": {"n": 3},
+}
 
 
-def asked() -> Ask:
-    """What a finish without calls makes."""
+def second_request() -> Ask:
+    """The second request for a response that ends without calls."""
     [ask] = Schedule(EXCHANGE, (), asks=True).feed(FINISH)
     assert isinstance(ask, Ask)
     return ask
 
 
-def test_the_request_is_the_same_but_for_its_stream() -> None:
-    """Nothing that only a stream may have."""
+def test_the_second_request_has_no_stream() -> None:
+    """Options that are only valid with a stream are removed."""
     request = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "seed": 7}
     assert Api().unstreamed(request) == {"model": "m", "stream": False, "seed": 7}
 
 
-def test_the_calls_come_before_the_finish() -> None:
-    """Which stays as it came; the usage is told."""
-    got = recovered(asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), ResponseIds())
-    assert joined(got.frames).endswith(FINISH)
-    assert got.usage == {"n": 3}
-    assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
-    record = read_body([joined(got.frames)], EXCHANGE)
+def test_the_calls_are_inserted_before_the_finish() -> None:
+    """The finish is unchanged, and the usage is reported."""
+    found = recovered(
+        second_request(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(COMPLETION).encode(), ResponseIds()
+    )
+    assert joined(found.frames).endswith(FINISH)
+    assert found.usage == {"n": 3}
+    assert [(call.name, list(call.events)) for call in found.calls] == [("f", [0])]
+    record = read_body([joined(found.frames)], EXCHANGE)
     assert record is not None
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
 
 
 @pytest.mark.parametrize("dialect", ["cohere-v2", "bedrock"])
-def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
-    """Each at an index of its own: Cohere counts calls apart from content, Bedrock with it."""
+def test_calls_are_inserted_after_the_content_in_every_framing(dialect: str) -> None:
+    """Their indexes are new. Cohere counts calls separately from content, and Bedrock counts both."""
     healthy = next(one for one in streams() if str(one) == f"{dialect}, fragments of two")
     faults = ((Fault(name="missing-calls"), Budget(None)),)
     session = Session(healthy.exchange, Settings(faults=faults))
@@ -65,55 +71,59 @@ def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
     assert ask.comments == (dialect == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[dialect]("call_1", "Bern")
-    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.unstreamed_response_body, ResponseIds())
-    whole = b"".join(joined(got.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
-    assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
-    record = read_body([whole], healthy.exchange)
+    found = recovered(ask, StreamFacts(path=path), named(dialect), sample.unstreamed_response_body, ResponseIds())
+    repaired = b"".join(joined(found.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
+    assert strict.calls(dialect, repaired, healthy.exchange) == [("get_weather", {"city": "Bern"})]
+    record = read_body([repaired], healthy.exchange)
     assert record is not None
     assert record.findings == []
-    assert got.usage == sample.unstreamed_response["usage"]
+    assert found.usage == sample.unstreamed_response["usage"]
 
 
-def test_calls_are_told_apart() -> None:
-    """Those without an id of their own, or with another call's, get one that no other answer has."""
-    said = [
+def test_recovered_calls_have_unique_ids() -> None:
+    """Missing and repeated ids are replaced by ids that no other response has."""
+    calls = [
         {**CALL, "id": identity, "function": {"name": "f", "arguments": f'{{"a":{at}}}'}}
         for at, identity in enumerate(("", "c1", "c1", "null"))
     ]
-    whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
+    repaired = {**COMPLETION, "choices": [{"index": 0, "message": {"tool_calls": calls}}]}
     responses = []
     for seed in "ab":
-        got = recovered(
-            asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), ResponseIds(seed)
+        found = recovered(
+            second_request(),
+            StreamFacts(path=EXCHANGE.path),
+            named(CHAT),
+            json.dumps(repaired).encode(),
+            ResponseIds(seed),
         )
-        record = read_body([joined(got.frames)], EXCHANGE)
+        record = read_body([joined(found.frames)], EXCHANGE)
         assert record is not None
         responses.append([call.id for call in record.calls])
     for ids in responses:
         assert ids[1] == "c1"
-        assert len(set(ids)) == len(said)
-    assert len({*responses[0], *responses[1]}) == 2 * len(said) - 1
+        assert len(set(ids)) == len(calls)
+    assert len({*responses[0], *responses[1]}) == 2 * len(calls) - 1
 
 
 @pytest.mark.parametrize(
-    ("response", "status", "why"),
+    ("response", "status", "message"),
     [
         (b'{"choices":[]}', 200, "the response has no calls"),
         (b"<html>", 200, "the response is not JSON"),
         (b"[1]", 200, "the response is not from an LLM"),
         (b'{"error":{"message":"slow down"}}', 200, "the response is an error: slow down"),
-        (json.dumps(WHOLE).encode(), 529, "the response has status 529"),
+        (json.dumps(COMPLETION).encode(), 529, "the response has status 529"),
     ],
 )
-def test_nothing_is_made_up(response: bytes, status: int, why: str) -> None:
-    """An answer without calls is none, and it is said why."""
+def test_a_response_without_calls_recovers_nothing(response: bytes, status: int, message: str) -> None:
+    """The message has the reason."""
     path = "/" if response == b"[1]" else EXCHANGE.path
-    with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), StreamFacts(path=path, status=status), named(CHAT), response, ResponseIds())
+    with pytest.raises(NothingRecoveredError, match=message):
+        recovered(second_request(), StreamFacts(path=path, status=status), named(CHAT), response, ResponseIds())
 
 
-def test_healthy_streams_are_never_asked_for_again() -> None:
-    """Whatever they say."""
+def test_valid_streams_have_no_second_request() -> None:
+    """All actions send received bytes."""
     for healthy in streams():
         schedule = Schedule(healthy.exchange, (), asks=True)
         actions = [*schedule.feed(healthy.body), *schedule.feed(b"")]

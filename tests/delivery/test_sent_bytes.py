@@ -1,4 +1,4 @@
-"""What the client received of an answer, read again: short and long ones, and their ids."""
+"""The bytes that a client received, read again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVENTS = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 
 
 def read_again(sent: SentBytes) -> Record | None:
-    """The response that the client got, in all steps."""
+    """The record of the response that the client received."""
     steps = sent.record(broken=None)
     while True:
         try:
@@ -28,19 +28,19 @@ def read_again(sent: SentBytes) -> Record | None:
 
 
 @pytest.mark.parametrize("healthy", everywhere(), ids=str)
-def test_every_protocol_is_read_as_it_went(healthy: Healthy) -> None:
-    """Whether the bytes are kept, or too many to keep."""
+def test_the_sent_response_of_every_protocol(healthy: Healthy) -> None:
+    """The bytes are kept, or there are too many to keep."""
     intended = read_body([healthy.body], healthy.exchange)
     assert intended is not None
-    for room in (1024 * 1024, 100):
-        sent = SentBytes(healthy.exchange, max_bytes=room)
+    for max_bytes in (1024 * 1024, 100):
+        sent = SentBytes(healthy.exchange, max_bytes=max_bytes)
         for at in range(0, len(healthy.body), 37):
             sent.take(healthy.body[at : at + 37])
         record = read_again(sent)
         assert record is not None
         calls = [(call.id, call.name, call.arguments, call.complete) for call in record.calls]
         assert calls == [(call.id, call.name, call.arguments, call.complete) for call in intended.calls]
-        assert sent.body == (healthy.body if len(healthy.body) <= room else None)
+        assert sent.body == (healthy.body if len(healthy.body) <= max_bytes else None)
 
 
 def event(kind: str, **more: Any) -> bytes:
@@ -70,13 +70,13 @@ CREATED = event("response.created", response={"id": "resp_1", "object": "respons
     ],
 )
 def test_the_id_of_a_response(body: bytes, exchange: StreamFacts, found: str) -> None:
-    """However the bytes are cut."""
+    """Chunk boundaries do not matter."""
     assert response_id([body], exchange) == found
     assert response_id([body[at : at + 1] for at in range(len(body))], exchange) == found
 
 
-def test_the_id_of_a_long_answer_is_kept() -> None:
-    """Though its bytes are not."""
+def test_the_id_of_a_long_response_is_kept() -> None:
+    """Its bytes are not."""
     sent = SentBytes(EVENTS, max_bytes=200)
     sent.take(CREATED)
     for _ in range(20):
@@ -84,8 +84,8 @@ def test_the_id_of_a_long_answer_is_kept() -> None:
     assert (sent.body, sent.response_id) == (None, "resp_1")
 
 
-def test_a_long_answer_that_went_as_it_came_is_not_read_again() -> None:
-    """Whoever passed it on has read it."""
+def test_a_long_response_that_was_forwarded_unchanged_is_not_read_again() -> None:
+    """It was read when it was received."""
     sent = SentBytes(EVENTS, reads_long=False, max_bytes=200)
     for _ in range(20):
         sent.take(CREATED)

@@ -1,4 +1,4 @@
-"""What transit faults do to an answer on a WebSocket, whose events are whole messages."""
+"""Timing and connection faults of a response on a WebSocket, whose events are complete messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 EXCHANGE = StreamFacts(path="/v1/responses", content_type="application/x-ndjson", request={"model": "m"})
-_PLACE = {"item_id": "fc_1", "output_index": 0}
+PLACE = {"item_id": "fc_1", "output_index": 0}
 EVENTS: list[dict[str, object]] = [
     {"type": "response.created", "response": {"id": "resp_1", "object": "response", "output": []}},
     {
@@ -28,16 +28,16 @@ EVENTS: list[dict[str, object]] = [
         "output_index": 0,
         "item": {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": ""},
     },
-    {"type": "response.function_call_arguments.delta", **_PLACE, "delta": '{"a"'},
-    {"type": "response.function_call_arguments.delta", **_PLACE, "delta": ":1}"},
+    {"type": "response.function_call_arguments.delta", **PLACE, "delta": '{"a"'},
+    {"type": "response.function_call_arguments.delta", **PLACE, "delta": ":1}"},
     {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}},
 ]
 IN_ARGUMENTS = 3
 LINES = [json.dumps(one).encode() + b"\n" for one in EVENTS]
 
 
-def made(spec: str, lane: str | None = "a") -> tuple[list[Action], int]:
-    """What a fault makes of the answer, and how often it acted; over HTTP where there is no lane."""
+def faulty(spec: str, lane: str | None = "a") -> tuple[list[Action], int]:
+    """The actions of a fault, and how often it acted. Without a lane, the response is over HTTP."""
     faults = drawn(settings(Words(fault=[spec])), EXCHANGE, 1)
     place = None if lane is None else SocketLane(RESPONSES_SOCKET, lane)
     schedule = Schedule(EXCHANGE, faults, socket=place)
@@ -48,7 +48,7 @@ def made(spec: str, lane: str | None = "a") -> tuple[list[Action], int]:
 
 
 def messages(actions: Iterable[Action]) -> list[dict[str, object]]:
-    """The messages that are sent."""
+    """The sent messages."""
     return [json.loads(line) for line in bytes_of(actions).splitlines()]
 
 
@@ -63,24 +63,24 @@ def messages(actions: Iterable[Action]) -> list[dict[str, object]]:
         ("how=reset,", Cut(BreakKind.RESET)),
     ],
 )
-def test_a_cut_says_how_the_socket_is_closed(keys: str, cut: Cut) -> None:
-    """No close frame where no code is given; the messages before it have come."""
-    actions, _ = made(f"cut:{keys}at=event:2")
+def test_a_cut_closes_the_socket(keys: str, cut: Cut) -> None:
+    """Without a code there is no close frame. All messages before the cut are sent."""
+    actions, _ = faulty(f"cut:{keys}at=event:2")
     assert messages(actions) == EVENTS[:2]
     assert actions[-1] == cut
 
 
-def test_only_codes_of_sockets_are_taken() -> None:
-    """Others are refused with those that are right."""
+def test_other_close_codes_are_an_error() -> None:
+    """The message has the allowed codes."""
     with pytest.raises(ToolstreamError, match="1000, 1001, 1006"):
         settings(Words(fault=["cut:code=1002"]))
 
 
 @pytest.mark.parametrize(("lane", "other"), [("a", "b"), ("", "other")])
-def test_an_event_says_another_stream_id(lane: str, other: str) -> None:
-    """Also where the request named none; all other events are as they were."""
+def test_an_event_gets_another_stream_id(lane: str, other: str) -> None:
+    """All other events stay, also if the request had no stream id."""
     keys = "" if other == "other" else f":id={other}"
-    actions, acted = made(f"wrong-stream-id{keys}", lane)
+    actions, acted = faulty(f"wrong-stream-id{keys}", lane)
     changed = [*EVENTS]
     changed[IN_ARGUMENTS] = {**EVENTS[IN_ARGUMENTS], "stream_id": other}
     assert messages(actions) == changed
@@ -88,32 +88,32 @@ def test_an_event_says_another_stream_id(lane: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "lane"), [("wrong-stream-id", None), ("wrong-stream-id:id=a", "a")])
-def test_a_stream_id_stays_where_there_is_no_other(spec: str, lane: str | None) -> None:
-    """Over HTTP there are none; a message that already says the id is as wanted."""
-    actions, acted = made(spec, lane)
+def test_a_stream_id_is_not_replaced_by_itself(spec: str, lane: str | None) -> None:
+    """Over HTTP there are no stream ids."""
+    actions, acted = faulty(spec, lane)
     assert bytes_of(actions) == b"".join(LINES)
     assert acted == 0
 
 
 @pytest.mark.parametrize("keys", ["bytes=3", "events=2", "utf8=yes"])
-def test_messages_are_not_cut_anew(keys: str) -> None:
-    """A message is whole by nature."""
-    actions, acted = made(f"recut:{keys}")
+def test_messages_are_not_split(keys: str) -> None:
+    """A WebSocket sends complete messages."""
+    actions, acted = faulty(f"recut:{keys}")
     assert [one.raw for one in actions if isinstance(one, Send)] == LINES
     assert acted == 0
 
 
 def test_a_point_inside_a_message_is_before_it() -> None:
-    """Half a message cannot be sent."""
-    actions, _ = made(f"error-event:error=rate-limit,at=byte:{len(LINES[0]) + 9}")
+    """An incomplete message cannot be sent."""
+    actions, _ = faulty(f"error-event:error=rate-limit,at=byte:{len(LINES[0]) + 9}")
     error = {"type": "rate_limit_exceeded", "code": "rate_limit_exceeded", "message": "Rate limit reached"}
     assert messages(actions) == [EVENTS[0], {"type": "error", "status": 429, "error": {**error, "param": None}}]
     assert actions[-1] == Finish()
 
 
 def test_a_held_socket_is_silent() -> None:
-    """There are no comments on it."""
-    actions, _ = made("hold-open:ms=300,heartbeat=100")
+    """WebSockets have no comments."""
+    actions, _ = faulty("hold-open:ms=300,heartbeat=100")
     assert actions[-1] == Hold(0.3, None)
 
 
@@ -125,7 +125,7 @@ def test_a_held_socket_is_silent() -> None:
         (":on=message", {Moment.REQUEST, Moment.MESSAGE}),
     ],
 )
-def test_when_an_http_error_answers(on: str, moments: set[Moment]) -> None:
-    """The request to open a socket, or requests on it; over HTTP as ever."""
+def test_the_moment_of_an_http_error(on: str, moments: set[Moment]) -> None:
+    """It refuses the upgrade, a request on the socket, or both. Over HTTP it is always possible."""
     wanted = settings(Words(fault=[f"http-error{on}"]))
     assert {moment for moment in Moment if drawn(wanted, EXCHANGE, 1, moment)} == moments

@@ -1,4 +1,4 @@
-"""A fault as it is written."""
+"""The text of a fault."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KNOWN = {"empty-id", "glm-5"}
     ],
 )
 def test_specifications(text: str, fault: Fault) -> None:
-    """And back: the shortest form means the same."""
+    """The shortest form of a fault is parsed to the same fault."""
     assert parse_fault(text, KNOWN) == fault
     assert parse_fault(fault.spec, KNOWN) == fault
 
 
 @pytest.mark.parametrize(
-    ("text", "right"),
+    ("text", "message"),
     [
         ("nonsense", "unknown fault 'nonsense'"),
         ("empty-id:", "key=value"),
@@ -38,14 +38,14 @@ def test_specifications(text: str, fault: Fault) -> None:
         ("empty-id:nth=0", "must be an integer, at least 1"),
     ],
 )
-def test_what_is_wrong_says_what_would_be_right(text: str, right: str) -> None:
-    """In the same sentence."""
-    with pytest.raises(ToolstreamError, match=right):
+def test_an_invalid_specification_is_an_error(text: str, message: str) -> None:
+    """The message names what was expected."""
+    with pytest.raises(ToolstreamError, match=message):
         parse_fault(text, KNOWN)
 
 
 def test_targets() -> None:
-    """Globs, in any case; turns; tools."""
+    """Targets are globs without case, turns and tools."""
     fault = parse_fault("empty-id:model=GLM*,turn=1,path=/v1/*,tool=get_*", KNOWN)
     assert fault.reaches(host="h", path="/v1/chat/completions?x=1", model="glm-5", turn=1)
     assert not fault.reaches(host="h", path="/v1/chat/completions", model="glm-5", turn=0)

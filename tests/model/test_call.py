@@ -1,4 +1,4 @@
-"""The nouns: absent is neither null nor empty, runs of event numbers, an event read once."""
+"""The basic types: absent is neither null nor empty, runs of event numbers, events."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-def test_absent_is_its_own_thing() -> None:
-    """False like null and empty, but the same as neither; reads as its name."""
+def test_absent_is_neither_null_nor_empty() -> None:
+    """It is false like both."""
     assert not ABSENT
     assert ABSENT is not None
     assert ABSENT is Absent.ABSENT
@@ -24,7 +24,7 @@ def test_absent_is_its_own_thing() -> None:
 
 @given(st.lists(st.integers(0, 60)).map(sorted))
 def test_runs_keep_each_number_once(numbers: list[int]) -> None:
-    """Whatever rises comes back, without repetitions."""
+    """Rising numbers are returned without repetitions."""
     runs = Runs()
     for number in numbers:
         runs.add(number)
@@ -33,7 +33,7 @@ def test_runs_keep_each_number_once(numbers: list[int]) -> None:
 
 
 def test_runs_cost_little() -> None:
-    """A hundred thousand numbers in a row are two bounds."""
+    """A hundred thousand consecutive numbers are two bounds."""
     runs = Runs()
     for number in range(100_000):
         runs.add(number)
@@ -41,13 +41,13 @@ def test_runs_cost_little() -> None:
 
 
 def test_an_event_is_read_once() -> None:
-    """What a frame says is kept."""
-    seen = []
+    """Its content is kept."""
+    frames = []
 
     def read(one: Frame) -> EventContent:
-        seen.append(one)
+        frames.append(one)
         return NOTHING
 
     event = Event(frame({}), read)
     assert event.content is event.content
-    assert len(seen) == 1
+    assert len(frames) == 1

@@ -1,4 +1,4 @@
-"""A small stream with everything worth telling, read into sinks. Knows the record."""
+"""A small stream with several defects, read into sinks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BODY = (
 
 
 def report(sinks: Sequence[Sink], body: Sequence[bytes] = BODY) -> Record:
-    """Read the stream into `sinks`."""
+    """Reads the stream into these sinks."""
     record = read_body(body, StreamFacts(source="s", host="h", content_type="text/event-stream"), sinks=sinks)
     assert record is not None
     return record

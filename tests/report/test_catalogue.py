@@ -16,7 +16,7 @@ from toolstream_core.verdict import Outcome
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
-    """Everything that has a name, as text and as JSON."""
+    """All names are listed, as text and as JSON."""
     assert main(["list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == catalogue.document()
@@ -50,56 +50,56 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_explain(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """Each kind of name."""
+    """Each kind of name has an explanation."""
     assert main(["explain", name]) == 0
     assert capsys.readouterr().out.startswith("# ")
 
 
 def test_every_defect_is_explained() -> None:
-    """By its name and by its code."""
-    for row in DEFECTS:
-        told = explained(row.name)
-        assert told is not None
-        assert told.startswith(explained(row.code) or "?")
-        assert row.must in told
+    """It is found by its name and its code."""
+    for defect in DEFECTS:
+        text = explained(defect.name)
+        assert text is not None
+        assert text.startswith(explained(defect.code) or "?")
+        assert defect.must in text
 
 
 def test_every_client_bug_is_explained() -> None:
-    """With its fix and the projects in which it was seen; its name means nothing else."""
-    for bug, row in deviations.QUIRKS.items():
-        told = explained(bug.value) or ""
-        assert told.startswith(f"# Client bug {bug.value}\n\nThe client {row.words}.\n")
-        assert deviations.fix((bug,)).removeprefix("fix the client: ") in told
-        assert [project for project in row.projects if f"[{project}](https://" not in told] == []
+    """The explanation has its fix and the projects in which it was seen."""
+    for bug, defect in deviations.QUIRKS.items():
+        text = explained(bug.value) or ""
+        assert text.startswith(f"# Client bug {bug.value}\n\nThe client {defect.words}.\n")
+        assert deviations.fix((bug,)).removeprefix("fix the client: ") in text
+        assert [project for project in defect.projects if f"[{project}](https://" not in text] == []
 
 
 def test_a_family_is_explained_by_its_defects() -> None:
-    """Each of them, and no other."""
-    told = explained("leak") or ""
-    assert [row.name for row in DEFECTS if f"`{row.name}`" in told] == [
-        row.name for row in DEFECTS if row.family == "leak"
+    """The explanation has all of its defects, and no others."""
+    text = explained("leak") or ""
+    assert [defect.name for defect in DEFECTS if f"`{defect.name}`" in text] == [
+        defect.name for defect in DEFECTS if defect.family == "leak"
     ]
 
 
 def test_no_verdict_has_the_name_of_a_defect() -> None:
-    """A name means one thing."""
-    assert {row.name for row in DEFECTS} & set(Outcome) == set()
+    """Each name has only one meaning."""
+    assert {defect.name for defect in DEFECTS} & set(Outcome) == set()
 
 
 def test_a_name_of_a_verdict_and_a_grade_is_explained_as_both() -> None:
-    """`explain ok`."""
-    told = explained("ok") or ""
-    assert [line for line in told.splitlines() if line.startswith("#")] == ["# Verdict ok", "# Grade ok"]
+    """`explain ok` shows both."""
+    text = explained("ok") or ""
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["# Verdict ok", "# Grade ok"]
 
 
-def test_the_docs_say_each_verdict_as_the_table_does() -> None:
-    """`docs/cli.md` has them in a table of its own order."""
+def test_the_docs_have_the_meaning_of_each_verdict() -> None:
+    """The table in `docs/cli.md` has another order."""
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert [one for one in Outcome if f"| `{one}` | {one.meaning} |" not in page] == []
 
 
-def test_explain_what_has_no_meaning(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2; without a name everything is listed."""
+def test_explain_an_unknown_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 2. Without a name, everything is listed."""
     assert main(["explain", "nonsense"]) == 2
     assert "toolstream list" in capsys.readouterr().err
     assert main(["explain", "emtpy-id"]) == 2
@@ -108,8 +108,8 @@ def test_explain_what_has_no_meaning(capsys: pytest.CaptureFixture[str]) -> None
     assert "empty-id" in capsys.readouterr().out
 
 
-def test_a_shape_is_listed_where_it_acts() -> None:
-    """There is nothing to ask for without a stream in APIs that are spoken over WebSockets alone."""
+def test_a_shape_lists_its_protocols() -> None:
+    """`destream` needs an API with non-streaming requests."""
     [destream] = [one for one in catalogue.shapes() if one["name"] == "destream"]
     assert {"openai-chat", "openai-responses"} <= {*destream["dialects"]}
     assert {"openai-realtime", "gemini-live"}.isdisjoint(destream["dialects"])

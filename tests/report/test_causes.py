@@ -1,4 +1,4 @@
-"""Sentences on why a client misread a response: one for each deviation, true to what the client did."""
+"""Sentences that explain why a client misread a response, for each deviation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tests.clients.test_deviations import Case
     from toolstream_core.clients.model import Deviation
 
-DEVIATIONS = [one for values in AXES.values() for one in values[1:]]
+DEVIATIONS = [deviation for values in AXES.values() for deviation in values[1:]]
 MOST_WORDS = 25
 
 
-@pytest.mark.parametrize("one", DEVIATIONS)
-def test_every_deviation_has_a_sentence_with_the_event(one: Deviation) -> None:
-    """It names the actor, and has at most 25 words."""
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+def test_every_deviation_has_a_sentence_with_the_event(deviation: Deviation) -> None:
+    """It mentions the client, and has at most 25 words."""
     change = Change(7, 0, 0, What.APPENDED)
-    text = reason(Explanation(STANDARD.having([one]), 7, shows=one, change=change))
+    text = reason(Explanation(STANDARD.having([deviation]), 7, shows=deviation, change=change))
     assert "event 7 " in text.replace(",", " ")
     assert "client" in text
     assert "{" not in text.replace("`{}`", "")
@@ -34,18 +34,18 @@ def test_every_deviation_has_a_sentence_with_the_event(one: Deviation) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
-def test_the_sentence_is_on_a_deviation_of_the_client(case: Case) -> None:
-    """Where several explain what came back, on one of the model's own."""
+def test_the_sentence_is_about_a_deviation_of_the_client(case: Case) -> None:
+    """If several deviations explain the calls, it is about one of the model's."""
     found = explain(case.protocol.call_form, case.events, echoed(*case.returned))
     assert found is not None
     assert found.shows in found.model.deviations
     assert f"event {found.event} " in reason(found).replace(",", " ")
 
 
-def test_the_sentence_is_on_what_happened_at_the_event() -> None:
-    """A client that opens a call for each id, and drops calls without a name: the event opened a call."""
-    pieces = [[entry(id="", arguments=text)] for text in ('{"a":', "1}")]
-    events = chat([entry(id="call_1", name="f", arguments="")], *pieces, "tool_calls")
+def test_the_sentence_is_about_the_event() -> None:
+    """The event opened a call, so the sentence is about the key of calls, and not about dropped ones."""
+    fragments = [[entry(id="", arguments=text)] for text in ('{"a":', "1}")]
+    events = chat([entry(id="call_1", name="f", arguments="")], *fragments, "tool_calls")
     found = explain(CHAT.call_form, events, echoed(("call_1", "f", "")))
     assert found is not None
     assert found.shows is Key.INDEX_AND_ID
@@ -58,7 +58,7 @@ def test_the_sentence_is_on_what_happened_at_the_event() -> None:
 
 
 def test_a_client_without_deviations_has_a_cause_and_no_event() -> None:
-    """The stream is malformed."""
+    """The cause is the malformed stream."""
     found = Explanation(STANDARD)
     assert reason(found) == ""
     assert cause(found) == "The client followed the protocol, but the stream is malformed."

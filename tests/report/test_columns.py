@@ -1,4 +1,4 @@
-"""Lines fit their width, and what is left out of them is counted."""
+"""Lines fit their width, and left out characters are counted."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ TEXT = st.text(max_size=400)
 
 
 @given(TEXT, st.integers(LEAST, WIDTH), st.booleans())
-def test_a_shortened_string_fits(text: str, room: int, count: bool) -> None:
-    """Whatever escapes it needs, it is one printable line with quotes around it."""
-    shown = shortened(text, room, count=count)
-    assert len(shown) <= room
+def test_a_shortened_string_fits(text: str, width: int, count: bool) -> None:
+    """With all escapes, it is a printable line in quotes."""
+    shown = shortened(text, width, count=count)
+    assert len(shown) <= width
     assert shown.isprintable()
     assert shown[0] == shown[-1] == '"'
 
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=400), st.integers(LEAST, WIDTH))
-def test_what_is_left_out_is_counted(text: str, room: int) -> None:
-    """The beginning, the end and the number are the whole."""
-    shown = middle(text, room, count=True)
+def test_left_out_characters_are_counted(text: str, width: int) -> None:
+    """The beginning, the end and the number add up to the text."""
+    shown = middle(text, width, count=True)
     found = re.fullmatch(r"(\w*)…\(\+(\d+)\)…(\w*)", shown)
     if found is None:
         assert shown == text
     else:
-        assert len(shown) in {room - 1, room}
+        assert len(shown) in {width - 1, width}
         assert text.startswith(found[1])
         assert text.endswith(found[3])
         assert len(found[1]) + int(found[2]) + len(found[3]) == len(text)
 
 
-def test_absent_null_and_empty_are_three_things() -> None:
-    """And none of them is a word of the wire."""
+def test_absent_null_and_empty_are_distinguished() -> None:
+    """None of them looks like a value of the stream."""
     assert [seen(value) for value in (ABSENT, None, "", "null", "absent", 0)] == [
         "absent",
         "null",
@@ -52,7 +52,7 @@ def test_absent_null_and_empty_are_three_things() -> None:
 @pytest.mark.parametrize("request_", ["POST h/v1", "POST " + "h" * 300])
 @pytest.mark.parametrize("model", [None, "m", "m" * 300])
 def test_a_head_fits(request_: str, model: str | None) -> None:
-    """The flow's id is whole, whatever else is long."""
+    """The flow's id is always complete."""
     flow = "0" * 36
     head = Label("#1", request_, flow).head(model, "openai-chat")
     assert len(head) <= WIDTH
@@ -61,7 +61,7 @@ def test_a_head_fits(request_: str, model: str | None) -> None:
 
 @given(st.lists(st.sampled_from(["a", "word", "--set x=y", "x" * 200]), max_size=40))
 def test_lines_are_wrapped(words: list[str]) -> None:
-    """Each fits and begins with the tag, no word is lost, and the last part is not broken."""
+    """Each line fits and begins with the tag, and the last part is not split."""
     lines = wrapped("#1  +1ms ", "#1", " ".join(words), "→ --set toolstream_repair=empty-id")
     assert all(len(line) <= WIDTH and line.startswith("#1 ") for line in lines)
     assert lines[-1].endswith("  → --set toolstream_repair=empty-id")
@@ -70,13 +70,13 @@ def test_lines_are_wrapped(words: list[str]) -> None:
 
 
 def test_marks_are_painted_in_their_order() -> None:
-    """A part is painted where it stands behind the one before it, not where the same word stood earlier."""
+    """A word is painted after the previous mark, and not where it occurs before."""
     marked = Marked("a b a", (("name", "b"), ("error", "a")))
     assert list(marked.lines("#1 ", "#1", colour)) == [f"#1 a {colour('name', 'b')} {colour('error', 'a')}"]
 
 
 def test_blocks() -> None:
-    """A block below another stream stands between blank lines; below its own stream nothing changes."""
+    """Blank lines separate a block from the lines of another stream."""
     written: list[str] = []
     blocks = Blocks(written.append)
     blocks.line("#1 POST h")

@@ -1,4 +1,4 @@
-"""Advice for equal responses is tried once, and is what it would be for each of them alone."""
+"""Advice for equal responses is tried once, with the same result as for each response alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ type Turn = tuple[ReceivedBytes, Sequence[EchoedCall]]
 
 
 def turns(folder: Path, *requests: object) -> list[Turn]:
-    """Responses whose client lost all arguments, each with other keys in its request."""
+    """Responses whose client lost all arguments, each with other fields in its request."""
     messages, flows = user(), []
     for at, more in enumerate(requests):
         assert isinstance(more, dict)
@@ -41,30 +41,30 @@ def turns(folder: Path, *requests: object) -> list[Turn]:
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[ReceivedBytes]:
     """The responses for which advice was tried."""
-    seen: list[ReceivedBytes] = []
+    responses: list[ReceivedBytes] = []
 
-    def noted(
+    def recorded(
         model: ClientModel, response: ReceivedBytes, others: Sequence[ClientModel], choice: int
     ) -> list[Advice] | None:
-        seen.append(response)
+        responses.append(response)
         return advise(model, response, others, choice)
 
-    monkeypatch.setattr(judging, "advise", noted)
-    return seen
+    monkeypatch.setattr(judging, "advise", recorded)
+    return responses
 
 
 def test_equal_responses(tmp_path: Path, tried: list[ReceivedBytes]) -> None:
-    """The first response uses its ids for the first time, all others again: two are tried."""
+    """Only the first response has new ids, so two responses are tried."""
     loop = turns(tmp_path, *[{}] * 6)
     together = Explaining()
-    got = [together(*one).advice for one in loop]
-    assert got[0]
+    found = [together(*one).advice for one in loop]
+    assert found[0]
     assert [one.body for one in tried] == [loop[0][0].body] * 2
-    assert got == [Explaining()(*one).advice for one in loop]
+    assert found == [Explaining()(*one).advice for one in loop]
 
 
-def test_other_options_are_tried_again(tmp_path: Path, tried: list[ReceivedBytes]) -> None:
-    """The tools of a request decide what repairs do."""
+def test_responses_to_other_tools_are_tried_again(tmp_path: Path, tried: list[ReceivedBytes]) -> None:
+    """The tools of a request influence the repairs."""
     loop = turns(tmp_path, {}, {}, {"tools": [{"type": "function", "function": {"name": CALLS[0][1]}}]})
     together = Explaining()
     for one in loop:

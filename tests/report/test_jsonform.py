@@ -1,4 +1,4 @@
-"""The record as JSON: the stable form."""
+"""The record as JSON, which is a stable format."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ FINDING = {
 
 
 def test_document() -> None:
-    """Exactly these keys, in plain JSON."""
+    """It has exactly these keys, and is plain JSON."""
     record = report([])
-    told = document([record_object(record)])
-    notes = told["streams"][0]["findings"][:3]
+    written = document([record_object(record)])
+    notes = written["streams"][0]["findings"][:3]
     assert [(one["name"], one["severity"], one["repair"]) for one in notes] == [
         ("empty-id", "note", "safe"),
         ("null-identity", "note", "safe"),
         ("missing-index", "note", "safe"),
     ]
-    assert json.loads(json.dumps(told)) == {
+    assert json.loads(json.dumps(written)) == {
         "version": 2,
         "streams": [
             {
@@ -67,7 +67,7 @@ def test_document() -> None:
 
 
 def test_hide() -> None:
-    """Every text from the wire goes through the redaction that is handed in."""
-    told = record_object(report([]), lambda _: "*")
-    assert told["calls"][0]["arguments"] == "*"
-    assert told["calls"][0]["name"] == "*"
+    """Every text of the stream is redacted."""
+    written = record_object(report([]), lambda _: "*")
+    assert written["calls"][0]["arguments"] == "*"
+    assert written["calls"][0]["name"] == "*"

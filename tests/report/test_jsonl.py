@@ -1,4 +1,4 @@
-"""JSON lines: one object an event, absent keys absent."""
+"""JSON Lines: an object for each event, without absent keys."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tests.report.reported import BODY, report
 from toolstream_core.report.jsonform import JsonLines
 
 
-def told(**options: object) -> list[dict[str, object]]:
-    """The objects that are written for the stream."""
+def written(**options: object) -> list[dict[str, object]]:
+    """The objects for the stream."""
     lines: list[str] = []
     report([JsonLines(lines.append, {"flow": "F"}, elapsed=lambda: 7, **options)])  # type: ignore[arg-type]
     return [json.loads(line) for line in lines]
 
 
-def test_one_object_an_event() -> None:
-    """Each event, those that say nothing too, then the end."""
-    objects = told()
+def test_each_event_is_an_object() -> None:
+    """Events without content too. The last object is the end."""
+    objects = written()
     events = [one for one in objects if one["type"] == "event"]
     assert objects[-1]["type"] == "end"
     assert [one["event"] for one in events] == list(range(7))
@@ -29,19 +29,19 @@ def test_one_object_an_event() -> None:
 
 
 def test_absent_null_and_empty() -> None:
-    """A key that the wire did not have is not there; null and empty are as sent."""
-    fragments = [one["fragments"][0] for one in told() if "fragments" in one]  # type: ignore[index]
-    where = {"choice": 0, "call": 0, "phase": "more"}
+    """An absent key is missing, and null and empty values are kept."""
+    fragments = [one["fragments"][0] for one in written() if "fragments" in one]  # type: ignore[index]
+    place = {"choice": 0, "call": 0, "phase": "more"}
     assert fragments == [
-        where | {"index": 0, "id": "c1", "name": "ls", "type": "function", "arguments": ""},
-        where | {"index": 0, "id": "", "name": None, "arguments": '{"p"'},
-        where | {"arguments": ':"\x1b[31m"}'},
+        place | {"index": 0, "id": "c1", "name": "ls", "type": "function", "arguments": ""},
+        place | {"index": 0, "id": "", "name": None, "arguments": '{"p"'},
+        place | {"arguments": ':"\x1b[31m"}'},
     ]
 
 
 def test_finish_text_and_end() -> None:
-    """What else an event says."""
-    objects = [one for one in told() if one["type"] != "finding"]
+    """Objects have the model, finish reasons, the end, and the record."""
+    objects = [one for one in written() if one["type"] != "finding"]
     assert objects[0]["model"] == "glm"
     assert objects[5]["finish"] == [{"choice": 0, "reason": "tool_calls"}]
     assert objects[6]["end"] is True
@@ -49,5 +49,5 @@ def test_finish_text_and_end() -> None:
 
 
 def test_hide() -> None:
-    """Fragments and record go through the redaction."""
-    assert "*" in str(told(hide=lambda _: "*")[3])
+    """Fragments and the record are redacted."""
+    assert "*" in str(written(hide=lambda _: "*")[3])

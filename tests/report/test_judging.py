@@ -1,4 +1,4 @@
-"""What clients made of saved answers, where a file holds their next requests."""
+"""Verdicts on saved responses, by the next requests in the same file or in another one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ARGUMENTS = '{"path":"/tmp"}'
 
 
 def body(id_: str = "c1") -> bytes:
-    """An answer with one call."""
+    """A response with a call."""
     function = {"name": "ls", "arguments": ARGUMENTS}
     delta = {"tool_calls": [{"index": 0, "id": id_, "type": "function", "function": function}]}
-    said = {"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}
-    return f"data: {json.dumps(said)}\n\ndata: [DONE]\n\n".encode()
+    chunk = {"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}
+    return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()
 
 
-def back(id_: str = "c1", arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
-    """The call said again, and its result."""
+def returned(id_: str = "c1", arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
+    """The returned call and its result."""
     call = {"id": id_, "type": "function", "function": {"name": "ls", "arguments": arguments}}
     return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": id_, "content": "r"}]
 
@@ -36,30 +36,30 @@ def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Exchang
 
 
 def judged(*exchanges: Exchange) -> list[tuple[str, str, str | None]]:
-    """The verdicts on these, in order."""
+    """The verdicts on these exchanges, in order."""
     judging = Judging()
-    told = [verdict for one in exchanges for verdict in judging.take(one, record(one))]
-    return [(one.source, one.verdict.outcome.value, one.request) for one in told]
+    verdicts = [verdict for one in exchanges for verdict in judging.take(one, record(one))]
+    return [(one.source, one.verdict.outcome.value, one.request) for one in verdicts]
 
 
 def record(one: Exchange) -> Record:
-    """What an answer was."""
+    """The record of a response."""
     read = read_body(one.chunks, one.facts, broken=one.broken)
     assert read is not None
     return read
 
 
 def test_the_next_request_of_a_file() -> None:
-    """Tells what the client made of the answer before."""
-    told = judged(saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}")), saved("a.flow#2", user="other"))
-    assert told == [("a.flow#0", "returned-without-arguments", "a.flow#1")]
+    """It shows how the client interpreted the previous response."""
+    verdicts = judged(saved("a.flow#0"), saved("a.flow#1", *returned(arguments="{}")), saved("a.flow#2", user="other"))
+    assert verdicts == [("a.flow#0", "returned-without-arguments", "a.flow#1")]
 
 
 def test_two_files() -> None:
-    """Only where ids and conversation say so: many recordings begin with the same prompt."""
+    """A request in another file needs the id of the call, since many recordings begin with the same prompt."""
     assert judged(saved("a.flow#0"), saved("b.flow#0")) == []
-    assert judged(saved("a.flow#0"), saved("b.flow#0", *back("other"))) == []
-    assert judged(saved("a.flow#0"), saved("b.flow#0", *back())) == [("a.flow#0", "ok", "b.flow#0")]
+    assert judged(saved("a.flow#0"), saved("b.flow#0", *returned("other"))) == []
+    assert judged(saved("a.flow#0"), saved("b.flow#0", *returned())) == [("a.flow#0", "ok", "b.flow#0")]
 
 
 def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> Exchange:
@@ -70,14 +70,14 @@ def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> 
         result = {"functionResponse": {"name": "ls", "response": {"r": 1}}}
         contents.append({"role": "user", "parts": [result]})
     part = {"functionCall": {"name": "ls", "args": json.loads(ARGUMENTS)}}
-    said = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     path = "/v1beta/models/m:streamGenerateContent"
     exchange = StreamFacts(source=source, host="h", path=path, request={"contents": contents})
-    return Exchange(facts=exchange, chunks=[f"data: {json.dumps(said)}\n\n".encode()], **more)
+    return Exchange(facts=exchange, chunks=[f"data: {json.dumps(chunk)}\n\n".encode()], **more)
 
 
 def test_calls_without_ids_in_a_file_for_each_response() -> None:
-    """As captures have them: the later request has the whole conversation so far, and came soon after the response."""
+    """The later request has the complete conversation, and came soon after the response, as in captures."""
     first = without_ids("1.flow#0", began=10.0, ended=20.0)
     verdict = ("1.flow#0", "returned-without-arguments", "2.flow#0")
     assert judged(first, without_ids("2.flow#0", "{}", began=25.0, ended=26.0)) == [verdict]
@@ -85,7 +85,7 @@ def test_calls_without_ids_in_a_file_for_each_response() -> None:
 
 
 def test_unrelated_files_whose_calls_have_no_ids() -> None:
-    """Another prompt, a request alone, one of another day or from before the response, and files without times."""
+    """Another prompt, no call, another day, a time before the end of the response, or no times."""
     first = without_ids("1.flow#0", began=10.0, ended=20.0)
     assert judged(first, without_ids("2.flow#0", ARGUMENTS, user="other", began=25.0)) == []
     assert judged(first, without_ids("2.flow#0", began=25.0)) == []
@@ -94,53 +94,53 @@ def test_unrelated_files_whose_calls_have_no_ids() -> None:
     assert judged(without_ids("1.flow#0"), without_ids("2.flow#0", ARGUMENTS)) == []
 
 
-def test_what_began_before_the_answer_was_over_is_no_retry() -> None:
-    """The same was asked twice at once."""
+def test_a_request_before_the_end_of_the_response_is_no_retry() -> None:
+    """The client sent two equal requests at once."""
     first = saved("a.flow#0", began=10.0, ended=20.0)
     assert judged(first, saved("a.flow#1", began=15.0, ended=21.0)) == []
     assert judged(first, saved("a.flow#1", began=25.0, ended=26.0)) == [("a.flow#0", "retried", "a.flow#1")]
 
 
-def test_the_answer_as_the_client_got_it() -> None:
-    """Where it was rewritten, that counts."""
-    told = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", user="summary"))
-    assert told == []
-    told = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", *back("made"), user="summary"))
-    assert told == [("a.flow#0", "ok", "a.flow#1")]
+def test_a_rewritten_response_is_judged_as_it_was_sent() -> None:
+    """The sent body counts."""
+    verdicts = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", user="summary"))
+    assert verdicts == []
+    verdicts = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", *returned("made"), user="summary"))
+    assert verdicts == [("a.flow#0", "ok", "a.flow#1")]
 
 
 def test_a_client_that_left() -> None:
-    """Is told of without a next request."""
+    """The verdict needs no next request."""
     cut = b"".join(body().partition(b"data: [DONE]")[:1]).replace(b'"tool_calls"}', b"null}")
     exchange = saved("a.flow#0").facts
-    left = Exchange(facts=exchange, chunks=[cut], broken="Client disconnected.")
-    assert judged(left) == [("a.flow#0", "aborted", None)]
+    disconnected = Exchange(facts=exchange, chunks=[cut], broken="Client disconnected.")
+    assert judged(disconnected) == [("a.flow#0", "aborted", None)]
 
 
-def test_what_is_no_request_to_an_llm() -> None:
-    """Is passed over."""
+def test_other_requests_are_skipped() -> None:
+    """They are not the next request of a conversation."""
     other = Exchange(facts=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
     judging = Judging()
     one = saved("a.flow#0")
     assert not judging.take(one, record(one))
     assert not judging.take(other, None)
-    told = judging.take(saved("a.flow#2", *back()), None)
-    assert [verdict.text.text for verdict in told] == ["verdict ok (request a.flow#2)"]
+    verdicts = judging.take(saved("a.flow#2", *returned()), None)
+    assert [verdict.text.text for verdict in verdicts] == ["verdict ok (request a.flow#2)"]
 
 
 def test_printed() -> None:
-    """A key of the stream's object; a line behind the streams so far."""
+    """JSON has the verdict in the stream's object, and text has it on lines after the streams."""
     judging = Judging()
     lines: list[str] = []
     documents: list[str] = []
     printers = TextPrinter(lines.append, chunks=False), JsonPrinter(documents.append)
-    for one in (saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}"))):
+    for one in (saved("a.flow#0"), saved("a.flow#1", *returned(arguments="{}"))):
         read = record(one)
-        told = judging.take(one, read)
+        verdicts = judging.take(one, read)
         for printer in printers:
             printer.sinks(one.facts, str, None)
             printer.add(read, str)
-            for verdict in told:
+            for verdict in verdicts:
                 printer.judged(verdict)
     for printer in printers:
         printer.close()
@@ -154,17 +154,17 @@ def test_printed() -> None:
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
 
 
-def test_a_single_stream_whose_lines_still_wait() -> None:
-    """The verdict waits with them."""
+def test_the_verdict_on_a_single_stream_is_after_its_lines() -> None:
+    """Lines that still wait are printed first."""
     one = Exchange(facts=saved("s").facts, chunks=[body()[:-20]], broken="Client disconnected.")
     lines: list[str] = []
     printer = TextPrinter(lines.append)
     read = read_body(one.chunks, one.facts, broken=one.broken, sinks=printer.sinks(one.facts, str, None))
     assert read is not None
     read.ended = False
-    told = Judging().take(one, read)
+    verdicts = Judging().take(one, read)
     printer.add(read, str)
-    printer.judged(told[0])
+    printer.judged(verdicts[0])
     assert lines == []
     printer.close()
     assert lines[-1] == "#1         verdict aborted"

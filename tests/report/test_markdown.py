@@ -1,4 +1,4 @@
-"""The bug report: what it says, that it fits, and that nothing foreign gets out of its place."""
+"""The bug report: its content, its size, and foreign text in it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def reported(body: bytes, healthy: Healthy) -> ReportedResponse:
-    """A body as a report shows it."""
+    """A body as a reported response."""
     record = read_body([body], healthy.exchange)
     assert record is not None
-    frames = [piece.frame for piece in split([Chunk(0, body)], healthy.exchange.content_type)[1]]
+    frames = [part.frame for part in split([Chunk(0, body)], healthy.exchange.content_type)[1]]
     return ReportedResponse(
         record=record,
         frames=frames,
@@ -42,13 +42,13 @@ def reported(body: bytes, healthy: Healthy) -> ReportedResponse:
 
 
 def report(name: str, dialect: str = "openai-chat") -> str:
-    """The report on a healthy stream in which a defect was planted."""
+    """The report on a valid stream with an injected defect."""
     healthy = next(one for one in streams() if one.dialect == dialect)
     return bug_report([reported(injected(healthy.body, healthy.exchange, name).out, healthy)], "small.flow", "1.2.3")
 
 
-def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
-    """With the offending events as they came, the others folded, and what wrong clients read."""
+def test_a_report_shows_the_defect_its_events_and_failing_clients() -> None:
+    """Events with findings are unchanged, and others are folded."""
     text = report("empty-id")
     assert text.startswith("# empty-id: openai-chat from an unknown host\n")
     assert "- **empty-id** (TS102, note" in text
@@ -61,15 +61,15 @@ def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
     assert "found by | toolstream 1.2.3" in text
 
 
-def test_a_client_that_goes_by_the_index_is_told_where_indexes_are_reused() -> None:
-    """Two calls of one index become one for it."""
+def test_a_report_on_a_reused_index_shows_clients_that_key_by_index() -> None:
+    """They merge the calls of an index."""
     healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
     text = bug_report([reported(injected(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
     assert "A client that matches on the index only reads:" in text
 
 
-def test_a_healthy_stream_is_reported_too() -> None:
-    """A client may misread what is right."""
+def test_a_valid_stream_can_be_reported() -> None:
+    """A client may misread it."""
     healthy = streams()[0]
     text = bug_report([reported(healthy.body, healthy)], "a.flow", "1")
     assert "toolstream found nothing wrong in the stream" in text
@@ -77,36 +77,38 @@ def test_a_healthy_stream_is_reported_too() -> None:
 
 
 @pytest.mark.parametrize("healthy", streams(), ids=str)
-def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> None:
-    """But for calls whose fragments alternate: those confuse whoever goes by the last id."""
+def test_valid_streams_are_read_correctly_by_the_shown_clients(healthy: Healthy) -> None:
+    """The exception are interleaved calls, which confuse clients that key by id or use the last call."""
     response = reported(healthy.body, healthy)
-    wrong = [does for does, _ in wrong_readings(healthy.dialect, response.entries, response.record.calls)]
+    wrong = [
+        what_it_does for what_it_does, _ in wrong_readings(healthy.dialect, response.entries, response.record.calls)
+    ]
     confused = healthy.name == "interleaved"
     announced = named(healthy.dialect).call_form is CallForm.ANNOUNCED
     bug = "adds each fragment to the call that started last" if announced else "starts a new call for each `id`"
     assert wrong == ([bug] if confused else [])
 
 
-@pytest.mark.parametrize("row", DEFECTS, ids=lambda row: row.name)
-def test_every_defect_has_what_a_report_needs(row: Defect) -> None:
-    """Its page says why it hurts and where it was seen; its protocols have an address."""
-    page = markdown.sections(row)
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_every_defect_has_what_a_report_needs(defect: Defect) -> None:
+    """Its page has its consequences and where it was seen, and its protocols have an address."""
+    page = markdown.sections(defect)
     assert page["Why it hurts"]
     assert page["Seen with"]
-    assert all(markdown.specification(row, dialect) for dialect in row.dialects)
+    assert all(markdown.specification(defect, dialect) for dialect in defect.dialects)
 
 
 @pytest.mark.parametrize("dialect", INJECTORS)
-def test_every_planted_defect_can_be_reported(dialect: str) -> None:
-    """Whatever the stream says by then."""
+def test_every_injected_defect_can_be_reported(dialect: str) -> None:
+    """The report is complete and fits an issue."""
     for name in INJECTORS[dialect]:
         text = report(name, dialect)
         assert len(text) < LONGEST
         assert text.count("<details>") == text.count("</details>") == 1
 
 
-def test_a_huge_stream_still_fits_into_an_issue() -> None:
-    """The whole stream is cut, and says so; fences are closed."""
+def test_a_report_on_a_large_stream_fits_into_an_issue() -> None:
+    """The stream is truncated with a note, and code fences are closed."""
     healthy = streams()[0]
     words = json.dumps({"choices": [{"index": 0, "delta": {"content": "````" + "x" * 500}}]})
     body = f"data: {words}\n\n".encode() * 500 + healthy.body

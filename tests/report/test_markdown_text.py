@@ -1,4 +1,4 @@
-"""Foreign text in Markdown does nothing."""
+"""Foreign text is escaped in Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolstream_core.report.columns import code, escaped
 
 @pytest.mark.parametrize("text", ["`a`", "``", "a|b", "\x1b[31m", "`"])
 def test_foreign_code_stays_code(text: str) -> None:
-    """Its own backticks do not end it, and nothing steers a terminal."""
+    """Its backticks do not end the code, and it has no control characters."""
     shown = code(text)
     inner = re.fullmatch(r"(`+)( ?)(.*?)\2\1", shown)
     assert inner
@@ -19,6 +19,6 @@ def test_foreign_code_stays_code(text: str) -> None:
     assert shown.isprintable()
 
 
-def test_foreign_sentences_link_and_mention_nothing() -> None:
-    """Neither HTML, nor links, nor people, nor issues."""
+def test_foreign_sentences_have_no_links_and_mentions() -> None:
+    """HTML, links, people and issues are escaped."""
     assert escaped("<b>[x](y) @me #1 *a*") == "\\<b\\>\\[x\\](y) @\u200bme \\#1 \\*a\\*"

@@ -1,4 +1,4 @@
-"""Reports on answers that faults broke, and on what their clients made of them."""
+"""Reports on responses with injected faults, and on how their clients read them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ UNKNOWN: dict[str, Any] = {}
         (["text"], "A stream without findings", "whether the client read it correctly is unknown"),
     ],
 )
-def test_a_client_is_blamed_on_a_verdict_alone(responses: list[Any], title: str, words: str) -> None:
-    """The last answer of a conversation has text, and never a verdict: that says nothing against the client."""
+def test_only_a_verdict_decides_whether_the_client_misread(responses: list[Any], title: str, words: str) -> None:
+    """The last response of a conversation has only text, and never a verdict."""
     healthy = streams()[0]
     text = reported(b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', healthy)
     call = reported(healthy.body, healthy)
     shown = [replace(text if one == "text" else call, **({} if one == "text" else one)) for one in responses]
     for response in shown:
         response.record.findings = []
-    told = bug_report(shown, "a.flow", "1")
-    assert told.startswith(f"# {title}: ")
-    assert f"toolstream found nothing wrong in the stream; {words}" in told
+    text_of_report = bug_report(shown, "a.flow", "1")
+    assert text_of_report.startswith(f"# {title}: ")
+    assert f"toolstream found nothing wrong in the stream; {words}" in text_of_report
 
 
 FAULTS = {
@@ -49,13 +49,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("spec", FAULTS)
-def test_a_fault_is_reproduced_without_its_targets_and_chance(spec: str) -> None:
-    """The one answer that is served is hit; which of its calls, stays."""
+def test_a_fault_is_reproduced_without_probability_and_response_filters(spec: str) -> None:
+    """The reproduction has only one response. Filters of calls stay."""
     assert fault_here(spec) == FAULTS[spec]
 
 
-def test_a_stream_that_was_broken_and_understood() -> None:
-    """What the provider had wrong by itself is said, and how the connection broke."""
+def test_a_report_separates_the_injected_fault_from_the_providers_defects() -> None:
+    """It also describes the injected disconnect."""
     healthy = streams()[0]
     response = reported(healthy.body, healthy)
     response.record.broken = "cut by toolstream_fault"
@@ -66,8 +66,8 @@ def test_a_stream_that_was_broken_and_understood() -> None:
     assert "no later request was saved" in text
 
 
-def test_answers_that_a_fault_broke_alike() -> None:
-    """Each thing is said once, with the numbers of the answers; whoever asked the same again is told so."""
+def test_responses_with_the_same_fault_are_reported_together() -> None:
+    """Each statement has the numbers of its responses, and a repeated request is reported."""
     healthy = streams()[0]
     response = replace(reported(healthy.body, healthy), caused=["http-error"], left=[])
     other = replace(response, caused=["cut"], request={"model": "other"})

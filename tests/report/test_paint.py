@@ -1,4 +1,4 @@
-"""Colour where it is wanted, and quoting that keeps foreign text in its place."""
+"""Colour is used only on request, and foreign text is quoted."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from toolstream_core.report.columns import STYLES, colour, plain, wants_colour
     ],
 )
 def test_wants_colour(terminal: bool, environment: dict[str, str], wanted: bool) -> None:
-    """On a terminal, unless it is refused."""
+    """Terminals get colour, unless the environment refuses it."""
     assert wants_colour(terminal=terminal, environment=environment) is wanted
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_styles(style: str) -> None:
-    """Each style begins and ends itself; plain adds nothing. What is neither ok, warning nor error has no colour."""
+    """Each style resets the colour at its end. Other styles have no colour."""
     assert {*STYLES} == {"ok", "warning", "error"}
     assert colour("note", "x") == "x"
     assert colour(style, "x") == f"{STYLES[style]}x\x1b[0m"
@@ -38,20 +38,20 @@ def test_styles(style: str) -> None:
 
 @given(st.text(max_size=50))
 def test_quoted_is_printable_json(text: str) -> None:
-    """What is quoted reads back, and nothing in it steers a terminal."""
+    """The quoted text is its JSON, without control characters."""
     shown = quoted(text, 50)
     assert json.loads(shown) == text
     assert shown.isprintable()
 
 
 def test_printable() -> None:
-    """Only what would steer a terminal is escaped."""
+    """Only characters that control a terminal are escaped."""
     assert printable("a\x1bé") == "a\\u001b\\u00e9"
     assert printable("aé") == "aé"
 
 
-def test_quoted_is_cut() -> None:
-    """The rest is counted."""
+def test_quoted_is_shortened() -> None:
+    """The left out characters are counted."""
     assert quoted("abcdef", 4) == '"abcd"… (+2 characters)'
 
 
@@ -59,5 +59,5 @@ def test_quoted_is_cut() -> None:
     ("text", "shown"), [("gpt-4o", "gpt-4o"), ("a b", '"a b"'), ("a\x1b", '"a\\u001b"'), ("é", "é")]
 )
 def test_word(text: str, shown: str) -> None:
-    """Bare where it is one word."""
+    """A single word has no quotes."""
     assert word(text) == shown

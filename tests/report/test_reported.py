@@ -1,4 +1,4 @@
-"""An answer as reports show it."""
+"""Responses in reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.invariants.healthy import streams
 from tests.report.test_markdown import reported
 
 HEALTHY = streams()[0]
-TOLD: dict[str, tuple[bytes, dict[str, Any], bool]] = {
+RESPONSES: dict[str, tuple[bytes, dict[str, Any], bool]] = {
     "healthy": (HEALTHY.body, {}, False),
     "healthy and understood": (HEALTHY.body, {"client": "ok"}, False),
     "misread": (HEALTHY.body, {"client": "lost-call: …", "understood": False}, True),
@@ -21,8 +21,8 @@ TOLD: dict[str, tuple[bytes, dict[str, Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_which_answers_tell_anything(name: str) -> None:
-    """Those with which anything went wrong."""
-    body, known, telling = TOLD[name]
-    assert replace(reported(body, HEALTHY), **known).is_telling is telling
+@pytest.mark.parametrize("name", RESPONSES)
+def test_responses_with_a_problem_are_notable(name: str) -> None:
+    """A problem is a finding, a fault or a misreading."""
+    body, known, notable = RESPONSES[name]
+    assert replace(reported(body, HEALTHY), **known).is_notable is notable

@@ -1,4 +1,4 @@
-"""Lines of text: chunk by chunk, folded, at the end; foreign text can steer no terminal."""
+"""The lines of the log: for each event, folded, and at the end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from toolstream_core.report.lines import EndLines, Lines, call_line, fault_line,
 
 
 def test_lines() -> None:
-    """Absent, null and empty are told apart, text is folded, the calls and the finish come at the end."""
-    told: list[str] = []
-    report([Lines(told.append, Label("#1", "POST h/v1", "FLOW"), elapsed=lambda: 7)])
+    """Absent, null and empty values are distinguished, text is folded, and calls and finish reasons are at the end."""
+    lines: list[str] = []
+    report([Lines(lines.append, Label("#1", "POST h/v1", "FLOW"), elapsed=lambda: 7)])
     note = "#1    +7ms note"
-    assert told == [
+    assert lines == [
         "#1 POST h/v1 glm openai-chat  flow FLOW",
         "#1    +7ms events 0-1  2 events without tool calls, 269 bytes",
         '#1    +7ms event 2    call 0  id="c1"  name="ls"  index=0  args=""',
@@ -38,51 +38,52 @@ def test_lines() -> None:
 
 
 def test_end_lines() -> None:
-    """Only what is told at the end."""
-    told: list[str] = []
-    report([EndLines(told.append, Label("#1", "h"))])
-    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "note", "error", "7"]
+    """Only the lines at the end of a response."""
+    lines: list[str] = []
+    report([EndLines(lines.append, Label("#1", "h"))])
+    assert [line.split()[1] for line in lines] == ["h", "call", "note", "note", "note", "error", "7"]
 
 
-def test_colour_only_where_it_is_painted() -> None:
-    """Without paint no line holds an escape; with it the text is the same."""
-    told: list[str] = []
+def test_colour_is_optional() -> None:
+    """The text is the same with and without colour."""
+    lines: list[str] = []
     painted: list[str] = []
-    report([Lines(told.append, Label("#1", "h")), Lines(painted.append, Label("#1", "h"), paint=colour)])
-    assert not any("\x1b" in line for line in told)
+    report([Lines(lines.append, Label("#1", "h")), Lines(painted.append, Label("#1", "h"), paint=colour)])
+    assert not any("\x1b" in line for line in lines)
     assert any("\x1b[31m" in line for line in painted)
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=300))
-def test_foreign_text_steers_no_terminal(name: str, model: str, text: str) -> None:
-    """No control character of a stream reaches a line, and each line is one."""
-    told: list[str] = []
+def test_control_characters_are_escaped(name: str, model: str, text: str) -> None:
+    """No control character of a stream reaches a line, and each line stays a line."""
+    lines: list[str] = []
     body = [
-        HEAD.replace(b'"glm"', _json(model))
+        HEAD.replace(b'"glm"', json_bytes(model))
         + b'{"tool_calls":[{"index":0,"id":'
-        + _json(name)
+        + json_bytes(name)
         + b',"function":{"name":'
-        + _json(name)
+        + json_bytes(name)
         + b',"arguments":'
-        + _json(text)
+        + json_bytes(text)
         + b"}}]}"
         + TAIL,
         *BODY[-2:],
     ]
-    report([Lines(told.append, Label("#1", "h"))], body)
-    assert all(character.isprintable() for line in told for character in line)
+    report([Lines(lines.append, Label("#1", "h"))], body)
+    assert all(character.isprintable() for line in lines for character in line)
 
 
-def _json(text: str) -> bytes:
+def json_bytes(text: str) -> bytes:
+    """The text as JSON."""
     return json.dumps(text).encode()
 
 
-def test_long_text_is_cut_and_counted() -> None:
-    """A fragment of any length is a short line that says how long it was."""
-    told: list[str] = []
+def test_long_text_is_shortened() -> None:
+    """The line has the number of left out characters."""
+    lines: list[str] = []
     fragment = HEAD + b'{"tool_calls":[{"index":0,"function":{"arguments":"' + b"x" * 1000 + b'"}}]}' + TAIL
-    report([Lines(told.append, Label("#1", "h"))], [fragment])
-    line = told[1]
+    report([Lines(lines.append, Label("#1", "h"))], [fragment])
+    line = lines[1]
     assert len(line) == WIDTH
     shown = line.partition('args="')[2].removesuffix('"')
     begin, left_out, end = re.fullmatch(r"(x+)…\(\+(\d+)\)…(x+)", shown).groups()  # type: ignore[union-attr]
@@ -90,30 +91,30 @@ def test_long_text_is_cut_and_counted() -> None:
 
 
 def test_hide() -> None:
-    """What is told goes through the redaction that is handed in."""
-    told: list[str] = []
-    report([Lines(told.append, Label("#1", "h"), hide=lambda text: text.replace("p", "*"))])
-    assert 'args="{\\"*\\""' in told[3]
+    """Texts of the stream are redacted."""
+    lines: list[str] = []
+    report([Lines(lines.append, Label("#1", "h"), hide=lambda text: text.replace("p", "*"))])
+    assert 'args="{\\"*\\""' in lines[3]
 
 
 def test_call_and_finding_lines() -> None:
-    """Kind, choice, guess; code, name and place."""
+    """They have the kind, choice and guess of a call, and code, name and place of a finding."""
     call = Call(1, 2, Kind.SERVER, "i", "", "{}", complete=True, guessed=True)
     assert call_line(call) == 'choice 1 call 2 (server) "" id="i" {}  guessed'
     finding = Finding("TS999", "bad-thing", Severity.WARNING, 3, None, "why")
     assert finding_line(finding).text == "warning TS999 bad-thing at event 3: why"
 
 
-def test_errors_and_breaks() -> None:
-    """An in-band error, a stream that never ended."""
-    told: list[str] = []
-    report([Lines(told.append, Label("#1", "h"))], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
-    assert told[2] == '#1         event 1    error "502: gone"'
-    assert told[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
-    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, unfinished"
+def test_errors_and_truncated_responses() -> None:
+    """The log shows an error in the stream, and that the stream did not end."""
+    lines: list[str] = []
+    report([Lines(lines.append, Label("#1", "h"))], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
+    assert lines[2] == '#1         event 1    error "502: gone"'
+    assert lines[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
+    assert lines[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, unfinished"
 
 
-FATES = {
+FAULT_LINES = {
     ("empty-id", 1, 2): "2 changes",
     ("empty-id", 1, 0): "selected, but nothing in this response matches",
     ("empty-id", 0, 0): "not applied: no matching call",
@@ -126,14 +127,14 @@ FATES = {
 }
 
 
-@pytest.mark.parametrize("fault", FATES, ids=str)
-def test_what_became_of_a_fault(fault: tuple[str, int, int]) -> None:
-    """In words that explain themselves."""
-    assert fault_line(Injected(*fault), "openai-chat") == f"fault {fault[0]}: {FATES[fault]}"
+@pytest.mark.parametrize("fault", FAULT_LINES, ids=str)
+def test_the_line_of_a_fault(fault: tuple[str, int, int]) -> None:
+    """It shows the number of changes, or why there are none."""
+    assert fault_line(Injected(*fault), "openai-chat") == f"fault {fault[0]}: {FAULT_LINES[fault]}"
 
 
-def test_a_fault_that_cannot_be_caused() -> None:
-    """The protocols in which it can are named; of a preset, those in which any part of it can."""
+def test_the_line_of_an_impossible_fault() -> None:
+    """It names the protocols that support the fault, or a part of the preset."""
     assert fault_line(Injected("kimi:p=1", 0, 0), "anthropic") == (
         "fault kimi:p=1: not possible in anthropic, only in openai-chat, cohere-v2"
     )

@@ -1,4 +1,4 @@
-"""A verdict in one line and as one object."""
+"""A verdict as text and as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its argu
 
 
 def hide(text: str) -> str:
-    """Hides one word."""
+    """The text with a word redacted."""
     return text.replace("secret", "***")
 
 
@@ -40,40 +40,40 @@ def reported(verdict: Verdict, calls: Sequence[Call], **more: Any) -> ReportedVe
 
 
 def painted(marked: Marked) -> str:
-    """The only line, with its styles."""
+    """The only line, with the names of its styles."""
     [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
     return line
 
 
 def test_an_object() -> None:
-    """What the request had, as it had it; what it did not have is null."""
+    """The fields of returned calls keep their types, and missing ones are null."""
     fields = CallFields(None, ABSENT, {"p": ["secret", 1, None], "secret": True})
     sent = (EchoedCall("", "ls", "", fields),)
     verdict = Verdict(
         Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", ""))
     )
-    said = reported(verdict, [CALL], request="r", hide=hide).object
-    assert said["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
-    assert said["results"] == [None, None]
-    assert (said["call"], said["event"], said["explained"]) == (0, 3, [])
-    why = Explained(["first-arguments"], 4, "takes the first arguments alone")
-    said = reported(verdict, [CALL], request=None, explained=why).object
-    assert (said["event"], said["explained"], said["request"]) == (4, ["first-arguments"], None)
+    written = reported(verdict, [CALL], request="r", hide=hide).object
+    assert written["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
+    assert written["results"] == [None, None]
+    assert (written["call"], written["event"], written["explained"]) == (0, 3, [])
+    explained = Explained(["first-arguments"], 4, "takes the first arguments alone")
+    written = reported(verdict, [CALL], request=None, explained=explained).object
+    assert (written["event"], written["explained"], written["request"]) == (4, ["first-arguments"], None)
 
 
-def test_an_event_is_known_where_a_call_is() -> None:
-    """A call that was never sent is in none."""
+def test_a_verdict_without_a_call_has_no_event() -> None:
+    """A call that was never sent has no event."""
     phantom = Verdict(Outcome.PHANTOM_CALL, (Problem(Outcome.PHANTOM_CALL, None, "was never sent"),))
     assert reported(phantom, [CALL], request="r").object["event"] is None
     assert reported(Verdict(Outcome.OK), [], request="r").object["call"] is None
 
 
 def test_lines() -> None:
-    """The verdict, why, and by which request."""
+    """The line has the verdict, the explanation, and the request."""
     lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
-    why = Explained(text="the client starts a new call for every id, also an empty one")
+    explained = Explained(text="the client starts a new call for every id, also an empty one")
     assert reported(Verdict(Outcome.OK), [CALL], request="r").text.text == "verdict ok (request r)"
-    assert reported(lost, [CALL], request="r", explained=why).text.text == (
+    assert reported(lost, [CALL], request="r", explained=explained).text.text == (
         "verdict returned-without-arguments: call 0 ls: returned without its arguments (request r), "
         "because the client starts a new call for every id, also an empty one"
     )
@@ -83,19 +83,19 @@ def test_lines() -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.CALL_REJECTED])
-def test_a_client_that_understood_is_good(outcome: Outcome) -> None:
-    """In the colour of success: a call that must not run is rightly rejected."""
+def test_an_understood_response_has_the_style_of_success(outcome: Outcome) -> None:
+    """A rejected call that must not run is understood."""
     problems = () if outcome is Outcome.OK else (Problem(outcome, 0, "rejected"),)
     assert painted(reported(Verdict(outcome, problems), [CALL], request=None).text).startswith(
         f"<ok verdict {outcome}>"
     )
 
 
-def test_what_is_alike_is_said_once() -> None:
-    """Of one call's pieces the first, with how many more there are; what concerns no call, each but once."""
-    piece = Problem(Outcome.SPLIT_CALL, 0, "came back in pieces")
+def test_repeated_problems_are_counted() -> None:
+    """The first problem of a call is shown, and the number of problems like it."""
+    problem = Problem(Outcome.SPLIT_CALL, 0, "came back in pieces")
     more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
-    split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
+    split = Verdict(Outcome.SPLIT_CALL, (LOST, problem, problem, *more, problem, more[1]))
     assert reported(split, [CALL], request=None).text.text == (
         "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces "
         "(2 more like this); a was never sent; b was never sent (1 more like this)"
@@ -111,14 +111,14 @@ def test_what_is_alike_is_said_once() -> None:
     ],
 )
 def test_advice_is_written_for_the_command_in_use(syntax: Callable[[str], str], written: str) -> None:
-    """`run`, `serve` and `check` have flags; a reader of saved files runs the client; a test has its marker."""
+    """Commands have flags, saved responses need `toolstream run`, and tests have a marker."""
     options = "--set toolstream_repair=safe --set toolstream_shape=for:aichat"
     assert syntax(options) == written
     assert advice_text(Explained(advice=(options,)), syntax) == f"→ {written}"
 
 
-def test_the_fix_is_written_where_no_option_helps() -> None:
-    """In the verdict, as it is no option. Where options were not tried, nothing is advised."""
+def test_the_fix_is_written_if_no_option_helps() -> None:
+    """It is part of the verdict, and no advice."""
     explained = Explained(text="the client drops it", fix="no option helps: fix the client: x")
     assert advice_text(explained) == ""
     assert reported(Verdict(Outcome.SILENT, (LOST,)), [CALL], request=None, explained=explained).text.text.endswith(

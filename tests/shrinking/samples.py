@@ -1,4 +1,4 @@
-"""One stream for each defect that can be caused, as a candidate of the search."""
+"""A stream for each defect that can be injected, as a candidate of the search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sample(NamedTuple):
-    """A defect, and a stream that has it."""
+    """A defect, and a stream with it."""
 
     name: str
     original: Candidate
@@ -28,24 +28,24 @@ class Sample(NamedTuple):
     oracle: Oracle
 
 
-NAMES = [row.name for row in DEFECTS if any(row.name in injectors for injectors in INJECTORS.values())]
-"""Of every row that can be planted."""
+NAMES = [defect.name for defect in DEFECTS if any(defect.name in injectors for injectors in INJECTORS.values())]
+"""The names of all defects that can be injected."""
 
 
 def sample_of(name: str) -> Sample:
-    """The first healthy stream in which the defect shows."""
-    for healthy, exchange in _streams():
+    """The first stream in which the injected defect is found."""
+    for healthy, exchange in all_streams():
         if name in INJECTORS[healthy.dialect]:
-            went = injected(healthy.body, exchange, name)
-            if name in went.finding_names:
-                original = (turn(0, exchange, [Chunk(0, went.out)]),)
+            result = injected(healthy.body, exchange, name)
+            if name in result.finding_names:
+                original = (turn(0, exchange, [Chunk(0, result.out)]),)
                 reader = RecordCache()
                 return Sample(name, original, Condition(reader, original), shows(reader, named([name])))
     raise AssertionError(name)
 
 
-def _streams() -> Iterator[tuple[Healthy, StreamFacts]]:
-    """All healthy streams, then what two plants need: a conversation that goes on, and a custom tool."""
+def all_streams() -> Iterator[tuple[Healthy, StreamFacts]]:
+    """All valid streams, and two for special defects: with an earlier turn, and with a custom tool."""
     for healthy in streams():
         yield healthy, healthy.exchange
     gemini = next(one for one in streams() if one.dialect == "gemini")
@@ -65,4 +65,4 @@ EARLIER = [
     {"role": "model", "parts": [{"functionCall": {"id": "call_0", "name": "ping", "args": {}}}]},
     {"role": "user", "parts": [{"functionResponse": {"id": "call_0", "name": "ping", "response": {}}}]},
 ]
-"""A conversation that has had a call."""
+"""A conversation with a call."""

@@ -1,4 +1,4 @@
-"""The search finds what cannot be made smaller, for every defect that can be caused."""
+"""The search finds minimal streams for every defect that can be injected."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 
 
 def smallest(sample: Sample, jobs: int = 1, *, events_only: bool = False) -> Candidate:
-    """What the search makes of a sample."""
+    """The result of the search for a sample."""
     search = Search(sample.condition, sample.oracle, jobs=jobs)
     tried = passes(sample.original)
     return search.run(sample.original, [one for one in tried if not (events_only and one.careful)])
 
 
 def without_one(candidate: Candidate) -> list[Candidate]:
-    """The candidates that have one event less, of those that have any."""
+    """All candidates with one event less."""
     [one] = candidate
     kept = [(one.frames[:at] + one.frames[at + 1 :]) for at in range(len(one.frames))]
     return [(one.with_frames(parts),) for parts in kept if any(part.counts for part in parts)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_event_of_the_smallest_can_be_missed(name: str) -> None:
-    """Without any one of its events the finding is gone, or something else is wrong."""
+def test_the_result_needs_all_its_events(name: str) -> None:
+    """Without any of them, the finding is missing or another one appears."""
     sample = sample_of(name)
     best = smallest(sample, events_only=True)
     assert sample.oracle(best)
@@ -46,8 +46,8 @@ def test_no_event_of_the_smallest_can_be_missed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES[::16])
-def test_fields_and_text_are_made_smaller_too(name: str) -> None:
-    """Also then no event can be missed, and the result is the same however many tries run at once."""
+def test_fields_and_text_are_made_smaller(name: str) -> None:
+    """The result still needs all events, and does not depend on the number of jobs."""
     sample = sample_of(name)
     best = smallest(sample)
     assert size(best) <= size(smallest(sample, events_only=True))  # equal where every field is required
@@ -59,7 +59,7 @@ def test_fields_and_text_are_made_smaller_too(name: str) -> None:
 
 
 def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
-    """All calls of a tool have them; those that the tool does not need go all the same, and a call never gets empty."""
+    """Keys that the tool does not need are removed, and arguments never become empty."""
     healthy = next(one for one in streams() if one.dialect == "gemini")
     body = injected(healthy.body, healthy.exchange, "missing-name").out
     original = (turn(0, healthy.exchange, [Chunk(0, body)]),)
@@ -73,7 +73,7 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
 
 
 def test_elements_of_an_array_stay_an_array() -> None:
-    """Whichever of them are left, the body is JSON."""
+    """With any of its elements left, the body is valid JSON."""
     saved = reproduction(FLOWS / "gemini-json-array.flow", None).original
     [first, *_] = saved
     elements = [part for part in first.frames if not first.framing.is_required(part)]

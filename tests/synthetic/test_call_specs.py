@@ -1,4 +1,4 @@
-"""The calls to make, as options write them."""
+"""Calls as options specify them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ WEATHER = CallSpec("get_weather", {"city": "Oslo; {or} not", "at": [1, None]})
         (['apply_patch "*** Begin"'], (CallSpec("apply_patch", "*** Begin"),)),
     ],
 )
-def test_calls_are_read(texts: list[str], specs: tuple[CallSpec, ...]) -> None:
-    """Several in one text, or in several; what is written is read the same again."""
+def test_calls_are_parsed(texts: list[str], specs: tuple[CallSpec, ...]) -> None:
+    """Several calls may be in one text or in several. The written form is parsed to the same calls."""
     assert parse_calls(texts) == specs
     assert parse_calls(["; ".join(map(spec_text, specs))]) == specs
 
 
-def test_arguments_that_are_not_said_are_absent() -> None:
-    """They are made from the schema; `{}` are no arguments."""
-    said, empty = parse_calls(["now; now {}"])
-    assert (said.arguments, empty.arguments) == (ABSENT, {})
+def test_missing_arguments_are_absent() -> None:
+    """They are generated from the schema. `{}` means no arguments."""
+    generated, empty = parse_calls(["now; now {}"])
+    assert (generated.arguments, empty.arguments) == (ABSENT, {})
 
 
 @pytest.mark.parametrize(
-    ("text", "right"),
+    ("text", "message"),
     [
         ('{"city":"Oslo"}', "does not begin with a tool name"),
         ('get_weather {"city":}', "not valid JSON"),
@@ -45,8 +45,8 @@ def test_arguments_that_are_not_said_are_absent() -> None:
         ("get_weather {} now {}", "semicolon"),
     ],
 )
-def test_a_wrong_text_is_told_with_what_is_right(text: str, right: str) -> None:
-    """In one line."""
-    with pytest.raises(ToolstreamError, match=right) as raised:
+def test_an_invalid_text_is_an_error(text: str, message: str) -> None:
+    """The message is one line."""
+    with pytest.raises(ToolstreamError, match=message) as raised:
         parse_calls([text])
     assert "\n" not in str(raised.value)

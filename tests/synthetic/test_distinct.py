@@ -1,4 +1,4 @@
-"""Two calls of one answer differ in their arguments, wherever the schema allows it."""
+"""Two generated calls of a response have different arguments if the schema allows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic.schema import distinct_arguments
 
 NESTED = {"type": "object", "properties": {"deep": {"type": "array", "items": {"type": "boolean"}}}}
-SEVERAL = [
+SEVERAL_VALUES = [
     {"type": "string"},
     {"type": "string", "maxLength": 1},
     {"type": "string", "enum": ["celsius", "fahrenheit"]},
@@ -34,7 +34,7 @@ SEVERAL = [
     {"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}},
     {"type": "object", "properties": {"deep": NESTED}, "required": ["deep"]},
 ]
-ONE = [
+ONE_VALUE = [
     {"const": "a"},
     {"enum": [7]},
     {"type": "null"},
@@ -44,30 +44,32 @@ ONE = [
 
 
 def with_value(schema: Any) -> dict[str, Any]:
-    """A tool's schema with one property."""
+    """A tool's schema with this property."""
     return {"type": "object", "properties": {"path": schema}, "required": ["path"], "additionalProperties": False}
 
 
-@pytest.mark.parametrize("schema", SEVERAL, ids=json.dumps)
+@pytest.mark.parametrize("schema", SEVERAL_VALUES, ids=json.dumps)
 @pytest.mark.parametrize("seed", ["0", "1", "2"])
 @pytest.mark.parametrize("name", ["read_file", "delete_file"])
-def test_arguments_differ_and_fit(schema: Any, seed: str, name: str) -> None:
-    """Whatever the seed, also with characters that are long on the wire; the same each time."""
-    whole = with_value(schema)
-    tool = OfferedTool(name, whole)
+def test_arguments_differ_and_fit_the_schema(schema: Any, seed: str, name: str) -> None:
+    """For every seed, also with characters that need several bytes. The result is always the same."""
+    tool_schema = with_value(schema)
+    tool = OfferedTool(name, tool_schema)
     for wide in (False, True):
         first = distinct_arguments(tool, seed, [], wide_characters=wide)
         other = distinct_arguments(tool, seed, [first], wide_characters=wide)
         assert other is not None
         assert other != first
         assert other == distinct_arguments(tool, seed, [first], wide_characters=wide)
-        jsonschema.validate(first, whole)
-        jsonschema.validate(other, whole)
+        jsonschema.validate(first, tool_schema)
+        jsonschema.validate(other, tool_schema)
 
 
-@pytest.mark.parametrize("schema", [*map(with_value, ONE), {"type": "object", "properties": {}}, {}], ids=json.dumps)
-def test_where_a_schema_allows_one_value_there_is_no_other(schema: Any) -> None:
-    """That is said, instead of making the same again."""
+@pytest.mark.parametrize(
+    "schema", [*map(with_value, ONE_VALUE), {"type": "object", "properties": {}}, {}], ids=json.dumps
+)
+def test_a_schema_with_one_value_has_no_second_arguments(schema: Any) -> None:
+    """The result is None."""
     tool = OfferedTool("get_value", schema)
     first = distinct_arguments(tool, "0", [])
     assert distinct_arguments(tool, "1", [first]) is None

@@ -1,4 +1,4 @@
-"""Which tools are harmless: names from the tool lists of agents and MCP servers, each with its class."""
+"""Harmless tools: names from the tool lists of agents and MCP servers, each with its class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = [
 
 
 def test_the_class_of_a_name() -> None:
-    """A harmless tool may be called without being named; one with effects may not, nor one that nobody knows."""
+    """Tools with effects and unknown tools are not harmless."""
     assert [name for kind, name in NAMES if is_harmless(OfferedTool(name, {})) is not (kind == "harmless")] == []
 
 
@@ -29,7 +29,7 @@ def test_the_table_is_large() -> None:
 
 
 @pytest.mark.parametrize("form", ["{0}_and_{1}", "{0}_{1}", "{1}_{0}", "{0}-{1}", "mcp__a__{0}_{1}", "a.{0}_{1}"])
-def test_no_reading_word_excuses_an_effect(form: str) -> None:
+def test_a_word_for_an_effect_decides(form: str) -> None:
     """In any order, with any separator, also in camel case and in capitals."""
     effects = ("delete", "write", "send", "run", "exec", "update", "create", "pay", "kill", "drop")
     names = [form.format(*words) for words in product(("read", "list", "get", "search", "find"), effects)]
@@ -56,12 +56,12 @@ def test_no_reading_word_excuses_an_effect(form: str) -> None:
     ],
 )
 def test_a_plugin_or_class_before_a_name(name: str, harmless: bool) -> None:
-    """As Semantic Kernel and Griptape write it; what is in the notation of the name belongs to the name."""
+    """Semantic Kernel and Griptape write a plugin or class before the name, in another notation."""
     assert is_harmless(OfferedTool(name, {})) is harmless
 
 
 def test_words_of_a_name() -> None:
-    """In every way in which names are written."""
+    """Names are split in every common notation."""
     for name in (
         "read_my_file",
         "readMyFile",
@@ -89,7 +89,7 @@ def test_words_of_a_name() -> None:
     ],
 )
 def test_a_description_only_excludes(description: str, harmless: bool) -> None:
-    """By its first sentence; a tool with effects stays one, whatever it says of itself."""
+    """Its first sentence may exclude a tool, and never makes one harmless."""
     assert is_harmless(OfferedTool("get_item", {}, description=description)) is harmless
     assert not is_harmless(OfferedTool("frobnicate", {}, description=description))
 
@@ -107,15 +107,15 @@ def test_a_description_only_excludes(description: str, harmless: bool) -> None:
     ],
 )
 def test_required_parameters_only_exclude(name: str, schema: Any, harmless: bool) -> None:
-    """A value that is run, or asked for over the network; not one that is never given."""
+    """A required parameter with code or an address excludes a tool. An optional one is never sent."""
     found = {"type": "object", "properties": {name: schema}}
     assert is_harmless(OfferedTool("get_item", {**found, "required": [name]})) is harmless
     assert is_harmless(OfferedTool("get_item", found))
     assert not is_harmless(OfferedTool("get_item", {}, custom=True))
 
 
-def test_the_order_of_what_is_called() -> None:
-    """Free arguments first, then none, a path, an id; names of the user instead, where there are any."""
+def test_the_order_of_tools_to_call() -> None:
+    """Free arguments first, then none, a path, an id. Names given by the user replace this order."""
 
     def tool(name: str, *required: str) -> OfferedTool:
         return OfferedTool(name, {"properties": {key: {"type": "string"} for key in required}, "required": [*required]})
@@ -135,7 +135,7 @@ def test_the_order_of_what_is_called() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 def test_descriptions_are_read_in_every_protocol(protocol: Any) -> None:
-    """As its API writes them."""
+    """Each API has its own form of tools."""
     body = protocol.api.request(
         Question("m", "Hello?", (Tool("get_item", "Deletes it.", {"type": "object"}),), streamed=True)
     )

@@ -1,4 +1,4 @@
-"""Calls of the tools on offer, healthy in every protocol; then a text."""
+"""Generated calls of the offered tools, valid in every protocol, and then a text."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ each_form = pytest.mark.parametrize("streamed", [True, False], ids=["stream", "w
 
 
 def request_of(protocol: WireProtocol, *, streamed: bool = True, tools: Any = TOOLS) -> tuple[str, dict[str, Any]]:
-    """The path and the body of a question in this protocol."""
+    """The path and body of a request in this protocol."""
     url = protocol.api.public_url("m", streamed=streamed, array=False)
     body = protocol.api.request(Question("m", "Hello?", tools, streamed=streamed))
     return url.removeprefix(protocol.api.server), body
 
 
-def ask(provider: SyntheticProvider, path: str, body: Any) -> Written:
-    """The answer to a request that has one."""
+def respond(provider: SyntheticProvider, path: str, body: Any) -> Written:
+    """The response to a request."""
     written = provider.respond(path, encoded(body))
     assert written is not None
     return written
 
 
 def read(written: Written, path: str, body: Any) -> Record:
-    """The answer as a client reads it."""
+    """The record of a response."""
     sent = written.events or (encoded(written.unstreamed),)
     exchange = StreamFacts(path=path, content_type=CONTENT_TYPES[written.wanted.form], request=body)
     record = read_body(sent, exchange)
@@ -54,10 +54,10 @@ def read(written: Written, path: str, body: Any) -> Record:
 @each_protocol
 @each_form
 @pytest.mark.parametrize("specs", ["", BOTH, "now"])
-def test_the_calls_are_healthy(protocol: WireProtocol, streamed: bool, specs: str) -> None:
-    """Nothing is found in them, not even what is only unusual; each has an id of its own, if the protocol has ids."""
+def test_the_calls_are_valid(protocol: WireProtocol, streamed: bool, specs: str) -> None:
+    """They have no findings, and unique ids if the protocol has ids."""
     path, body = request_of(protocol, streamed=streamed)
-    record = read(ask(SyntheticProvider(parse_calls([specs])), path, body), path, body)
+    record = read(respond(SyntheticProvider(parse_calls([specs])), path, body), path, body)
     assert (record.dialect, record.streamed, record.ended) == (protocol.name, streamed, True)
     assert [one.name for one in record.findings] == []
     names = {"": ["get_weather"], BOTH: ["get_weather", "now"], "now": ["now"]}[specs]
@@ -69,10 +69,10 @@ def test_the_calls_are_healthy(protocol: WireProtocol, streamed: bool, specs: st
 
 
 @each_protocol
-def test_arguments_come_in_pieces(protocol: WireProtocol) -> None:
-    """Where the protocol has deltas."""
+def test_arguments_are_fragmented(protocol: WireProtocol) -> None:
+    """If the protocol has deltas."""
     path, body = request_of(protocol)
-    written = ask(SyntheticProvider(parse_calls([BOTH])), path, body)
+    written = respond(SyntheticProvider(parse_calls([BOTH])), path, body)
     record = read(written, path, body)
     assert len(record.calls[0].events) > 4 or b"Gen\xc3\xa8ve" in b"".join(written.events)
 
@@ -80,29 +80,29 @@ def test_arguments_come_in_pieces(protocol: WireProtocol) -> None:
 @each_protocol
 @each_form
 def test_a_request_without_tools_gets_a_text(protocol: WireProtocol, streamed: bool) -> None:
-    """And so does one that forbids them."""
+    """So does a request that forbids them."""
     path, body = request_of(protocol, streamed=streamed, tools=())
-    written = ask(SyntheticProvider(), path, body)
+    written = respond(SyntheticProvider(), path, body)
     record = read(written, path, body)
     assert (record.calls, record.findings, record.ended) == ([], [], True)
-    said = b"".join(written.events) or encoded(written.unstreamed)
-    assert PLAIN.split()[0].encode() in said
+    sent = b"".join(written.events) or encoded(written.unstreamed)
+    assert PLAIN.split()[0].encode() in sent
 
 
 @each_protocol
-def test_a_retry_is_answered_the_same_under_other_ids(protocol: WireProtocol) -> None:
-    """As often as it comes; the seed decides about everything."""
+def test_a_retry_gets_the_same_calls_with_other_ids(protocol: WireProtocol) -> None:
+    """The seed decides everything else."""
     path, body = request_of(protocol)
     provider = SyntheticProvider(seed=3)
-    first, second = (read(ask(provider, path, body), path, body) for _ in range(2))
+    first, second = (read(respond(provider, path, body), path, body) for _ in range(2))
     assert [call.arguments for call in first.calls] == [call.arguments for call in second.calls]
     assert first.calls[0].id != second.calls[0].id or not first.calls[0].id
     again = SyntheticProvider(seed=3)
-    assert ask(again, path, body).events == ask(SyntheticProvider(seed=3), path, body).events
+    assert respond(again, path, body).events == respond(SyntheticProvider(seed=3), path, body).events
 
 
 def chat(*messages: Any, **more: Any) -> dict[str, Any]:
-    """A chat request with both tools."""
+    """A Chat Completions request with both tools."""
     path, body = request_of(named("openai-chat"))
     del path
     return {**body, "messages": [*body["messages"], *messages], **more}
@@ -124,10 +124,10 @@ MORE = {"role": "user", "content": "And tomorrow?"}
         ([{"role": "assistant", "content": ""}], True),
     ],
 )
-def test_results_are_answered_with_a_text(messages: list[Any], called: bool) -> None:
-    """Those that no answer has followed yet."""
+def test_a_request_with_results_gets_a_text(messages: list[Any], called: bool) -> None:
+    """Results that a response has followed do not count."""
     body = chat(*messages)
-    written = ask(SyntheticProvider(), "/v1/chat/completions", body)
+    written = respond(SyntheticProvider(), "/v1/chat/completions", body)
     assert bool(written.calls) is called
     if not called:
         text = "".join(
@@ -138,13 +138,13 @@ def test_results_are_answered_with_a_text(messages: list[Any], called: bool) -> 
         assert text == DONE
 
 
-def test_calls_in_the_text_of_messages_are_calls_that_came_back() -> None:
-    """Some clients write calls and results so."""
+def test_calls_in_the_text_of_messages_count_as_returned() -> None:
+    """Some clients write calls and results in messages."""
     provider = SyntheticProvider()
     body = chat()
-    record = read(ask(provider, "/v1/chat/completions", body), "/v1/chat/completions", body)
-    told = {"role": "user", "content": f"I called {record.calls[0].id}: mild"}
-    assert ask(provider, "/v1/chat/completions", chat(told)).calls == ()
+    record = read(respond(provider, "/v1/chat/completions", body), "/v1/chat/completions", body)
+    message = {"role": "user", "content": f"I called {record.calls[0].id}: mild"}
+    assert respond(provider, "/v1/chat/completions", chat(message)).calls == ()
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_calls_in_the_text_of_messages_are_calls_that_came_back() -> None:
         ("bedrock", {"toolChoice": {"tool": {"name": "now"}}}, ["now"]),
     ],
 )
-def test_what_the_request_wants_called_is_called(dialect: str, more: dict[str, Any], names: list[str]) -> None:
-    """And nothing where it wants nothing."""
+def test_the_tool_choice_of_a_request_is_followed(dialect: str, more: dict[str, Any], names: list[str]) -> None:
+    """It may also forbid calls."""
     path, body = request_of(named(dialect))
     if dialect == "bedrock":
         body["toolConfig"] |= more
     else:
         body |= more
-    assert [call.name for call in ask(SyntheticProvider(), path, body).calls] == names
+    assert [call.name for call in respond(SyntheticProvider(), path, body).calls] == names
 
 
 @pytest.mark.parametrize(
@@ -185,32 +185,32 @@ def test_what_the_request_wants_called_is_called(dialect: str, more: dict[str, A
         ("anthropic", {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ],
 )
-def test_who_wants_one_call_gets_one(dialect: str, more: dict[str, Any]) -> None:
-    """However many are to be made."""
+def test_parallel_calls_can_be_disabled(dialect: str, more: dict[str, Any]) -> None:
+    """Only one of two specified calls is made."""
     path, body = request_of(named(dialect))
-    assert len(ask(SyntheticProvider(parse_calls([BOTH])), path, body | more).calls) == 1
+    assert len(respond(SyntheticProvider(parse_calls([BOTH])), path, body | more).calls) == 1
 
 
 def test_tools_of_the_provider_are_not_called() -> None:
-    """It runs them itself."""
+    """The provider runs them."""
     path, body = request_of(named("anthropic"))
     body["tools"] = [{"type": "web_search_20250305", "name": "web_search"}, *body["tools"]]
-    assert [call.name for call in ask(SyntheticProvider(), path, body).calls] == ["get_weather"]
+    assert [call.name for call in respond(SyntheticProvider(), path, body).calls] == ["get_weather"]
 
 
 def test_a_tool_that_takes_text_gets_text() -> None:
-    """A custom tool of Responses; a function is called rather."""
+    """Custom tools of Responses are called only if there is no function."""
     path, body = request_of(named("openai-responses"))
     custom = {"type": "custom", "name": "apply_patch"}
-    written = ask(SyntheticProvider(parse_calls(['apply_patch "*** x"'])), path, body | {"tools": [custom]})
+    written = respond(SyntheticProvider(parse_calls(['apply_patch "*** x"'])), path, body | {"tools": [custom]})
     record = read(written, path, body)
     assert [(call.kind, call.arguments) for call in record.calls] == [("custom", "*** x")]
-    both = ask(SyntheticProvider(), path, body | {"tools": [custom, *body["tools"]]})
+    both = respond(SyntheticProvider(), path, body | {"tools": [custom, *body["tools"]]})
     assert [call.name for call in both.calls] == ["get_weather"]
 
 
-def test_tools_that_the_input_brings_are_called_in_their_namespace() -> None:
-    """As Codex offers all of its tools; those that are not loaded yet are not called."""
+def test_tools_in_the_input_are_called_with_their_namespace() -> None:
+    """Codex offers all its tools so. Deferred tools are not called."""
     path, body = request_of(named("openai-responses"))
     (weather,) = [tool for tool in body.pop("tools") if tool["name"] == "get_weather"]
     later = {**weather, "name": "later", "defer_loading": True}
@@ -219,35 +219,35 @@ def test_tools_that_the_input_brings_are_called_in_their_namespace() -> None:
         {"type": "namespace", "name": "sky", "tools": [weather]},
     ]
     items = [{"type": "additional_tools", "role": "developer", "tools": spaces}]
-    asked = body | {"input": [*items, {"role": "user", "content": "Hello?"}]}
+    request = body | {"input": [*items, {"role": "user", "content": "Hello?"}]}
     for specs, name, namespace in (("", "get_weather", "sky"), ('exec "1"', "exec", "functions")):
-        written = ask(SyntheticProvider(parse_calls([specs])), path, asked)
+        written = respond(SyntheticProvider(parse_calls([specs])), path, request)
         assert f'"namespace":"{namespace}"'.encode() in b"".join(written.events).replace(b": ", b":")
-        record = read(written, path, asked)
+        record = read(written, path, request)
         assert [call.name for call in record.calls] == [name]
         assert record.findings == []
-    assert ask(SyntheticProvider(parse_calls(["later"])), path, asked).calls == ()
+    assert respond(SyntheticProvider(parse_calls(["later"])), path, request).calls == ()
 
 
-def test_a_tool_that_is_not_on_offer_is_not_called() -> None:
-    """Whatever was asked of the provider."""
+def test_a_tool_that_is_not_offered_is_not_called() -> None:
+    """Also if it was specified."""
     path, body = request_of(named("openai-chat"))
-    assert ask(SyntheticProvider(parse_calls(["no_such_tool {}"])), path, body).calls == ()
+    assert respond(SyntheticProvider(parse_calls(["no_such_tool {}"])), path, body).calls == ()
 
 
-def test_other_requests_have_no_answer() -> None:
-    """Neither embeddings nor whatever else is asked."""
+def test_other_requests_get_no_response() -> None:
+    """Embeddings, for example."""
     for path, body in (("/v1/embeddings", {"model": "m", "input": "x"}), ("/x", {"a": 1})):
         assert SyntheticProvider().respond(path, encoded(body)) is None
 
 
-def test_the_array_of_gemini_is_the_form_that_was_asked_for() -> None:
-    """Who asks in another framing is told by the form."""
+def test_gemini_without_sse_gets_an_array() -> None:
+    """The request decides the form."""
     path, body = request_of(named("gemini"))
-    assert ask(SyntheticProvider(), path.partition("?")[0], body).wanted.form is Form.ARRAY
+    assert respond(SyntheticProvider(), path.partition("?")[0], body).wanted.form is Form.ARRAY
 
 
-TWICE = (
+SEVERAL_CALLS = (
     ("get_weather; get_weather", 2),
     ('get_weather {"city":"Lisbon"}; get_weather', 2),
     ('get_weather; get_weather {"city":"Lisbon"}; get_weather', 3),
@@ -257,21 +257,21 @@ TWICE = (
 )
 
 
-@pytest.mark.parametrize(("specs", "different"), TWICE)
+@pytest.mark.parametrize(("specs", "different"), SEVERAL_CALLS)
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_made_differs_from_every_other_call(specs: str, different: int, seed: int) -> None:
-    """Given arguments are taken as they are, and those of a tool that takes none cannot differ."""
+def test_generated_calls_differ_from_all_others(specs: str, different: int, seed: int) -> None:
+    """Specified arguments are not changed, and a tool without parameters has only one call."""
     path, body = request_of(PROTOCOLS[0])
-    calls = ask(SyntheticProvider(parse_calls([specs]), seed), path, body).calls
+    calls = respond(SyntheticProvider(parse_calls([specs]), seed), path, body).calls
     assert len({json.dumps(json.loads(call.arguments)) for call in calls}) == different
 
 
-def test_tools_that_are_not_on_offer_are_named() -> None:
-    """And those that are; a request without tools lacks none."""
+def test_tools_that_are_not_offered_are_named() -> None:
+    """The message has the available tools. A request without tools gets no message."""
     path, body = request_of(PROTOCOLS[0])
-    written = ask(SyntheticProvider(parse_calls(["nope {}; get_weather"])), path, body)
+    written = respond(SyntheticProvider(parse_calls(["nope {}; get_weather"])), path, body)
     assert written.not_offered == "nope is not an offered tool; available tools: get_weather, now"
     assert [call.name for call in written.calls] == ["get_weather"]
-    assert ask(SyntheticProvider(parse_calls(["now"])), path, body).not_offered == ""
+    assert respond(SyntheticProvider(parse_calls(["now"])), path, body).not_offered == ""
     path, body = request_of(PROTOCOLS[0], tools=())
-    assert ask(SyntheticProvider(parse_calls(["nope"])), path, body).not_offered == ""
+    assert respond(SyntheticProvider(parse_calls(["nope"])), path, body).not_offered == ""

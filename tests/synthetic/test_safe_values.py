@@ -1,4 +1,4 @@
-"""Values with an effect of their own: paths, commands, SQL, URLs; and that no value is a user's."""
+"""Generated paths, commands, SQL and URLs have no effect, and are never the user's."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ TEXT = {"type": "string"}
 
 
 def texts(schema: Any, name: str, seed: str = "0") -> list[dict[str, Any]]:
-    """Two different objects of arguments, the second with wide characters; both fit the schema."""
+    """Two different arguments for a schema, the second with wide characters."""
     tool = OfferedTool(name, schema)
     first = distinct_arguments(tool, seed, [])
     assert first is not None
-    other = distinct_arguments(tool, seed, [first], wide_characters=True)
-    made = [one for one in (first, other) if one is not None]
-    for one in made:
+    second = distinct_arguments(tool, seed, [first], wide_characters=True)
+    generated = [one for one in (first, second) if one is not None]
+    for one in generated:
         jsonschema.validate(one, schema)
-    return made
+    return generated
 
 
 def schema_of(**properties: Any) -> dict[str, Any]:
-    """All are required."""
+    """The schema of an object with these required properties."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
@@ -63,7 +63,7 @@ def leaves(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize(("name", "properties"), PATHS, ids=json.dumps)
 def test_a_path_does_not_exist(name: str, properties: Any) -> None:
-    """It lies in a temporary folder."""
+    """It is in a temporary folder."""
     folder = Path(absent("x")).parent
     for arguments in texts(schema_of(**properties), name):
         for path in leaves(arguments):
@@ -75,21 +75,21 @@ def test_a_path_does_not_exist(name: str, properties: Any) -> None:
 @pytest.mark.parametrize(
     "pattern", [r"^[\w-]+$", r"\.py$", r"^\./", r"^[a-z]+$", r"^[^/]+\.md$", "^file://", r"^\w{3,40}$"]
 )
-def test_a_path_that_has_to_be_another_is_none_of_a_project(pattern: str) -> None:
-    """A relative one has a name that nobody gives."""
+def test_a_path_with_a_pattern_does_not_exist_in_a_project(pattern: str) -> None:
+    """A relative path has an unusual name."""
     for arguments in texts(schema_of(path={**TEXT, "pattern": pattern}), "delete_file"):
         assert re.search("no.?such.?path", arguments["path"])
 
 
 @pytest.mark.parametrize("most", [1, 4, 8])
-def test_a_path_is_never_cut(most: int) -> None:
-    """A part of a path is another path, such as `/tmp`."""
+def test_a_path_is_never_shortened(most: int) -> None:
+    """A shortened path may be another one, such as `/tmp`."""
     for arguments in texts(schema_of(path={**TEXT, "maxLength": most}), "delete_file"):
         assert "/" not in arguments["path"]
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter", "is_there"),
+    ("name", "parameter", "exists_as"),
     [
         ("read_file", "path", Path.is_file),
         ("Read", "file_path", Path.is_file),
@@ -101,13 +101,13 @@ def test_a_path_is_never_cut(most: int) -> None:
         ("get_file_info", "path", Path.is_file),
     ],
 )
-def test_a_tool_that_reads_gets_a_sample(name: str, parameter: str, is_there: Any) -> None:
-    """A file, or a folder, that exists for it alone."""
-    made = texts(schema_of(**{parameter: TEXT}), name)
-    paths = [Path(one[parameter]) for one in made]
+def test_a_tool_that_reads_gets_a_sample(name: str, parameter: str, exists_as: Any) -> None:
+    """It is a file or a folder made for this tool."""
+    generated = texts(schema_of(**{parameter: TEXT}), name)
+    paths = [Path(one[parameter]) for one in generated]
     assert len({*paths}) == 2
     for path in paths:
-        assert is_there(path)
+        assert exists_as(path)
         assert path.is_relative_to(Path(absent("x")).parents[1])
 
 
@@ -131,16 +131,16 @@ def test_a_tool_that_reads_gets_a_sample(name: str, parameter: str, is_there: An
     ],
     ids=str,
 )
-def test_what_is_run_or_asked_for_does_nothing(name: str, properties: Any, pattern: str) -> None:
-    """Whatever the schema suggests."""
-    made = texts(schema_of(**properties), name)
-    assert len(made) == 2
-    for text in (leaf for one in made for leaf in leaves(one)):
+def test_commands_and_addresses_have_no_effect(name: str, properties: Any, pattern: str) -> None:
+    """Defaults and patterns of the schema do not matter."""
+    generated = texts(schema_of(**properties), name)
+    assert len(generated) == 2
+    for text in (leaf for one in generated for leaf in leaves(one)):
         assert re.fullmatch(pattern, text), text
 
 
 def test_the_files_of_a_call_are_removed() -> None:
-    """So that the next one finds a fresh folder; samples stay until the process ends."""
+    """The next call gets an empty folder. Samples stay until the process ends."""
     path, sample = Path(absent("made")), Path(sample_file("kept"))
     path.write_text("x")
     clear_places()

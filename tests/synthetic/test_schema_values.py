@@ -1,4 +1,4 @@
-"""Arguments that are made fit the schema of their tool."""
+"""Generated arguments fit the schema of their tool."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TREE = {
 
 
 def nested(schema: Any) -> dict[str, Any]:
-    """An object whose one property has to fit `schema`."""
+    """The schema of an object with one property of this schema."""
     return {"type": "object", "properties": {"city": schema}, "required": ["city"], "additionalProperties": False}
 
 
@@ -76,59 +76,59 @@ SIMPLE = [
 @pytest.mark.parametrize("schema", SIMPLE, ids=json.dumps)
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_a_value_fits_its_schema(schema: Any, seed: str) -> None:
-    """Also with characters that are long on the wire."""
-    whole = nested(schema)
+    """Also with characters that need several bytes."""
+    tool_schema = nested(schema)
     for wide in (False, True):
-        made = SchemaValues(whole, seed, wide_characters=wide).arguments()
-        jsonschema.validate(made, whole)
+        arguments = SchemaValues(tool_schema, seed, wide_characters=wide).arguments()
+        jsonschema.validate(arguments, tool_schema)
 
 
-def test_a_schema_that_refers_to_itself_ends() -> None:
-    """The values are no deeper than they have to be."""
-    made = SchemaValues(TREE, "0").arguments()
-    jsonschema.validate(made, TREE)
+def test_a_recursive_schema() -> None:
+    """The values are no deeper than necessary."""
+    arguments = SchemaValues(TREE, "0").arguments()
+    jsonschema.validate(arguments, TREE)
 
 
-def test_what_the_schema_names_is_taken() -> None:
-    """Constants, defaults, examples."""
+def test_values_of_the_schema_are_used() -> None:
+    """Constants, defaults and examples."""
     for schema, value in ({"const": 3}, 3), ({"default": 4}, 4), ({"examples": [5, 6]}, 5), ({"enum": [8]}, 8):
         assert SchemaValues(nested(schema), "0").arguments() == {"city": value}
 
 
 def test_gemini_writes_types_in_capitals() -> None:
-    """As its own schemas do."""
+    """Types in capitals are understood."""
     schema = {"type": "OBJECT", "properties": {"days": {"type": "INTEGER"}}, "required": ["days"]}
     assert isinstance(SchemaValues(schema, "0").arguments()["days"], int)
 
 
 def test_the_seed_decides() -> None:
-    """The same one gives the same values, another one others."""
+    """The same seed gives the same values, and another one gives others."""
     schema = {"type": "object", "properties": {f"n{at}": {"type": "integer"} for at in range(9)}}
     schema["required"] = list(schema["properties"])
     first, again, other = (SchemaValues(schema, seed).arguments() for seed in ("0", "0", "1"))
     assert first == again != other
 
 
-def test_only_required_properties_are_there() -> None:
-    """A careful person leaves the others out; `minProperties` holds."""
+def test_only_required_properties_are_generated() -> None:
+    """More are added if `minProperties` needs them."""
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "abcdef"}, "required": ["a"]}
     assert SchemaValues(schema, "0").arguments().keys() == {"a"}
     assert len(SchemaValues({**schema, "minProperties": 3}, "0").arguments()) == 3
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_numbers_are_whole_where_they_can_be(seed: int) -> None:
-    """A program that wants an integer refuses `8.5`; the bounds hold all the same."""
+def test_numbers_are_integers_if_possible(seed: int) -> None:
+    """Some programs refuse `8.5` for an integer."""
     for bounds in ({}, {"minimum": 0.5}, {"maximum": 4}, {"format": "int32"}, {"minimum": 0, "maximum": 1}):
-        made = SchemaValues(nested({"type": "number", **bounds}), str(seed)).arguments()["city"]
-        assert isinstance(made, int), (bounds, made)
+        arguments = SchemaValues(nested({"type": "number", **bounds}), str(seed)).arguments()["city"]
+        assert isinstance(arguments, int), (bounds, arguments)
     assert (
         0.2 < SchemaValues(nested({"type": "number", "minimum": 0.25, "maximum": 0.75}), "0").arguments()["city"] < 0.8
     )
 
 
 def test_switches_are_off() -> None:
-    """But for those that keep a tool from acting; a choice that names an effect is avoided."""
+    """The exceptions keep a tool from acting. A choice with an effect is avoided."""
     names = ("force", "recursive", "dry_run", "preview")
     schema = {"type": "object", "properties": dict.fromkeys(names, BOOLEAN), "required": [*names]}
     assert SchemaValues(schema, "0").arguments() == dict(zip(names, (False, False, True, True), strict=True))
@@ -148,5 +148,5 @@ def test_switches_are_off() -> None:
     )
 )
 def test_no_schema_raises(schema: Any) -> None:
-    """Requests are foreign bytes."""
+    """Schemas are foreign JSON."""
     json.dumps(SchemaValues(schema, "0").arguments())

@@ -1,4 +1,4 @@
-"""Calls in the text of messages, as agents write them there."""
+"""Calls in the text of messages, as some agents write them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def call(arguments: object) -> Call:
         json.dumps({"name": "ls", "arguments": json.dumps({"path": PATH, "n": 1})}, ensure_ascii=False),
     ],
 )
-def test_a_call_is_found_however_it_is_written(text: str) -> None:
-    """XML, Python, JSON, JSON in JSON; `1.0` is `1`."""
+def test_a_call_is_found_in_every_notation(text: str) -> None:
+    """XML, Python, JSON, and JSON in JSON. `1.0` equals `1`."""
     assert is_in_text(call({"path": PATH, "n": 1.0}), text)
     assert not is_in_text(call({"path": PATH + "e", "n": 1.0}), text)
 
 
 def test_the_tool_has_to_be_named() -> None:
-    """Values alone are in many texts."""
+    """Values alone occur in many texts."""
     assert is_in_text(call({}), "I called ls.")
     assert not is_in_text(call({"path": "notes"}), "The notes say so.")
 
 
-def test_half_a_call() -> None:
-    """As much of it as came, also as a string of JSON."""
-    half = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"path": "a', complete=False)
-    assert is_partly_in_text(half, 'ls {"path": "a')
-    assert is_partly_in_text(half, json.dumps({"name": "ls", "arguments": '{"path": "a'}))
-    assert not is_partly_in_text(half, "ls")
+def test_an_incomplete_call() -> None:
+    """Its incomplete arguments are found, also as a JSON string."""
+    incomplete = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"path": "a', complete=False)
+    assert is_partly_in_text(incomplete, 'ls {"path": "a')
+    assert is_partly_in_text(incomplete, json.dumps({"name": "ls", "arguments": '{"path": "a'}))
+    assert not is_partly_in_text(incomplete, "ls")

@@ -1,4 +1,4 @@
-"""What results show of their calls: a table of results, and the marks of each protocol."""
+"""What results show about their calls: a table of results, and the error marks of each protocol."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 RESULTS = [json.loads(line) for line in Path(__file__).with_name("results.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("row", RESULTS, ids=lambda row: f"{row['sign']}: {row['what']}")
-def test_a_result_shows(row: dict[str, Any]) -> None:
-    """`results.jsonl`: the sign, what the result is, its text, and results of the healthy run where they are known."""
-    known = [KnownResult("t", arguments, text) for arguments, text in row.get("known", ())]
-    found = evidence(ToolResult("c1", "", row["text"]), known)
-    assert found.sign is Sign[row["sign"].upper()]
+@pytest.mark.parametrize("sample", RESULTS, ids=lambda sample: f"{sample['sign']}: {sample['what']}")
+def test_the_sign_of_a_result(sample: dict[str, Any]) -> None:
+    """`results.jsonl` has the sign, a description, the text, and known results of the healthy run."""
+    known = [KnownResult("t", arguments, text) for arguments, text in sample.get("known", ())]
+    found = evidence(ToolResult("c1", "", sample["text"]), known)
+    assert found.sign is Sign[sample["sign"].upper()]
     assert found.why
 
 
 def chat(**more: Any) -> dict[str, Any]:
-    """Chat Completions, and Ollama."""
+    """A result of Chat Completions and Ollama."""
     return {"messages": [{"role": "tool", "tool_call_id": "c1", "content": "x", **more}]}
 
 
 def anthropic(**more: Any) -> dict[str, Any]:
-    """Messages."""
+    """A result of Messages."""
     block = {"type": "tool_result", "tool_use_id": "c1", "content": "x", **more}
     return {"messages": [{"role": "user", "content": [block]}]}
 
 
 def responses(**more: Any) -> dict[str, Any]:
-    """Responses."""
+    """A result of Responses."""
     return {"input": [{"type": "function_call_output", "call_id": "c1", "output": "x", **more}]}
 
 
 def gemini(**response: Any) -> dict[str, Any]:
-    """Gemini."""
+    """A result of Gemini."""
     part = {"functionResponse": {"id": "c1", "name": "t", "response": response}}
     return {"contents": [{"role": "user", "parts": [part]}]}
 
 
 def bedrock(**more: Any) -> dict[str, Any]:
-    """Converse."""
+    """A result of Converse."""
     result = {"toolUseId": "c1", "content": [{"text": "x"}], **more}
     return {"messages": [{"role": "user", "content": [{"toolResult": result}]}]}
 
@@ -77,7 +77,7 @@ def bedrock(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_protocol_marks_errors(protocol: str, request_body: dict[str, Any], *, marked: bool) -> None:
-    """What is marked is rejected; without a mark the text decides."""
+    """A marked result is a rejection. Without a mark, the text decides."""
     [result] = named(protocol).api.conversation(request_body).results
     assert (evidence(result).sign is Sign.REJECTED) == marked
 
@@ -85,8 +85,8 @@ def test_a_protocol_marks_errors(protocol: str, request_body: dict[str, Any], *,
 @pytest.mark.parametrize(
     "text", ["{" * 5000, "[" * 100_000 + "]" * 100_000, '{"a":' * 900 + "1" + "}" * 900, "a" * 10**6]
 )
-def test_any_text_is_read(text: str) -> None:
-    """Also where it is nested deeply or long; a result that is known is compared with it."""
+def test_any_text_is_allowed(text: str) -> None:
+    """It may be deeply nested or long, and is compared with known results."""
     assert evidence(ToolResult("c1", "", text)).sign is Sign.UNKNOWN
     assert evidence(ToolResult("c1", "", text), [KnownResult("t", '{"p":"x"}', "x is done")]).sign is Sign.REJECTED
     assert evidence(ToolResult("c1", "", text), [KnownResult("t", "{}", text)]).sign is Sign.ACCEPTED

@@ -1,4 +1,4 @@
-"""What healthy clients do with calls is no bug, in any protocol; what clients with bugs do is named."""
+"""Valid behaviour of clients is no bug in any protocol, and bugs of clients are named."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.saved.unwrap.test_reading import bare
-from tests.verdict.test_protocols import echoed
+from tests.verdict.test_protocols import returned_messages
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.report.judging import Judging
@@ -50,7 +50,7 @@ def returned(protocol: str, change: Callable[[Json], Json] = lambda value: value
     """The calls with changed arguments, and a result for each."""
     calls = calls_of(protocol)
     arguments = [json.dumps(change(json.loads(call.arguments))) for call in calls]
-    return echoed(protocol, calls, arguments, [call.id for call in calls])
+    return returned_messages(protocol, calls, arguments, [call.id for call in calls])
 
 
 def verdict_on(protocol: str, messages: Sequence[Json], **more: Json) -> ReportedVerdict:
@@ -70,21 +70,23 @@ def verdict_on(protocol: str, messages: Sequence[Json], **more: Json) -> Reporte
     return next(one for one in reported if one.source.endswith("#0"))
 
 
-def _renamed(protocol: str, way: Callable[[str], str]) -> list[Json]:
+def renamed(protocol: str, way: Callable[[str], str]) -> list[Json]:
+    """The returned calls and results with changed names."""
     text = json.dumps(returned(protocol))
     for call in calls_of(protocol):
         for key in ("name", "tool_name"):
             text = text.replace(f'"{key}": "{call.name}"', f'"{key}": "{way(call.name)}"')
-    renamed: list[Json] = json.loads(text)
-    return renamed
+    messages: list[Json] = json.loads(text)
+    return messages
 
 
-def _own_ids(protocol: str) -> list[Json]:
+def own_ids(protocol: str) -> list[Json]:
+    """The returned calls and results with ids of the client's own."""
     text = json.dumps(returned(protocol))
     for number, call in enumerate(calls_of(protocol)):
         text = text.replace(call.id, f"own-{number}") if call.id else text
-    own: list[Json] = json.loads(text)
-    return own
+    messages: list[Json] = json.loads(text)
+    return messages
 
 
 HEALTHY: dict[str, Change] = {
@@ -92,9 +94,9 @@ HEALTHY: dict[str, Change] = {
     "other order of keys": lambda protocol: returned(protocol, lambda value: dict(reversed(value.items()))),
     "defaults added": lambda protocol: returned(protocol, lambda value: {**value, "limit": 10, "deep": False}),
     "null added": lambda protocol: returned(protocol, lambda value: {**value, "cursor": None}),
-    "own ids": _own_ids,
-    "names with a namespace": lambda protocol: _renamed(protocol, lambda name: f"mcp__x__{name}"),
-    "names after a dot": lambda protocol: _renamed(protocol, lambda name: f"functions.{name}"),
+    "own ids": own_ids,
+    "names with a namespace": lambda protocol: renamed(protocol, lambda name: f"mcp__x__{name}"),
+    "names after a dot": lambda protocol: renamed(protocol, lambda name: f"functions.{name}"),
     "earlier messages left out": returned,
     "the user goes on": lambda protocol: [*returned(protocol), user(protocol, "thanks")],
 }
@@ -103,7 +105,7 @@ HEALTHY: dict[str, Change] = {
 @pytest.mark.parametrize("protocol", ALL)
 @pytest.mark.parametrize("how", HEALTHY)
 def test_a_healthy_client_has_no_bug(how: str, protocol: str) -> None:
-    """In any protocol."""
+    """In no protocol does this behaviour have a problem."""
     before = [] if how == "earlier messages left out" else [user(protocol, "go")]
     found = verdict_on(protocol, [*before, *HEALTHY[how](protocol)])
     assert (found.verdict.outcome.value, found.verdict.problems, found.explained.text) == ("ok", (), "")
@@ -114,40 +116,43 @@ FIRST, SECOND = CALL["tool_calls"]
 GO = user("openai-chat", "go")
 
 
-def _with(*calls: Json) -> Json:
+def message_with(*calls: Json) -> Json:
+    """A message of the assistant with these calls."""
     return {**CALL, "tool_calls": list(calls)}
 
 
-def _function(call: Json, **changed: str) -> Json:
+def with_function(call: Json, **changed: str) -> Json:
+    """The call with another name or other arguments."""
     return {**call, "function": {**call["function"], **changed}}
 
 
-def _under_new_ids() -> list[Json]:
+def results_with_new_ids() -> list[Json]:
+    """The results with a prefix in their ids."""
     return [{**one, "tool_call_id": f"fc_{one['tool_call_id']}"} for one in RESULTS]
 
 
 @pytest.mark.parametrize(
     "messages",
     [
-        [_with(SECOND, FIRST), *reversed(RESULTS)],
-        [_with(FIRST), RESULTS[0], _with(SECOND), RESULTS[1]],
+        [message_with(SECOND, FIRST), *reversed(RESULTS)],
+        [message_with(FIRST), RESULTS[0], message_with(SECOND), RESULTS[1]],
         [CALL, *({**one, "content": [{"type": "text", "text": "r"}]} for one in RESULTS)],
         [CALL, *({**one, "content": "The user denied this call."} for one in RESULTS)],
         [CALL, RESULTS[0], {**RESULTS[1], "content": "Error: rejected by the user"}],
         [{**CALL, "content": "I will look."}, *RESULTS],
-        [_with({**FIRST, "index": 0}, {**SECOND, "index": 1}), *RESULTS],
+        [message_with({**FIRST, "index": 0}, {**SECOND, "index": 1}), *RESULTS],
         [CALL, *({**one, "name": "f"} for one in RESULTS)],
-        [_with(*({**one, "id": f"fc_{one['id']}"} for one in (FIRST, SECOND))), *_under_new_ids()],
-        [_with({**FIRST, "id": SECOND["id"]}, {**SECOND, "id": FIRST["id"]}), *RESULTS],
+        [message_with(*({**one, "id": f"fc_{one['id']}"} for one in (FIRST, SECOND))), *results_with_new_ids()],
+        [message_with({**FIRST, "id": SECOND["id"]}, {**SECOND, "id": FIRST["id"]}), *RESULTS],
         [CALL, *({**one, "content": "[Old tool result content cleared]"} for one in RESULTS)],
     ],
 )
 def test_other_valid_messages_are_no_bug(messages: list[Json]) -> None:
-    """Calls in another order or one by one, results as lists, refusals, text that was rewritten."""
+    """Reordered or separate calls, results as lists, refusals, and rewritten text."""
     assert verdict_on("openai-chat", [GO, *messages]).verdict.outcome.value == "ok"
 
 
-def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
+def test_results_alone_are_enough_if_the_server_stores_the_calls() -> None:
     """The Responses API continues a response by its id."""
     outputs = [one for one in returned("openai-responses") if one["type"] == "function_call_output"]
     first = bare("openai-responses-parallel").split(b"data: ")[1].splitlines()[0]
@@ -160,7 +165,7 @@ def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
     "results", [RESULTS[:1], [*RESULTS, RESULTS[0]], [{**one, "tool_call_id": "x"} for one in RESULTS]]
 )
 def test_results_do_not_explain_how_a_client_read_the_stream(results: list[Json]) -> None:
-    """The calls were returned as sent: no reason is given for a result that is missing, doubled or under another id."""
+    """The calls were returned correctly, so missing, doubled and wrong results have no explanation."""
     found = verdict_on("openai-chat", [GO, CALL, *results])
     assert found.verdict.outcome.value in {"wrong-id", "missing-result", "duplicate-call"}
     assert (found.explained.text, found.explained.fix) == ("", "")
@@ -168,41 +173,49 @@ def test_results_do_not_explain_how_a_client_read_the_stream(results: list[Json]
 
 JOINED = FIRST["function"]["arguments"] + SECOND["function"]["arguments"]
 BUGS: dict[str, tuple[str, list[Json]]] = {
-    "joined": ("returned-merged", [_with(_function(FIRST, arguments=JOINED)), RESULTS[0]]),
+    "joined": ("returned-merged", [message_with(with_function(FIRST, arguments=JOINED)), RESULTS[0]]),
     "last fragment lost": (
         "wrong-arguments",
-        [_with(FIRST, _function(SECOND, arguments=SECOND["function"]["arguments"][:-2])), *RESULTS],
+        [message_with(FIRST, with_function(SECOND, arguments=SECOND["function"]["arguments"][:-2])), *RESULTS],
     ),
     "first fragment lost": (
         "wrong-arguments",
-        [_with(_function(FIRST, arguments=FIRST["function"]["arguments"][2:]), SECOND), *RESULTS],
+        [message_with(with_function(FIRST, arguments=FIRST["function"]["arguments"][2:]), SECOND), *RESULTS],
     ),
-    "a member lost": ("wrong-arguments", [_with(FIRST, _function(SECOND, arguments='{"from": "Oslo"}')), *RESULTS]),
+    "a member lost": (
+        "wrong-arguments",
+        [message_with(FIRST, with_function(SECOND, arguments='{"from": "Oslo"}')), *RESULTS],
+    ),
     "members of another call": (
         "wrong-arguments",
         [
-            _with(_function(FIRST, arguments='{"zone": "Africa/Nairobi", "from": "Oslo", "to": "Nairobi"}'), SECOND),
+            message_with(
+                with_function(FIRST, arguments='{"zone": "Africa/Nairobi", "from": "Oslo", "to": "Nairobi"}'), SECOND
+            ),
             *RESULTS,
         ],
     ),
-    "one without arguments": ("wrong-arguments", [_with(_function(FIRST, arguments="{}"), SECOND), *RESULTS]),
-    "only the first": ("lost-call", [_with(FIRST), RESULTS[0]]),
-    "only the last": ("lost-call", [_with(SECOND), RESULTS[1]]),
-    "twice": ("duplicate-call", [_with(FIRST, FIRST, SECOND), RESULTS[0], *RESULTS]),
+    "one without arguments": (
+        "wrong-arguments",
+        [message_with(with_function(FIRST, arguments="{}"), SECOND), *RESULTS],
+    ),
+    "only the first": ("lost-call", [message_with(FIRST), RESULTS[0]]),
+    "only the last": ("lost-call", [message_with(SECOND), RESULTS[1]]),
+    "twice": ("duplicate-call", [message_with(FIRST, FIRST, SECOND), RESULTS[0], *RESULTS]),
     "twice under another id": (
         "duplicate-call",
-        [_with(FIRST, {**FIRST, "id": "z"}, SECOND), *RESULTS, {**RESULTS[0], "tool_call_id": "z"}],
+        [message_with(FIRST, {**FIRST, "id": "z"}, SECOND), *RESULTS, {**RESULTS[0], "tool_call_id": "z"}],
     ),
-    "the last one under the first id": ("lost-call", [_with({**SECOND, "id": FIRST["id"]}), RESULTS[0]]),
+    "the last one under the first id": ("lost-call", [message_with({**SECOND, "id": FIRST["id"]}), RESULTS[0]]),
     "no result": ("missing-result", [CALL]),
     "no second result": ("missing-result", [CALL, RESULTS[0]]),
     "result under another id": ("wrong-id", [CALL, RESULTS[0], {**RESULTS[1], "tool_call_id": "z"}]),
-    "name doubled": ("wrong-name", [_with(_function(FIRST, name="get_timeget_time"), SECOND), *RESULTS]),
-    "name cut": ("wrong-name", [_with(_function(FIRST, name="time"), SECOND), *RESULTS]),
+    "name doubled": ("wrong-name", [message_with(with_function(FIRST, name="get_timeget_time"), SECOND), *RESULTS]),
+    "name cut": ("wrong-name", [message_with(with_function(FIRST, name="time"), SECOND), *RESULTS]),
     "never sent": (
         "phantom-call",
         [
-            _with(FIRST, SECOND, {"id": "p", "type": "function", "function": {"name": "rm", "arguments": "{}"}}),
+            message_with(FIRST, SECOND, {"id": "p", "type": "function", "function": {"name": "rm", "arguments": "{}"}}),
             *RESULTS,
             {**RESULTS[0], "tool_call_id": "p"},
         ],
@@ -211,20 +224,20 @@ BUGS: dict[str, tuple[str, list[Json]]] = {
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_client_with_a_bug_is_named(bug: str) -> None:
-    """By what it did with the calls."""
+def test_a_bug_of_a_client_has_its_verdict(bug: str) -> None:
+    """The verdict depends on the returned calls and results."""
     outcome, messages = BUGS[bug]
     assert verdict_on("openai-chat", [GO, *messages]).verdict.outcome.value == outcome
 
 
 @pytest.mark.parametrize("protocol", ALL)
 def test_lost_and_exchanged_arguments_are_named(protocol: str) -> None:
-    """In any protocol."""
+    """In all protocols."""
     go = user(protocol, "go")
     assert verdict_on(protocol, [go, *returned(protocol, lambda _: {})]).verdict.outcome.value == (
         "returned-without-arguments"
     )
     calls = calls_of(protocol)
     exchanged = [call.arguments for call in reversed(calls)]
-    messages = echoed(protocol, calls, exchanged, [call.id for call in calls])
+    messages = returned_messages(protocol, calls, exchanged, [call.id for call in calls])
     assert verdict_on(protocol, [go, *messages]).verdict.outcome.value == "wrong-arguments"

@@ -1,4 +1,4 @@
-"""The verdict in every protocol: a client that says all again, one that loses arguments, one that mixes up results."""
+"""The verdict in every protocol on clients that return everything, lose arguments, or mix up results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ type Json = Any
 WITHOUT_IDS = {"gemini", "ollama"}
 
 
-def echoed(dialect: str, calls: Sequence[Call], arguments: Sequence[str], results: Sequence[str]) -> list[Json]:
-    """The messages that say calls again with these arguments, and results under these ids."""
+def returned_messages(
+    dialect: str, calls: Sequence[Call], arguments: Sequence[str], results: Sequence[str]
+) -> list[Json]:
+    """The messages with these calls and arguments, and results with these ids."""
     pairs = list(zip(calls, arguments, strict=True))
     objects = [(call, json.loads(text)) for call, text in pairs]
     if dialect == "openai-responses":
@@ -50,17 +52,17 @@ def echoed(dialect: str, calls: Sequence[Call], arguments: Sequence[str], result
         bare = [{"function": {"name": call.name, "arguments": value}} for call, value in objects]
         tool = [{"role": "tool", "tool_name": call.name, "content": "r"} for call, _ in pairs]
         return [{"role": "assistant", "tool_calls": bare}, *tool]
-    said = [
+    entries = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}} for call, text in pairs
     ]
     return [
-        {"role": "assistant", "tool_calls": said},
+        {"role": "assistant", "tool_calls": entries},
         *({"role": "tool", "tool_call_id": one, "content": "r"} for one in results),
     ]
 
 
 def judged(healthy: Healthy, arguments: str | None, results: str | None = None) -> str | None:
-    """The verdict on a client that says `arguments` in the place of every call's, and this id with every result."""
+    """The verdict on a client that returns these arguments for every call, and this id with every result."""
     record = read_body([healthy.body], healthy.exchange)
     assert record is not None
     calls = [call for call in record.calls if runs_on_client(call) and call.choice == 0]
@@ -68,17 +70,19 @@ def judged(healthy: Healthy, arguments: str | None, results: str | None = None) 
     key = {"openai-responses": "input", "gemini": "contents"}.get(healthy.dialect, "messages")
     first = [{"role": "user", "parts": [{"text": "go"}]}] if key == "contents" else [{"role": "user", "content": "go"}]
     texts = [call.arguments or "{}" if arguments is None else arguments for call in calls]
-    said = echoed(healthy.dialect, calls, texts, [call.id if results is None else results for call in calls])
-    told: list[Judged[SentResponse]] = []
-    seen = Conversations[SentResponse](told.append)
+    returned = returned_messages(
+        healthy.dialect, calls, texts, [call.id if results is None else results for call in calls]
+    )
+    verdicts: list[Judged[SentResponse]] = []
+    conversations = Conversations[SentResponse](verdicts.append)
     reader = match_key.reader_of(path, request)
-    seen.request("first", "", reader.conversation({**request, key: first}))
-    seen.response("first", SentResponse(calls=record.calls))
-    seen.request("next", "", reader.conversation({**request, key: [*first, *said]}))
-    return told[0].verdict.outcome.value if told else None
+    conversations.request("first", "", reader.conversation({**request, key: first}))
+    conversations.response("first", SentResponse(calls=record.calls))
+    conversations.request("next", "", reader.conversation({**request, key: [*first, *returned]}))
+    return verdicts[0].verdict.outcome.value if verdicts else None
 
 
-CALLING = [
+WITH_CALLS = [
     healthy
     for healthy in streams()
     if (record := read_body([healthy.body], healthy.exchange)) is not None
@@ -87,22 +91,22 @@ CALLING = [
 ]
 
 
-@pytest.mark.parametrize("healthy", CALLING, ids=str)
-def test_a_client_that_understands(healthy: Healthy) -> None:
-    """Whatever the stream's form."""
+@pytest.mark.parametrize("healthy", WITH_CALLS, ids=str)
+def test_a_client_that_returns_everything_is_ok(healthy: Healthy) -> None:
+    """This holds for every valid stream."""
     assert judged(healthy, None) == "ok"
 
 
-@pytest.mark.parametrize("healthy", CALLING, ids=str)
-def test_a_client_that_does_not(healthy: Healthy) -> None:
-    """Other arguments; and a result for nobody, where results have ids."""
+@pytest.mark.parametrize("healthy", WITH_CALLS, ids=str)
+def test_wrong_arguments_and_ids(healthy: Healthy) -> None:
+    """A result with an unknown id is wrong if the protocol has ids."""
     assert judged(healthy, '{"odd":1}') == "wrong-arguments"
     if healthy.dialect not in WITHOUT_IDS:
         assert judged(healthy, None, "call_of_nobody") == "wrong-id"
 
 
-def test_every_protocol_is_there() -> None:
-    """And in each, arguments can be lost."""
-    first = {healthy.dialect: healthy for healthy in reversed(CALLING)}
+def test_lost_arguments_in_every_protocol() -> None:
+    """Every protocol has a stream with calls."""
+    first = {healthy.dialect: healthy for healthy in reversed(WITH_CALLS)}
     assert set(first) == {healthy.dialect for healthy in streams()}
     assert {judged(healthy, "{}") for healthy in first.values()} == {"returned-without-arguments"}

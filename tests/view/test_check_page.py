@@ -1,4 +1,4 @@
-"""The page loads nothing, runs only its own script, and takes all of the report for text."""
+"""The page of a check loads nothing, runs only its own script, and escapes the report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.browser.reports import HOSTILE, TURN, case, client, report, usual
 from toolstream_core.view.assemble import check_page as page
 
 LIMIT = 200_000
-"""Bytes of the page without its data."""
+"""Maximum size of the page without its data."""
 
 
 class Elements(HTMLParser):
-    """What a browser sees: the elements with their attributes, and the text of those that are not markup."""
+    """The elements of a page with their attributes, and the text of scripts, styles and titles."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -48,25 +48,25 @@ class Elements(HTMLParser):
             self.texts[self._open][-1] += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of each element of a kind."""
+        """The attributes of each element with this tag."""
         return [attributes for name, attributes in self.elements if name == tag]
 
 
 def data_of(html: str) -> dict[str, Any]:
-    """The reports that the page carries."""
+    """The reports in the page."""
     data: dict[str, Any] = json.loads(Elements(html).texts["script"][0])
     return data
 
 
-def test_the_reports_come_back_as_they_were() -> None:
-    """In one block of JSON; without an earlier run there is null."""
+def test_the_page_contains_the_reports() -> None:
+    """They are in a block of JSON. Without an earlier run, `other` is null."""
     assert data_of(page(usual())) == {"report": usual(), "other": None, "sessions": []}
     assert data_of(page(usual(), report())) == {"report": usual(), "other": report(), "sessions": []}
 
 
 @pytest.mark.parametrize("hostile", [HOSTILE, "</SCRIPT >", "<!--<script>", "]]>", "\ud800", "\x00\r\n"])
 def test_hostile_text_stays_text(hostile: str) -> None:
-    """It adds no element, wherever it stands, and comes back whole."""
+    """It adds no element at any place, and is complete in the data."""
     turn = TURN | {"events": [hostile], "broken": hostile}
     named = case(hostile, hostile, hostile, title=hostile, message=hostile, output=hostile, rerun=hostile, turns=[turn])
     written = report(client(named, name=hostile, protocol=hostile, command=[hostile], repair=[hostile]))
@@ -79,16 +79,16 @@ def test_hostile_text_stays_text(hostile: str) -> None:
 
 
 def test_the_title_names_the_clients() -> None:
-    """As text."""
+    """Their names are escaped."""
     html = page(report(client(name="<b>one"), client(name="two")))
     assert "<title>toolstream check: &lt;b&gt;one, two</title>" in html
 
 
-def test_the_policy_lets_its_own_style_and_script_run_and_nothing_load() -> None:
-    """Hashes of exactly what stands there; every other source is forbidden."""
+def test_the_policy_allows_only_the_pages_own_style_and_script() -> None:
+    """It has their hashes, and forbids every other source."""
     html = page(usual())
-    seen = Elements(html)
-    (policy,) = [one["content"] for one in seen.all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
+    elements = Elements(html)
+    (policy,) = [one["content"] for one in elements.all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
 
@@ -97,8 +97,8 @@ def test_the_policy_lets_its_own_style_and_script_run_and_nothing_load() -> None
 
     assert rules == {
         "default-src": "'none'",
-        "style-src": digest(seen.texts["style"][0]),
-        "script-src": digest(seen.texts["script"][1]),
+        "style-src": digest(elements.texts["style"][0]),
+        "script-src": digest(elements.texts["script"][1]),
         "img-src": "data:",
         "connect-src": "'none'",
         "base-uri": "'none'",
@@ -107,22 +107,22 @@ def test_the_policy_lets_its_own_style_and_script_run_and_nothing_load() -> None
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    """No address but places in the page, no element that loads, no markup made of text."""
+    """The page has no external address, no element that loads, and no markup made from text."""
     html = page(usual())
-    seen = Elements(html)
+    elements = Elements(html)
     addresses = {
-        value for _, attributes in seen.elements for name in ("src", "href") if (value := attributes.get(name))
+        value for _, attributes in elements.elements for name in ("src", "href") if (value := attributes.get(name))
     }
     assert addresses == {"#events-list", "data:,"}
-    assert not {"img", "iframe", "object", "embed", "base"} & {tag for tag, _ in seen.elements}
-    code = "".join(seen.texts["script"][1:] + seen.texts["style"])
+    assert not {"img", "iframe", "object", "embed", "base"} & {tag for tag, _ in elements.elements}
+    code = "".join(elements.texts["script"][1:] + elements.texts["style"])
     assert set(re.findall(r"https?:[^\"]*", code)) == {"http://www.w3.org/2000/svg"}
     assert not re.findall(r"url\(|@import|XMLHttpRequest|new WebSocket|EventSource|sendBeacon", code)
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc", code)
 
 
-def test_the_parts_can_stand_in_html() -> None:
-    """What ends a script or a style, or hides the end of one, occurs in none of them."""
+def test_scripts_and_styles_can_be_embedded_in_html() -> None:
+    """None contains the end of a script or style, or a comment."""
     folder = Path(str(files("toolstream_core.view") / "page"))
     parts = [path for path in folder.rglob("*") if path.suffix in {".js", ".css"}]
     assert len(parts) > 10
@@ -131,27 +131,27 @@ def test_the_parts_can_stand_in_html() -> None:
 
 
 def test_the_page_is_small() -> None:
-    """A CI run keeps many of them."""
+    """CI runs keep many pages."""
     assert len(page(report()).encode()) < LIMIT
 
 
-def test_arguments_that_are_not_text_come_as_their_json() -> None:
-    """JavaScript would change large integers; what the client wrote is to be seen."""
-    back = {"id": None, "name": "f", "arguments": {"n": 12345678901234567890, "x": 1.0}}
-    turn = TURN | {"request": {"calls": [back], "results": []}, "status": float("inf")}
+def test_arguments_that_are_not_text_are_in_the_page_as_json() -> None:
+    """JavaScript would change large integers."""
+    returned = {"id": None, "name": "f", "arguments": {"n": 12345678901234567890, "x": 1.0}}
+    turn = TURN | {"request": {"calls": [returned], "results": []}, "status": float("inf")}
     (found,) = data_of(page(report(client(case("a", turns=[turn])))))["report"]["clients"][0]["cases"][0]["turns"]
     assert found["request"]["calls"][0]["arguments"] == '{"n": 12345678901234567890, "x": 1.0}'
     assert found["status"] == "inf"
 
 
 LABELLED = {"side-misread", "keys-on"}
-"""Controls that stand in their label."""
+"""Controls inside their label."""
 
 
-def test_it_can_be_used_without_a_mouse_and_read_aloud() -> None:
-    """Every control of the frame has a name; those that the script makes are checked in the browser."""
-    seen = Elements(page(usual()))
+def test_controls_are_accessible() -> None:
+    """Every control of the frame has a name. Generated controls are tested in the browser."""
+    elements = Elements(page(usual()))
     for tag in ("input", "select"):
-        assert all(one.get("aria-label") or one["id"] in LABELLED for one in seen.all(tag))
-    assert all(one.get("type") == "button" for one in seen.all("button"))
-    assert seen.all("html") == [{"lang": "en"}]
+        assert all(one.get("aria-label") or one["id"] in LABELLED for one in elements.all(tag))
+    assert all(one.get("type") == "button" for one in elements.all("button"))
+    assert elements.all("html") == [{"lang": "en"}]

@@ -1,4 +1,4 @@
-"""The document of the session view follows its schema, and its steps end with the calls that a client has."""
+"""The document of the session view follows its schema, and its steps end with the calls of a client."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FLOWS: Final = sorted((ROOT / "flows").glob("*.flow"))
 
 
 def document(*paths: Path, raw: bool = False) -> dict[str, Any]:
-    """Of all responses in files."""
+    """The document of all responses in these files."""
     builder = ViewBuilder(raw=raw)
     for path in paths:
         for saved in responses(str(path)):
             builder.take(saved)
-    made: dict[str, Any] = json.loads(json.dumps(builder.document([str(path) for path in paths])))
-    return made
+    document_of_flow: dict[str, Any] = json.loads(json.dumps(builder.document([str(path) for path in paths])))
+    return document_of_flow
 
 
 def written_out(document: dict[str, Any]) -> dict[str, Any]:
-    """A document in which each event has all of its fragments."""
+    """The document with all fragments of each event."""
     for response in document["responses"]:
         like: dict[str, Any] = {}
         for event in response["events"]:
@@ -43,7 +43,7 @@ def written_out(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def texts(events: list[dict[str, Any]]) -> list[str]:
-    """The text of each event, its differences undone."""
+    """The complete text of each event."""
     found: list[str] = []
     for event in events:
         raw = event["raw"]
@@ -56,7 +56,7 @@ def texts(events: list[dict[str, Any]]) -> list[str]:
 
 
 def played(response: dict[str, Any], trace: dict[str, Any]) -> list[dict[str, Any]]:
-    """The calls that a trace ends with, by their places, with what the end does to them."""
+    """The calls after all steps of a trace and the changes at its end, by place."""
     events = {event.get("number", place): event for place, event in enumerate(response["events"])}
     calls: list[dict[str, Any]] = []
     for first, at, what, *more in trace["steps"]:
@@ -67,32 +67,33 @@ def played(response: dict[str, Any], trace: dict[str, Any]) -> list[dict[str, An
                 assert place == len(calls)
                 calls.append({"id": "", "name": "", "arguments": ""})
             if place >= 0:
-                _change(calls[place], what, events[event])
+                apply(calls[place], what, events[event])
     for one in trace["result"]:
         for place in range(one["place"], one["place"] + one.get("count", 1)):
             calls[place] |= {key: one[key] for key in one if key not in ("place", "count")}
     return calls
 
 
-def _change(call: dict[str, Any], what: Any, event: dict[str, Any]) -> None:
-    said = [one.get("arguments", "") for one in event.get("fragments", ()) if one["lane"].startswith("call-")]
+def apply(call: dict[str, Any], what: Any, event: dict[str, Any]) -> None:
+    """Apply a step to a call."""
+    fragments = [one.get("arguments", "") for one in event.get("fragments", ()) if one["lane"].startswith("call-")]
     if isinstance(what, int):
-        call["arguments"] += said[what]
+        call["arguments"] += fragments[what]
         return
     call |= {key: what[key] for key in ("id", "name") if key in what}
     if "arguments" in what:
-        given = what["arguments"]
-        call["arguments"] = said[given] if isinstance(given, int) else given
+        arguments = what["arguments"]
+        call["arguments"] = fragments[arguments] if isinstance(arguments, int) else arguments
     call["arguments"] += what.get("append", "")
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda path: path.stem)
 def test_the_document(flow: Path) -> None:
-    """Follows the schema; has the bytes of each response; its intended reading ends with the calls."""
-    made = document(flow, raw=True)
-    assert [error.message for error in SCHEMA.iter_errors(made)] == []
-    made = written_out(made)
-    for response in made["responses"]:
+    """It follows the schema, has the bytes of each response, and the intended reading ends with the calls."""
+    document_of_flow = document(flow, raw=True)
+    assert [error.message for error in SCHEMA.iter_errors(document_of_flow)] == []
+    document_of_flow = written_out(document_of_flow)
+    for response in document_of_flow["responses"]:
         if response["protocol"] != "bedrock":
             assert (
                 sum(len(text.encode("utf-8", "surrogatepass")) for text in texts(response["events"]))
@@ -109,7 +110,7 @@ def test_the_document(flow: Path) -> None:
             played(response, readings["traces"][reading["trace"]])
 
 
-def test_a_verdict_without_a_known_bug_says_so(tmp_path: Path) -> None:
+def test_a_verdict_without_a_known_bug_has_a_cause(tmp_path: Path) -> None:
     """The page has no other reason to show."""
     doubled = [(identity, name, arguments * 2) for identity, name, arguments in CALLS]
     flows = [exchange(user(), two_calls(), 0), exchange([*user(), *returned(*doubled)], text_only(), 1)]
@@ -118,8 +119,8 @@ def test_a_verdict_without_a_known_bug_says_so(tmp_path: Path) -> None:
     assert verdict["cause"] == "No client bug that toolstream knows has this effect."
 
 
-def test_page_and_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command writes the document; the same as the builder's."""
+def test_the_command_writes_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the same as the builder's."""
     flow = ROOT / "flows/glm-5.flow"
     assert main(["view", str(flow), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == document(flow)
@@ -142,7 +143,7 @@ def test_page_and_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_usage(
     words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A usage error says what is expected, and writes nothing."""
+    """A usage error names what was expected, and writes nothing."""
     monkeypatch.chdir(ROOT)
     out = tmp_path / "page.html"
     assert main(["view", *(word.format(out=out) for word in words)]) == 2
@@ -150,8 +151,8 @@ def test_usage(
     assert not out.exists()
 
 
-def test_what_can_be_read_is_in_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that cannot be read is reported, and sets the exit code."""
+def test_an_unreadable_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The document has all other files, and the exit code is 2."""
     (tmp_path / "a.flow").write_bytes((ROOT / "flows/glm-5.flow").read_bytes())
     (tmp_path / "b.flow").write_bytes(b"not a flow file")
     assert main(["view", str(tmp_path), "--format", "json"]) == 2

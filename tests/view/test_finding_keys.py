@@ -1,4 +1,4 @@
-"""Each defect says which keys of an event it is about."""
+"""Each defect has the keys of an event that it is about."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ EVENT: Final = frozenset(
         "missing-done",
     }
 )
-"""Defects of an event, a body or a connection, not of a value."""
+"""Defects of an event, a body or a connection."""
 
 
 def test_every_defect_of_a_value_has_keys() -> None:
-    """And only those."""
-    assert {row.name for row in DEFECTS if not row.keys} == EVENT
+    """Other defects have none."""
+    assert {defect.name for defect in DEFECTS if not defect.keys} == EVENT

@@ -1,4 +1,4 @@
-"""The same items of two sequences are found, also in long ones."""
+"""Equal items of two sequences are found, also in long ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolstream_core.view.received import matched
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "pairs"),
+    ("first", "second", "pairs"),
     [
         ("", "", []),
         ("abc", "abc", [(0, 0), (1, 1), (2, 2)]),
@@ -23,23 +23,23 @@ from toolstream_core.view.received import matched
         ("abcde", "edcba", [(4, 0)]),
     ],
 )
-def test_matched(one: str, other: str, pairs: list[tuple[int, int]]) -> None:
-    """In order."""
-    assert matched(one, other) == pairs
+def test_matched(first: str, second: str, pairs: list[tuple[int, int]]) -> None:
+    """The pairs are in order."""
+    assert matched(first, second) == pairs
 
 
 def test_pairs_rise_and_are_equal() -> None:
-    """In any two sequences."""
+    """This holds for random sequences."""
     chance = random.Random(1)
     for _ in range(300):
-        one, other = ("".join(chance.choices("abcdef", k=chance.randrange(12))) for _ in range(2))
-        pairs = matched(one, other)
-        assert all(one[place] == other[at] for place, at in pairs)
+        first, second = ("".join(chance.choices("abcdef", k=chance.randrange(12))) for _ in range(2))
+        pairs = matched(first, second)
+        assert all(first[place] == second[at] for place, at in pairs)
         assert all(pair[0] < after[0] and pair[1] < after[1] for pair, after in pairwise(pairs))
 
 
 def test_long_sequences_of_few_items() -> None:
-    """Ten thousand, every second one changed."""
-    one = ["k", "a"] * 5000
-    assert matched(one, ["k", "b"] * 5000) == [(place, place) for place in range(0, 10_000, 2)]
-    assert len(matched(one, ["k", "b"] * 4000)) <= 8000
+    """Every second of ten thousand items differs."""
+    first = ["k", "a"] * 5000
+    assert matched(first, ["k", "b"] * 5000) == [(place, place) for place in range(0, 10_000, 2)]
+    assert len(matched(first, ["k", "b"] * 4000)) <= 8000

@@ -1,4 +1,4 @@
-"""Which client models a response is read by, and in which order they are listed."""
+"""The client models that read a response, and their order."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from toolstream_core.view.document import ViewBuilder
 
 
 def kind(name: str, table: dict[str, Any]) -> int:
-    """Protocol, intended calls, client versions, single deviations."""
+    """The rank of a model: protocol, intended calls, client versions, single deviations."""
     if name in ("protocol", "intended"):
         return ("protocol", "intended").index(name)
     return 2 if "client" in table[name] else 3
 
 
-def test_client_versions_stand_above_single_deviations() -> None:
-    """A name of a client version says which project it is, and what it does."""
+def test_client_versions_are_listed_before_single_deviations() -> None:
+    """A client version has its project."""
     builder = ViewBuilder()
     for pattern in patterns():
         builder.take(Exchange(facts=pattern.exchange, chunks=[pattern.body]))
@@ -40,8 +40,8 @@ def test_client_versions_stand_above_single_deviations() -> None:
     assert all(one["projects"] and one["projects"][0] in document["projects"] for one in versions)
 
 
-def test_bugs_of_a_single_variable_are_listed_where_calls_are_announced() -> None:
-    """Chat Completions and protocols with complete calls have no event that only opens a call."""
+def test_bugs_of_a_single_variable_need_an_event_that_opens_a_call() -> None:
+    """Chat Completions and protocols with complete calls have no such event."""
     builder = ViewBuilder()
     announced = {protocol.name: protocol.call_form is CallForm.ANNOUNCED for protocol in PROTOCOLS}
     for healthy in streams():

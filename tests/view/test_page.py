@@ -1,4 +1,4 @@
-"""The page: one file that loads nothing, in which text of providers and clients is no markup."""
+"""The page of a session is one file that loads nothing, and escapes text of providers and clients."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Elements(HTMLParser):
 
 
 def chat(delta: dict[str, Any]) -> bytes:
-    """A chunk of a completion."""
+    """A chunk of Chat Completions."""
     payload = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     return b"data: " + json.dumps(payload).encode() + b"\n\n"
 
 
 def hostile() -> dict[str, Any]:
-    """The document of a response in which everything is hostile."""
+    """The document of a response with hostile text everywhere."""
     function = {"name": HOSTILE, "arguments": json.dumps({HOSTILE: HOSTILE})}
     call = {"index": 0, "id": HOSTILE, "type": HOSTILE, "function": function}
     chunks = [
@@ -84,18 +84,18 @@ def hostile() -> dict[str, Any]:
 
 
 def test_hostile_text_is_no_markup() -> None:
-    """The page has the elements of an empty page, and the document comes out as it went in."""
+    """The page has the elements of an empty page, and the complete document."""
     document = hostile()
-    made = page(document)
-    found = Elements(made)
+    html = page(document)
+    found = Elements(html)
     assert found.names == Elements(page(ViewBuilder().document([]))).names
     assert json.loads(found.texts[1]) == json.loads(json.dumps(document))
     assert not set("<>&\u2028\u2029") & set(found.texts[1])
-    made.encode("utf-8", "backslashreplace")
+    html.encode("utf-8", "backslashreplace")
 
 
-def test_only_the_own_script_and_style_may_run() -> None:
-    """The policy has their hashes and nothing else; nothing is loaded from elsewhere."""
+def test_only_the_pages_own_script_and_style_may_run() -> None:
+    """The policy has their hashes, and nothing is loaded from elsewhere."""
     found = Elements(page(hostile()))
     style, _, script = found.texts
     policy = next(value for name, value in found.attributes if value.startswith("default-src"))
@@ -112,7 +112,7 @@ def test_only_the_own_script_and_style_may_run() -> None:
 
 
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
-    """Complete, for its owner alone."""
+    """The file has mode 0600."""
     out = tmp_path / "page.html"
     assert main(["view", str(ROOT / "flows/glm-5.flow"), "-o", str(out)]) == 0
     assert out.stat().st_mode & 0o777 == 0o600
@@ -120,7 +120,7 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    """The command as a program: it reads a flow file from a pipe, and the title says so."""
+    """The program reads a flow file from a pipe, and the title mentions it."""
     out = tmp_path / "page.html"
     command = [sys.executable, "-m", "toolstream_core.cli.main", "view", "-", "-o", str(out)]
     flow = (ROOT / "flows/deepseek-empty-id.flow").read_bytes()
@@ -134,7 +134,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 
 def test_an_input_in_a_folder_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not with --force either."""
+    """`--force` does not allow it."""
     flow = tmp_path / "a.flow"
     flow.write_bytes((ROOT / "flows/glm-5.flow").read_bytes())
     assert main(["view", str(tmp_path), "-o", str(flow), "--force"]) == 2

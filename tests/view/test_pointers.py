@@ -1,4 +1,4 @@
-"""Each protocol says where in an event calls, text, finish reasons and errors stand."""
+"""Each protocol has pointers to the calls, text, finish reasons and errors in its events."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NOT_RECORDED: Final[dict[str, set[str]]] = {
     "ollama": {"/message/thinking", "/response"},
     "cohere-v2": {"/tool_calls"},
 }
-"""Pointers that no stream at hand has: errors, reasoning, and what comes with audio."""
+"""Pointers that no available stream has: errors, reasoning, and fields of audio."""
 
 
 def matches(pointer: str, value: Any) -> bool:
-    """Whether a pointer leads to a value that says something."""
+    """Whether a pointer leads to a value that is neither null nor empty."""
     key, _, rest = pointer.removeprefix("/").partition("/")
     if isinstance(value, list):
         found = value if key == "*" else []
@@ -50,8 +50,8 @@ def matches(pointer: str, value: Any) -> bool:
     return any(matches(f"/{rest}", one) for one in found) if rest else any(one not in (None, "") for one in found)
 
 
-class Saying(Sink):
-    """Keeps the events that say something of calls, text, a finish or an error."""
+class EventsWithContent(Sink):
+    """Keeps the events with calls, text, a finish reason or an error."""
 
     live = True
     each = True
@@ -60,39 +60,41 @@ class Saying(Sink):
         self.events: list[Event] = []
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        fragments = [one for one in said.fragments if one.phase is not Phase.CLOSE or one.arguments]
-        if (fragments or said.finishes or said.text or said.thought or said.error) and event.frame.json != ABSENT:
+    def resolved(self, event: Event, content: EventContent, resolved: Sequence[ResolvedFragment]) -> None:
+        fragments = [one for one in content.fragments if one.phase is not Phase.CLOSE or one.arguments]
+        if (
+            fragments or content.finishes or content.text or content.thought or content.error
+        ) and event.frame.json != ABSENT:
             self.events.append(event)
 
 
 @grouped(Case(pattern.protocol, (pattern,)) for pattern in PATTERNS)
-def test_pointers_lead_to_what_an_event_says(pattern: Pattern) -> None:
-    """No event that says something is without a pointer to it."""
-    saying = Saying()
-    record = read_body([pattern.body], pattern.exchange, sinks=[saying])
+def test_every_event_with_content_has_a_pointer(pattern: Pattern) -> None:
+    """The pointers lead to the content of each event."""
+    sink = EventsWithContent()
+    record = read_body([pattern.body], pattern.exchange, sinks=[sink])
     assert record is not None
     (protocol,) = [one for one in PROTOCOLS if one.name == record.dialect]
     wrong = [
         event.frame.raw
-        for event in saying.events
+        for event in sink.events
         if record.streamed and not any(matches(pointer, event.frame.json) for pointer in protocol.pointers)
     ]
     assert wrong == []
 
 
 def test_every_protocol_is_in_the_patterns() -> None:
-    """So that the table of each is tested."""
-    seen = set()
+    """So the pointers of each protocol are tested."""
+    dialects = set()
     for pattern in PATTERNS:
         record = read_body([pattern.body], pattern.exchange)
         assert record is not None
-        seen.add(record.dialect)
-    assert seen == {one.name for one in PROTOCOLS}
+        dialects.add(record.dialect)
+    assert dialects == {one.name for one in PROTOCOLS}
 
 
-class Seen(Sink):
-    """Keeps the events of one protocol."""
+class AllEvents(Sink):
+    """Keeps all events with their protocol."""
 
     live = True
     each = True
@@ -106,21 +108,21 @@ class Seen(Sink):
         self._protocol = record.dialect
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         self.events.append((self._protocol, event.frame.json))
 
 
 def test_every_pointer_leads_somewhere() -> None:
-    """In an event of a recorded stream, of a healthy one or of a sample."""
-    seen = Seen()
+    """Each leads to a value in a recorded, valid or sample stream."""
+    sink = AllEvents()
     for flow in sorted((ROOT / "flows").glob("*.flow")):
         for saved in responses(str(flow)):
-            read_body(saved.chunks, saved.facts, sinks=[seen])
+            read_body(saved.chunks, saved.facts, sinks=[sink])
     for one in healthy.everywhere():
-        read_body([one.body], one.exchange, sinks=[seen])
+        read_body([one.body], one.exchange, sinks=[sink])
     for pattern in PATTERNS:
-        read_body([pattern.body], pattern.exchange, sinks=[seen])
+        read_body([pattern.body], pattern.exchange, sinks=[sink])
     for protocol in PROTOCOLS:
-        values = [value for name, value in seen.events if name == protocol.name]
+        values = [value for name, value in sink.events if name == protocol.name]
         left = {pointer for pointer in protocol.pointers if not any(matches(pointer, value) for value in values)}
         assert left == NOT_RECORDED.get(protocol.name, set()), protocol.name

@@ -1,4 +1,4 @@
-"""Secrets of a session are not in its document, in whatever parts they came; the verdicts stay."""
+"""Secrets of a session are not in its document, with any fragments, and the verdicts stay."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def chunk(payload: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(payload).encode() + b"\n\n"
 
 
-def delta(finish: str | None = None, **said: Any) -> bytes:
-    """A chunk of a completion."""
-    choice = {"index": 0, "delta": said, "finish_reason": finish}
+def delta(finish: str | None = None, **fields: Any) -> bytes:
+    """A chunk of Chat Completions."""
+    choice = {"index": 0, "delta": fields, "finish_reason": finish}
     return chunk({"object": "chat.completion.chunk", "choices": [choice]})
 
 
-def cut(text: str) -> list[str]:
-    """Parts that hold no secret by themselves."""
+def split(text: str) -> list[str]:
+    """Fragments that contain no secret."""
     return [text[at : at + 5] for at in range(0, len(text), 5)]
 
 
 def session() -> list[Exchange]:
-    """Secrets in the path, in messages, in text, in arguments, in an error, in a message of the connection."""
+    """Two exchanges with secrets in the path, messages, text, arguments, an error, and a connection error."""
     head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "run", "arguments": ""}}
-    parts = [delta(tool_calls=[{"index": 0, "function": {"arguments": part}}]) for part in cut(ARGUMENTS)]
-    texts = [delta(content=part) for part in cut(f"Your keys are {KEY} and {AWS}.")]
+    parts = [delta(tool_calls=[{"index": 0, "function": {"arguments": part}}]) for part in split(ARGUMENTS)]
+    texts = [delta(content=part) for part in split(f"Your keys are {KEY} and {AWS}.")]
     error = chunk({"error": {"message": f"Incorrect API key provided: {KEY}"}})
     chunks = [*texts, delta(tool_calls=[head]), *parts, delta("tool_calls"), error]
     call = {"id": "call_1", "type": "function", "function": {"name": "run", "arguments": ARGUMENTS}}
@@ -66,7 +66,7 @@ def exchange(number: int, messages: list[dict[str, Any]]) -> StreamFacts:
 
 @pytest.mark.parametrize("raw", [False, True])
 def test_secrets(raw: bool) -> None:
-    """They are in the document only if it is to have them; the verdict is the same."""
+    """They are in the document only with `raw`, and the verdict is the same."""
     builder = ViewBuilder(raw=raw)
     for saved in session():
         builder.take(saved)
@@ -77,5 +77,5 @@ def test_secrets(raw: bool) -> None:
     returned = first["verdict"]["returned"]
     assert first["verdict"]["verdict"] == "ok"
     assert [one["arguments"] for one in returned] == [one["arguments"] for one in first["calls"]]
-    assert first["changed"] == len(cut(ARGUMENTS))
+    assert first["changed"] == len(split(ARGUMENTS))
     assert document["generated"]["redacted"] is not raw

@@ -1,4 +1,4 @@
-"""Responses that are no single stream: several choices, one JSON body, messages of a WebSocket."""
+"""Responses with several choices, one JSON body, or WebSocket messages."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def first_of(session: str, folder: Path) -> dict[str, Any]:
 
 
 def test_several_choices(tmp_path: Path) -> None:
-    """Each call has a lane; the headline names those of the choice that the client used."""
+    """Each call has a lane, and the headline names the calls of the choice that the client used."""
     response = first_of("choices", tmp_path)
     assert (response["choices"], [one["choice"] for one in response["calls"]]) == (2, [0, 1])
     assert response["lanes"] == ["text", "call-0", "call-1"]
     assert response["verdict"]["headline"] == "The client read call 0 read_file as sent"
 
 
-def test_one_body(tmp_path: Path) -> None:
-    """It is one event; a client that follows the protocol gets the intended calls."""
+def test_a_non_streaming_response(tmp_path: Path) -> None:
+    """It is one event, and a client that follows the protocol gets the intended calls."""
     response = first_of("unstreamed", tmp_path)
     assert (response["streamed"], len(response["events"])) == (False, 1)
     readings = response["readings"]
@@ -45,14 +45,14 @@ def test_a_websocket(tmp_path: Path) -> None:
 
 
 def test_the_choice_that_the_client_used(tmp_path: Path) -> None:
-    """The client's model ends with what the client returned of the second choice."""
+    """The client's model ends with the calls that the client returned of the second choice."""
     stream = Stream()
     for choice, call in enumerate(CALLS):
         stream.call(0, call, choice=choice, id="")
         stream.end("tool_calls", choice)
     identity, name, _ = CALLS[1]
-    back = [*user(), *returned((identity, name, "{}"))]
-    flow = save(tmp_path / "x.flow", exchange(user(), stream.done(), 0, n=2), exchange(back, text_only(), 1))
+    messages = [*user(), *returned((identity, name, "{}"))]
+    flow = save(tmp_path / "x.flow", exchange(user(), stream.done(), 0, n=2), exchange(messages, text_only(), 1))
     response = written_out(document(flow))["responses"][0]
     readings = response["readings"]
     trace = next(one["trace"] for one in readings["models"] if one["model"] == readings["client"])

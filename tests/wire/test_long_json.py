@@ -25,7 +25,7 @@ CORRUPTIONS = st.tuples(
 @pytest.fixture(autouse=True, params=[24, 31, 50, 1 << 16])
 def part_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Lengths of a part, so that short documents are split. An escaped surrogate pair always fits."""
-    monkeypatch.setattr(long_json, "PIECE", request.param)
+    monkeypatch.setattr(long_json, "PART", request.param)
     monkeypatch.setattr(long_json, "_SHORT", 8)
     size: int = request.param
     return size

@@ -107,7 +107,7 @@ def described(started: Launch, variables: Mapping[str, str], proxy: str) -> Iter
 
 
 def outputs_of(report: Path, *, force: bool) -> list[Output]:
-    """The report and the flow file beside it. Raises `ToolstreamError` where these cannot be two files."""
+    """The report and the flow file beside it. Raises `ToolstreamError` if these cannot be two files."""
     if not report.name:
         raise ToolstreamError(f"--report: {report} is a folder; give a file")
     if report.suffix == ".flow":
@@ -128,7 +128,7 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
         responses = reported(captured)
     except (ToolstreamError, UnreadableError) as error:
         return [f"no report: {error}"]
-    shown = [path for path, of in responses.items() if any(response.is_telling for response in of)]
+    shown = [path for path, of in responses.items() if any(response.is_notable for response in of)]
     shown = shown or [path for path, of in responses.items() if of]
     if not shown:
         return ["no report: there was no LLM response"]
@@ -147,7 +147,7 @@ _WEBSOCKET: Final = "toolstream_websocket"
 
 
 def run(args: argparse.Namespace) -> int:
-    """The command's own exit code; 127 where there is no such command. Raises `ToolstreamError`."""
+    """The command's own exit code; 127 if there is no such command. Raises `ToolstreamError`."""
     if not args.command_line:
         raise ToolstreamError("missing command after `--`. Expected, for example: toolstream run -- python agent.py")
     # The proxy removes the folder too, should this process be killed.

@@ -54,7 +54,7 @@ class ReportedResponse:
     """Whether the client did what the response meant, as far as is known."""
 
     @property
-    def is_telling(self) -> bool:
+    def is_notable(self) -> bool:
         """Whether anything went wrong with it."""
         return bool(self.record.findings or self.caused) or not self.understood
 
@@ -166,7 +166,7 @@ def fault_here(spec: str) -> str:
 
 
 def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()) -> str:
-    """Shell lines that serve a flow, under faults where there are any, and ask for it."""
+    """Shell lines that serve a flow, under faults if there are any, and ask for it."""
     under = "".join(f" --fault {shlex.quote(spec)}" for spec in faults)
     url = shlex.quote(f"http://127.0.0.1:{PORT}{path}")
     return (
@@ -308,7 +308,7 @@ _SEVERITIES: Final = {
 
 def bug_report(responses: Sequence[ReportedResponse], flow: str, version: str) -> str:
     """The report on responses with a problem, or on all. `flow` is the name of their file."""
-    shown = [response for response in responses if response.is_telling] or list(responses)
+    shown = [response for response in responses if response.is_notable] or list(responses)
     parts = (_head(shown, version), _wrong(shown), _events(shown), _calls(shown), client_lines(shown), _protocol(shown))
     head = "\n".join(line for part in parts for line in part)
     tail = "\n".join([*_clients(shown), *_reproduction(shown, flow)])
