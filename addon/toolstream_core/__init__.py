@@ -1,14 +1,14 @@
-"""The core. Imports nothing of its own, so that each part can be had without the others."""
+"""The core. Imports none of its packages: each can be used without the others."""
 
 import sys
 
-# Older Pythons cannot even compile the modules below: this one stays as simple as they need.
-if sys.version_info < (3, 12):  # noqa: UP036 - who runs the addon from a clone has no package manager that checks it
-    told = (
+# Older versions of Python cannot compile the other modules. This module uses only their syntax.
+if sys.version_info < (3, 12):  # noqa: UP036 - no package manager checks the version of a clone
+    message = (
         "toolstream needs Python 3.12 or newer; this is Python {}.{}. "
         "Start toolstream or mitmdump with a newer Python.".format(*sys.version_info)
     )
-    if "mitmproxy" in sys.modules:  # mitmproxy would go on without the addon after a SystemExit
-        raise ImportError(told)
-    sys.stderr.write(told + "\n")
+    if "mitmproxy" in sys.modules:  # after a SystemExit, mitmproxy would continue without the addon
+        raise ImportError(message)
+    sys.stderr.write(message + "\n")
     raise SystemExit(2)

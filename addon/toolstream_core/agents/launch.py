@@ -59,7 +59,7 @@ class Recognised(NamedTuple):
 
 
 def recognise(command: Sequence[str]) -> Recognised | None:
-    """The agent that a command line starts, also by `npx` and its like; `None` where it is none that is known."""
+    """The agent that a command line starts, also by `npx` and its like; `None` if it is none that is known."""
     at, separated = program(command)
     if at >= len(command):
         return None

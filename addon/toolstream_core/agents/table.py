@@ -27,7 +27,7 @@ class Agent:
     """An agent that is started from the command line.
 
     Values and arguments may name a variable of the command's environment in braces, such as `{OPENAI_BASE_URL}`, and
-    the proxy itself as `{PROXY}`; `{SOCKETS}` is `true` where the user wants WebSockets, else `false`. What names a
+    the proxy itself as `{PROXY}`; `{SOCKETS}` is `true` if the user wants WebSockets, else `false`. What names a
     variable that is not set is left out.
     """
 

@@ -31,7 +31,7 @@ def end_at_once(text: str) -> int:
 
 
 def value_end(text: str, at: int) -> int:
-    """Where the JSON value ends that begins at `at`, 0 where none does."""
+    """Where the JSON value ends that begins at `at`, 0 if none does."""
     try:
         return _AT_ONCE(text, at)[1]
     except (StopIteration, ValueError, RecursionError):
@@ -131,7 +131,7 @@ INVALID: Final = object()
 
 
 def value_of(arguments: str) -> Json:
-    """The value of argument text: nothing and `null` are `{}`; `INVALID` where the text is not JSON."""
+    """The value of argument text: nothing and `null` are `{}`; `INVALID` if the text is not JSON."""
     try:
         value = json.loads(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError):

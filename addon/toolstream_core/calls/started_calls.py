@@ -154,16 +154,16 @@ class StartedCalls(Calls):
 
     @property
     def _only_taking(self) -> OpenCall | None:
-        """The call that may get what comes under another index, where there is one alone."""
+        """The call that may get what comes under another index, if there is one alone."""
         return self._only_open
 
     @property
     def _only_open(self) -> OpenCall | None:
-        """The open call, where there is one alone."""
+        """The open call, if there is one alone."""
         return next(iter(self._still_open.values())) if len(self._still_open) == 1 else None
 
     def _ended(self, fragment: Fragment) -> OpenCall | None:
-        """The call that an end ends; `None` where it is of something else."""
+        """The call that an end ends; `None` if it is of something else."""
         call = self._given.get(fragment.index) or self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 

@@ -43,7 +43,7 @@ _MOST: Final = 32 * 1024 * 1024
 
 
 def captured_files(folder: Path) -> tuple[bytes, ...]:
-    """The flow files in a folder, the oldest first; none where they are too long."""
+    """The flow files in a folder, the oldest first; none if they are too long."""
     paths = sorted(folder.rglob("*.flow"))
     if sum(path.stat().st_size for path in paths) > _MOST_CAPTURED:
         return ()
@@ -187,7 +187,7 @@ class Run:
 
     exchanges: Sequence[ProxiedExchange] = ()
     exit_code: int | None = None
-    """Negative where a signal ended it; `None` where it was stopped, or never began."""
+    """Negative where a signal ended it; `None` if it was stopped, or never began."""
     timed_out: bool = False
     seconds: float = 0.0
     output: str = ""
@@ -330,7 +330,7 @@ class ProxySlot:
     def _started(
         self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes] | None:
-        """The process, in a group of its own; `None` where none may begin any more."""
+        """The process, in a group of its own; `None` if none may begin any more."""
         with self._lock:
             if self._stopped:
                 return None

@@ -348,7 +348,7 @@ def _rejected_misread(case: Case, exchanges: Sequence[ProxiedExchange], known: S
 
 
 def _worst(found: Iterable[tuple[Reason | None, str]]) -> Result | None:
-    """The failure with the worst reason; `None` where there is none."""
+    """The failure with the worst reason; `None` if there is none."""
     reasons = [Result(Grade.FAILED, reason, text) for reason, text in found if reason is not None]
     return min(reasons, key=rank, default=None)
 

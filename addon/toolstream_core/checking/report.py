@@ -248,7 +248,7 @@ def _last_line(output: str) -> str:
 
 
 def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
-    """A line that goes on below where there is no room."""
+    """A line that goes on below if there is no room."""
     if width is None or len(begin) + len(text) <= width:
         yield f"{begin}{text}"
     else:

@@ -156,7 +156,7 @@ def not_found(args: argparse.Namespace) -> str:
 
 
 def requested_redaction(args: argparse.Namespace) -> Redaction:
-    """What `--secret`, and `--text` where there is such an option, ask for. Raises `ToolstreamError`."""
+    """What `--secret`, and `--text` if there is such an option, ask for. Raises `ToolstreamError`."""
     from toolstream_core.redaction import TextMode, redaction_of
 
     try:

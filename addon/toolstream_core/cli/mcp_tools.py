@@ -51,7 +51,7 @@ class _Tools:
 
     files: Sequence[str]
     command: Sequence[str]
-    """The client that `check` runs; empty where there is none."""
+    """The client that `check` runs; empty if there is none."""
     live: tuple[str, str] | None
     """URL and token of the live view that `view` shows; `None`: it shows the files."""
 

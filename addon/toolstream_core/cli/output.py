@@ -35,7 +35,7 @@ class Output(NamedTuple):
     option: str = ""
     """The option that names it, for error messages."""
     force: bool | None = False
-    """Whether `--force` was given; `None` where the command continues the file, which `--force` does not allow."""
+    """Whether `--force` was given; `None` if the command continues the file, which `--force` does not allow."""
     is_own: Callable[[Path], bool] = lambda _: False
     """Recognises a file that the same option wrote earlier, which may be overwritten or continued."""
 
@@ -54,7 +54,7 @@ class Output(NamedTuple):
 
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
-    """Raise `ToolstreamError` where the rule forbids one of the outputs, or where it cannot be written.
+    """Raise `ToolstreamError` if the rule forbids one of the outputs, or where it cannot be written.
 
     Call it before any work is done. Devices and pipes are always allowed: they hold nothing that could be lost.
     """
@@ -83,7 +83,7 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
 
 @contextlib.contextmanager
 def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -> Iterator[None]:
-    """Write what is printed meanwhile to a file, where there is one. Raises `ToolstreamError`."""
+    """Write what is printed meanwhile to a file, if there is one. Raises `ToolstreamError`."""
     if path is None:
         yield
         return

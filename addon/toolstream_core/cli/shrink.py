@@ -72,7 +72,7 @@ class CommandBug:
     def shows(self, candidate: Candidate) -> bool:
         """Whether it fails, with the same verdict, and passes with the candidate repaired if the original does.
 
-        Raises `ToolstreamError` where the command cannot be run.
+        Raises `ToolstreamError` if the command cannot be run.
         """
         wanted = self._args.verdict
         if candidate is self._saved.original:
@@ -86,7 +86,7 @@ class CommandBug:
 
     @cached_property
     def verdicts(self) -> frozenset[Outcome] | None:
-        """The verdicts of the original; `None` where the command does not fail."""
+        """The verdicts of the original; `None` if the command does not fail."""
         return self._verdicts(self._saved.original)
 
     @cached_property
@@ -95,7 +95,7 @@ class CommandBug:
         return self._verdicts(self._saved.original, ("safe",)) is None
 
     def _verdicts(self, candidate: Candidate, repair: tuple[str, ...] = ()) -> frozenset[Outcome] | None:
-        """The verdicts on misread responses in the first of the runs; `None` where one of them does not fail."""
+        """The verdicts on misread responses in the first of the runs; `None` if one of them does not fail."""
         runs: list[Run] = []
         with tempfile.NamedTemporaryFile(suffix=".flow", dir=self._folder) as file:
             file.write(packed(flows_of(candidate, self._saved.flows)))

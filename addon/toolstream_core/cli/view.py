@@ -34,7 +34,7 @@ def write_view(
 ) -> int:
     """Write what `builder` makes of the responses in files, and return the exit code.
 
-    Raises `ToolstreamError`, with the message `nothing` where it takes none of them.
+    Raises `ToolstreamError`, with the message `nothing` if it takes none of them.
     """
     as_page = args.format == "html"
     if args.output is None and as_page:

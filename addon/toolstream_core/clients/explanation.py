@@ -63,7 +63,7 @@ class Parting(NamedTuple):
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
-    """Where `model` first reads `entries` otherwise than the protocols mean; `None` where it never does."""
+    """Where `model` first reads `entries` otherwise than the protocols mean; `None` if it never does."""
     if model == STANDARD or not entries:
         return None
     short = shortened(entries)
@@ -148,7 +148,7 @@ class Explanation:
 
     model: ClientModel
     event: int | None = None
-    """The event where its reading parts from the one that the protocol means; `None` where it never does."""
+    """The event where its reading parts from the one that the protocol means; `None` if it never does."""
     seen: str = ""
     """The value that the client used in that event to assign the fragment; `""` unless it is a single value."""
     others: tuple[ClientModel, ...] = ()

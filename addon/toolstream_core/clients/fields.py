@@ -237,7 +237,7 @@ _CLOSING: Final = {"{": "}", "[": "]"}
 
 
 def head(text: str) -> str:
-    """The JSON value that `text` begins with; `""` where it begins with none."""
+    """The JSON value that `text` begins with; `""` if it begins with none."""
     begin = len(text) - len(text.lstrip())
     try:
         return text[begin : _DECODER.raw_decode(text, begin)[1]]
@@ -257,7 +257,7 @@ def listed(text: str) -> str:
 
 
 def completed(text: str) -> str:
-    """The text with its open string and brackets closed, shortened as little as it takes; `""` where that is none."""
+    """The text with its open string and brackets closed, shortened as little as it takes; `""` if that is none."""
     if found := head(text):
         return found
     if len(text) > MAX_TEXT:
@@ -269,7 +269,7 @@ def completed(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text up to its last complete member, with its brackets closed; `""` where that is none."""
+    """The text up to its last complete member, with its brackets closed; `""` if that is none."""
     if found := head(text):
         return found
     cuts = _Cuts(text[:MAX_TEXT])
@@ -297,7 +297,7 @@ class _Cuts:
         """Where a bracket opens, or a member ends, the last ones first."""
 
     def first_complete(self, cuts: Iterable[int]) -> str:
-        """The text up to the first of these places where closing it makes it JSON; `""` where there is none."""
+        """The text up to the first of these places where closing it makes it JSON; `""` if there is none."""
         closed = (self._text[:cut] + self._closings[cut] for cut in cuts if cut in self._closings)
         return next(filter(is_json, closed), "")
 

@@ -164,7 +164,7 @@ type Found = Group | _New | None
 
 
 def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
-    """The call that an entry closes or repeats; a new one where there is none and the entry names its tool."""
+    """The call that an entry closes or repeats; a new one if there is none and the entry names its tool."""
     fragment = entry.fragment
     found: Group | None = None
     if key is Key.ITEM:
@@ -256,7 +256,7 @@ def _of_index(calls: Calls, entry: Entry, *, place: int) -> Found:
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
-    """By id; without one the only call of the index, or the only one where there is no index; else passed over."""
+    """By id; without one the only call of the index, or the only one if there is no index; else passed over."""
     index = entry.fragment.index
     if call_id := nonblank(entry.fragment.id):
         return calls.by_id.get(call_id) or next(iter(calls.at(index).unnamed.values()), NEW)

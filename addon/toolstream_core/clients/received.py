@@ -64,7 +64,7 @@ class Received:
     def __init__(self, response: ReceivedBytes, choice: int | None = None) -> None:
         """Read `response`. `choice`: the one that the client uses; by default the first that has calls."""
         self.protocol: WireProtocol | None = None
-        """Its protocol; `None` where it is none that is known."""
+        """Its protocol; `None` if it is none that is known."""
         collected = _Events()
 
         def sinks(protocol: WireProtocol) -> Sequence[Sink]:

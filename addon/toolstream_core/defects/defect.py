@@ -74,7 +74,7 @@ class Defect(NamedTuple):
     may_refuse: bool = False
     """Whether a client may also report it, instead of running the call."""
     keys: tuple[str, ...] = ()
-    """Keys of the event that it is about; none where it is about the event, the body or the connection."""
+    """Keys of the event that it is about; none if it is about the event, the body or the connection."""
 
     def found(self, event: int, message: str, call: int | None = None, *, severity: Severity | None = None) -> Finding:
         """This defect, seen at an event and perhaps in a call."""

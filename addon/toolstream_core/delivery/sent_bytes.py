@@ -55,7 +55,7 @@ class SentBytes:
 
     @property
     def body(self) -> bytes | None:
-        """All of the bytes; `None` where they were too many to keep."""
+        """All of the bytes; `None` if they were too many to keep."""
         return None if self._too_long else b"".join(self._pieces)
 
     @property

@@ -42,7 +42,7 @@ _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 
 
 def named(name: str) -> WireProtocol:
-    """The protocol of that name. Raises `KeyError` where there is none."""
+    """The protocol of that name. Raises `KeyError` if there is none."""
     return _BY_NAME[name]
 
 

@@ -61,7 +61,7 @@ def started_call(entry: dict[str, Json], key: str, index: Seen[int], phase: Phas
 
 
 def finishes(reason: Json) -> tuple[Finish, ...]:
-    """The finish of the only choice; none where there is no reason."""
+    """The finish of the only choice; none if there is no reason."""
     return (Finish(0, reason),) if reason and isinstance(reason, str) else ()
 
 

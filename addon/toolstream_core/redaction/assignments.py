@@ -243,7 +243,7 @@ def _span(value: re.Match[bytes], between: re.Match[bytes]) -> Span:
 
 
 def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
-    """Whether the value of such a name is hidden; `sure` where it is known to be a value, as in JSON or a query."""
+    """Whether the value of such a name is hidden; `sure` if it is known to be a value, as in JSON or a query."""
     if is_placeholder(value) or _FILE.fullmatch(value):
         return False
     if level is Sensitivity.STRONG and sure:

@@ -125,7 +125,7 @@ class SecretFinder:
         self._names = frozenset(map(normal, redaction.names))
         self._guesses = guesses
         self.sure: SecretFinder | None = None
-        """Finds known secrets and patterns alone; `None` where there are none."""
+        """Finds known secrets and patterns alone; `None` if there are none."""
         if guesses and (self._known or self._patterns):
             self.sure = SecretFinder(redaction, known, guesses=False)
 

@@ -27,7 +27,7 @@ class Deviation(NamedTuple):
 
     field: str
     received: Json
-    """`ABSENT` where the event lacks the field."""
+    """`ABSENT` if the event lacks the field."""
     intended: Json
 
 

@@ -104,7 +104,7 @@ def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> 
 
 
 def repetition(complete: str, rest: str) -> Defect | None:
-    """Why text after a complete object adds nothing, or may yet prove to; `None` where it does add something."""
+    """Why text after a complete object adds nothing, or may yet prove to; `None` if it does add something."""
     again = begun_inside(rest) if rest[:1] == '"' else rest
     if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
         return REPLAYED_ARGUMENTS

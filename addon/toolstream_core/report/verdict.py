@@ -211,7 +211,7 @@ def _read(verdict: Verdict, calls: Sequence[Call]) -> list[int]:
 
 
 def _calls(calls: Sequence[Call], places: Sequence[int]) -> str:
-    """`call 0 read_file and call 1 list_issues`; `all 5 calls` where they are many."""
+    """`call 0 read_file and call 1 list_issues`; `all 5 calls` if they are many."""
     if len(calls) > _NAMED:
         return f"{len(calls)} calls"
     names = [f"call {place} {call.name or '(no name)'}" for place, call in zip(places, calls, strict=True)]

@@ -40,7 +40,7 @@ def packed(flows: Iterable[Flow]) -> bytes:
 
 
 def flows_in(stream: BinaryIO) -> Iterator[Flow]:
-    """The flows in a flow file. Raises `UnreadableError` where one cannot be read."""
+    """The flows in a flow file. Raises `UnreadableError` if one cannot be read."""
     count = 0
     try:
         for flow in FlowReader(stream).stream():
@@ -64,7 +64,7 @@ LINE_ENDS: Final = "line_ends"
 
 
 def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
-    """The response's body as it arrived, its coding undone; none where it is lost or cannot be decoded."""
+    """The response's body as it arrived, its coding undone; none if it is lost or cannot be decoded."""
     body = flow.response.raw_content if flow.response else None
     if not body or flow.response is None:
         return []

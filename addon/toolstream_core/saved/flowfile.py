@@ -108,7 +108,7 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
 def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Json]:
     """The note in a flow's `toolstream` metadata on the socket of its response.
 
-    `stream_id` where it had one, and `sent`, what the client sent while the response came: `[[ms, text], …]`, counted
+    `stream_id` if it had one, and `sent`, what the client sent while the response came: `[[ms, text], …]`, counted
     from the request.
     """
     sent = [[max(0, round((one.at - begun) * 1000)), one.data.decode("utf-8", "replace")] for one in others]

@@ -79,7 +79,7 @@ def distance(saved: LlmFlow, wanted: RequestKey, shared_calls: int) -> tuple[int
 
 
 def earlier_calls(path: str, request: Json) -> frozenset[str]:
-    """The calls that a request's conversation has so far: their ids, or name and arguments where there are none."""
+    """The calls that a request's conversation has so far: their ids, or name and arguments if there are none."""
     calls = _conversation(path, request).calls
     return frozenset(call.id or f"{call.name} {call.arguments}" for call in calls)
 
@@ -149,9 +149,9 @@ class Parting(NamedTuple):
     """The first difference between a recorded request and one that was made."""
 
     at: str
-    """JSON path (`messages[2].content`), or `form` or `model` where the bodies are equal."""
+    """JSON path (`messages[2].content`), or `form` or `model` if the bodies are equal."""
     recorded: str
-    """The recorded value as JSON, cut; `nothing` where there is none."""
+    """The recorded value as JSON, cut; `nothing` if there is none."""
     asked: str
 
     def __str__(self) -> str:

@@ -199,7 +199,7 @@ class Turn:
     framing: Framing
     frames: tuple[TurnFrame, ...]
     broken: str | None = None
-    """The error with which the connection broke; `None` where it did not."""
+    """The error with which the connection broke; `None` if it did not."""
 
     @cached_property
     def chunks(self) -> list[Chunk]:

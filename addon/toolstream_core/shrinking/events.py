@@ -225,7 +225,7 @@ def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) 
 
 
 def _entry(path: Path) -> Path:
-    """The innermost array entry that holds what is at `path`; `()` where no array does."""
+    """The innermost array entry that holds what is at `path`; `()` if no array does."""
     for end in range(len(path), 0, -1):
         if isinstance(path[end - 1], int):
             return path[:end]

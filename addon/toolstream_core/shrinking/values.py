@@ -294,7 +294,7 @@ def _optional(place: _Place, shape: Shape, needed: Required) -> bool:
 
 
 def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
-    """A simpler value of the same type; the value itself where there is none."""
+    """A simpler value of the same type; the value itself if there is none."""
     value = place.value
     if isinstance(value, list) and value:
         return []

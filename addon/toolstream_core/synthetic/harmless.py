@@ -122,7 +122,7 @@ def is_harmless(tool: OfferedTool) -> bool:
 
 
 def may_be_called(tools: Sequence[OfferedTool], choice: ToolChoice, names: Sequence[str] = ()) -> list[OfferedTool]:
-    """The tools that are called: those of `names` where there are any, else the harmless ones.
+    """The tools that are called: those of `names` if there are any, else the harmless ones.
 
     First comes a tool whose arguments are free, then one that takes none, then one that reads a path (agents refuse to
     read outside of their working directory), then one that needs a known id.

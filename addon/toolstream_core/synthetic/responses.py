@@ -38,7 +38,7 @@ class CallSpec(NamedTuple):
 
     tool: str
     arguments: Json = ABSENT
-    """An object, or the text for a tool that takes text; `ABSENT` where they are made from the tool's schema."""
+    """An object, or the text for a tool that takes text; `ABSENT` if they are made from the tool's schema."""
 
 
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
@@ -125,7 +125,7 @@ class SyntheticProvider:
         self._lock = threading.Lock()
 
     def respond(self, path: str, body: bytes) -> Written | None:
-        """The response to a POST of `body` to `path` (with query); `None` where that asks for no completion.
+        """The response to a POST of `body` to `path` (with query); `None` if that asks for no completion.
 
         The same request has the same calls, each time under other ids.
         """

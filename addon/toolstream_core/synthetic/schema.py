@@ -75,7 +75,7 @@ class SchemaValues:
         return bool(_PREVIEWS & {*words_of(path.rpartition(".")[2])})
 
     def _chosen(self, schema: Schema, path: str) -> Json:
-        """A value that the schema itself names; `ABSENT` where there is none."""
+        """A value that the schema itself names; `ABSENT` if there is none."""
         if "const" in schema:
             return schema["const"]
         choices = [one for one in json_access.items(schema.get("enum")) if self.varied or one is not None]
@@ -235,7 +235,7 @@ _TRIES: Final = 64
 def distinct_arguments(
     tool: OfferedTool, seed: str, taken: Collection[Json], *, wide_characters: bool = False
 ) -> dict[str, Json] | None:
-    """Arguments for `tool` that are none of `taken`; `None` where the schema seems to allow no other.
+    """Arguments for `tool` that are none of `taken`; `None` if the schema seems to allow no other.
 
     The same for the same seed. `wide_characters` as in `SchemaValues`.
     """

@@ -104,7 +104,7 @@ class Setup:
     """Flow files and folders whose responses replace those of the providers."""
     calls: tuple[str, ...] | None = None
     """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
-    and a harmless tool is called where there are none."""
+    and a harmless tool is called if there are none."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()

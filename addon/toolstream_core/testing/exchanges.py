@@ -48,7 +48,7 @@ class FoundDefect(Entry):
     call: int | None
     message: str
     repair: str | None
-    """`safe`, `unsafe`; `None` where it cannot be repaired."""
+    """`safe`, `unsafe`; `None` if it cannot be repaired."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class FoundProblem(Entry):
 
     verdict: str
     call: int | None
-    """Place of the call among those of the response; `None` where it is none of them."""
+    """Place of the call among those of the response; `None` if it is none of them."""
     message: str
 
 
@@ -76,7 +76,7 @@ class FoundVerdict(Entry):
     explained: tuple[str, ...]
     """Names of the ways in which the client reads otherwise than the protocol means."""
     explanation: str
-    """The same for people; `""` where it is not known."""
+    """The same for people; `""` if it is not known."""
     fix: str
     """The change to the client, or the statement that no known client bug has this effect; else `""`."""
     advice: tuple[str, ...]
@@ -89,7 +89,7 @@ class FoundVerdict(Entry):
     count: int
     """The number of identical repeated requests, if there were any."""
     request: int | None
-    """The number of the request that followed; `None` where none did."""
+    """The number of the request that followed; `None` if none did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ class SentRequest(Entry):
 
     @cached_property
     def json(self) -> Json:
-        """The body as JSON, `None` where it is not JSON."""
+        """The body as JSON, `None` if it is not JSON."""
         try:
             return json.loads(self.text)
         except ValueError:
@@ -167,7 +167,7 @@ class SentRequest(Entry):
 
     @cached_property
     def protocol(self) -> str | None:
-        """`openai-chat`, …; `None` where it asks no LLM."""
+        """`openai-chat`, …; `None` if it asks no LLM."""
         wanted = match_key.read(self.path, self.json) if self.method == "POST" else None
         return wanted.dialect if wanted else None
 

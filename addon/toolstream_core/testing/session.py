@@ -46,7 +46,7 @@ class Place(NamedTuple):
     """The parts of a proxy's base URL beside its address."""
 
     login: str
-    """`USER:PASSWORD@` where the real base URL has that; else empty."""
+    """`USER:PASSWORD@` if the real base URL has that; else empty."""
     path: str
     """Begins with the name of a route."""
 

@@ -65,7 +65,7 @@ def distrusted(servers: Mapping[str, bool], base_url: str) -> str:
 
 
 def unanswered(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> str | None:
-    """Why the clients got no response that they could read; `None` where they got one.
+    """Why the clients got no response that they could read; `None` if they got one.
 
     `distrust`: the servers whose certificate they rejected.
     """

@@ -21,11 +21,11 @@ class Key(NamedTuple):
 
     name: str
     parse: Callable[[str], Value | None]
-    """The value; `None` where the text is none."""
+    """The value; `None` if the text is none."""
     expected: str
     """Its possible values, for messages and the list."""
     default: Value | None
-    """`None` where a value has to be given."""
+    """`None` if a value has to be given."""
 
 
 class Moment(enum.Enum):
@@ -184,7 +184,7 @@ _BY_NAME = {definition.name: definition for definition in TRANSIT}
 
 
 def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
-    """The transit fault of that name; `None` where there is none. Raises `ToolstreamError`."""
+    """The transit fault of that name; `None` if there is none. Raises `ToolstreamError`."""
     definition = _BY_NAME.get(name)
     if definition is None:
         return None

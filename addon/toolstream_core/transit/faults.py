@@ -124,7 +124,7 @@ class Point:
         return f"{self.kind}:{self.number}" if self.kind in {"event", "byte", "call"} else self.kind
 
     def split(self, send: Send, hits: Callable[[str], bool]) -> int | None:
-        """How many bytes of `send` are before the point; `None` where it is not in them. `hits` filters by tool."""
+        """How many bytes of `send` are before the point; `None` if it is not in them. `hits` filters by tool."""
         place = send.place
         tools = not place.tools or any(hits(tool) for tool in place.tools)
         match self.kind:
@@ -144,7 +144,7 @@ class Point:
 
 
 def point(text: str) -> Point | None:
-    """The point that `text` names; `None` where it names none."""
+    """The point that `text` names; `None` if it names none."""
     if text in {"in-arguments", "before-done"}:
         return Point(text)
     match = _NUMBERED.fullmatch(text)
@@ -213,7 +213,7 @@ class WrongStreamId(AtPoint):
         return (replace(rest, raw=self._redirected(rest.raw) or rest.raw),)
 
     def _redirected(self, raw: bytes) -> bytes | None:
-        """The event with the other id; `None` where it has no place for one, or has it already."""
+        """The event with the other id; `None` if it has no place for one, or has it already."""
         socket, other = self.context.socket, self.context.values["id"]
         if socket is None or not socket.wire.lane_key or socket.lane == other:
             return None

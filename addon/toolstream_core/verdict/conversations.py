@@ -31,7 +31,7 @@ class SentResponse:
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
-    """When it was over, in seconds since 1970; 0 where that is not known."""
+    """When it was over, in seconds since 1970; 0 if that is not known."""
 
     @property
     def ids(self) -> frozenset[str]:

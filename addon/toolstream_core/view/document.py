@@ -91,7 +91,7 @@ class ViewBuilder:
         }
 
     def object_of(self, response: ReadResponse, judged: ReportedVerdict | None) -> dict[str, Any]:
-        """A response as the document has it; `judged` is the verdict on it, where there is one."""
+        """A response as the document has it; `judged` is the verdict on it, if there is one."""
         record = response.record
         assert record is not None
         theirs = as_received(response)

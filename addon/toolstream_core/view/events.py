@@ -27,7 +27,7 @@ class TimedEvent(NamedTuple):
 
     number: int
     ms: int | None
-    """Milliseconds since the first chunk or the request; `None` where that is not known."""
+    """Milliseconds since the first chunk or the request; `None` if that is not known."""
     resolved: ResolvedEvent | None
     """`None` for a comment or a blank frame."""
 

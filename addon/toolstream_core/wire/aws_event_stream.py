@@ -56,7 +56,7 @@ class Header(NamedTuple):
         return self.value.decode("utf-8", "surrogateescape") if self.type == STRING else ""
 
     def encode(self) -> bytes:
-        """Its bytes. Raises `OverflowError` where the name or the value is too long."""
+        """Its bytes. Raises `OverflowError` if the name or the value is too long."""
         name = self.name.encode("utf-8", "surrogateescape")
         length = b"" if self.type in _SIZES else len(self.value).to_bytes(2)
         return len(name).to_bytes(1) + name + bytes([self.type]) + length + self.value
@@ -69,7 +69,7 @@ class Message(NamedTuple):
     payload: bytes
 
     def text(self, name: str) -> str:
-        """The value of the string header `name`, `""` where there is none."""
+        """The value of the string header `name`, or `""`."""
         return next((one.text for one in self.headers if one.name == name and one.type == STRING), "")
 
     def encode(self) -> bytes:
@@ -84,7 +84,7 @@ class Message(NamedTuple):
 def length(prelude: bytes) -> int:
     """The total length, in bytes, of the message that begins with `prelude` (`PRELUDE` bytes).
 
-    Raises `DamageError` where its checksum or its lengths are wrong: the beginning of the next one is unknown then.
+    Raises `DamageError` if its checksum or its lengths are wrong: the beginning of the next one is unknown then.
     """
     if crc32(prelude[:8]) != int.from_bytes(prelude[8:PRELUDE]):
         raise DamageError("the checksum of a message's prelude is wrong")
@@ -95,7 +95,7 @@ def length(prelude: bytes) -> int:
 
 
 def decode(raw: bytes) -> Message:
-    """The message that `raw` is, all of it. Raises `DamageError` where it is not one."""
+    """The message in `raw`. Raises `DamageError` if `raw` is not exactly one message."""
     if len(raw) < PRELUDE + _CRC or length(raw[:PRELUDE]) != len(raw):
         raise DamageError("a message is incomplete")
     if crc32(memoryview(raw)[:-_CRC]) != int.from_bytes(raw[-_CRC:]):
@@ -155,12 +155,12 @@ def _headers(block: bytes) -> tuple[Header, ...]:
 # | `exception`     | `:exception-type`             | the payload                                                      |
 # | `error`         | `:error-code`                 | the payload; without one, `{"message": …}` of `:error-message`   |
 #
-# A `chunk` is how services stream the bytes of somebody else's answer (Bedrock's InvokeModelWithResponseStream, whose
-# bytes are, for Anthropic's models, the events of Anthropic's API). Whoever reads or changes the frame sees the inner
-# bytes alone; `write.EventStreamWriter` wraps them again.
+# In a `chunk`, a service streams the bytes of another API's response. With Bedrock's InvokeModelWithResponseStream and
+# Anthropic's models, they are the events of Anthropic's API. The frame has only these bytes, and
+# `write.EventStreamWriter` wraps them again.
 #
-# A message whose checksum is wrong passes unread, and the next one is read: its prelude has a checksum of its own.
-# Where that is wrong, or the lengths are, everything from there on passes unread.
+# A message with a wrong checksum is forwarded unread, and the next one is read, because its prelude has its own
+# checksum. If a prelude's checksum or lengths are wrong, everything from there on is forwarded unread.
 
 
 MESSAGES: Final = CONTENT_TYPES[Form.MESSAGES]
@@ -173,22 +173,22 @@ _NAMES: Final = {_EXCEPTION: ":exception-type", "error": ":error-code"}
 
 
 class EventStreamFramer(Cutter):
-    """Cuts an AWS event stream into its messages.
+    """Splits an AWS event stream into its messages.
 
     A message that the body's end cuts off is a frame without data, marked `trailing`.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
-        """Bytes of one message above `max_frame` go through unread."""
+        """Messages over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
         self.wraps = False
-        """Whether the stream's first event wraps bytes in JSON, so that new ones have to."""
+        """Whether the stream's first event wraps bytes in JSON. New events do the same."""
         self.kind = ""
         """The name of the stream's first event."""
         self._begun = False
         self._prelude = b""
         self._left = 0
-        """Bytes that the open message still lacks after its prelude."""
+        """Number of bytes that the open message still lacks after its prelude."""
         self._lost = ""
         """Why the end of a message is unknown."""
 
@@ -267,7 +267,7 @@ def _data(message: Message) -> bytes | None:
 
 
 def unwrap(message: Message) -> bytes | None:
-    """The bytes that a `chunk` wraps, `None` where the message is anything else."""
+    """The bytes that a `chunk` wraps; `None` for other messages."""
     wrapped = _members(message).get(_WRAPPED)
     try:
         return base64.b64decode(wrapped, validate=True) if isinstance(wrapped, str) else None
@@ -281,13 +281,13 @@ def _members(message: Message) -> dict[str, Json]:
 
 
 def wrapping(message: Message, inner: bytes) -> Message:
-    """A `chunk` with other bytes in it, and what else its JSON has as it was."""
+    """A `chunk` with other bytes. The other fields of its JSON stay."""
     payload = {**_members(message), _WRAPPED: base64.b64encode(inner).decode()}
     return message._replace(payload=numbers.dumps(payload, ascii_only=True).encode())
 
 
 def named(message: Message, name: str) -> Message:
-    """A message of another name, as an event."""
+    """The message as an event with another name."""
     headers = [_text_header(one.name, name) if one.name == ":event-type" else one for one in message.headers]
     return message._replace(headers=tuple(headers))
 
@@ -302,7 +302,7 @@ def chunk(inner: bytes) -> Message:
 
 
 def fresh(payload: bytes, name: str) -> Message:
-    """A message of JSON; a name that ends as those of the services' exceptions do makes it one."""
+    """A message with JSON. It is an exception if its name ends like those of the services' exceptions."""
     kind = _EXCEPTION if name.endswith("Exception") else "event"
     headers = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
     return Message(tuple(_text_header(*one) for one in headers.items()), payload)

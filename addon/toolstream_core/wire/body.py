@@ -1,4 +1,4 @@
-"""The framing of a body, from its label and its first bytes, and its content coding. Knows no protocol and no host."""
+"""The framing of a body, by content type and first bytes, and its content coding. Knows no protocol and no host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_HEAD = 64 * 1024
 
 
 class NotOurs(enum.Enum):
-    """The type of `NOT_OURS`, so that a result narrows under `is`."""
+    """The type of `NOT_OURS`: a result narrows under `is`."""
 
     NOT_OURS = "not ours"
 
@@ -155,9 +155,9 @@ class BodyDecoder:
     """Gives the decoded bytes of one body, or fails."""
 
     def __init__(self, coding: str) -> None:
-        """`coding` is the value of the `Content-Encoding` header, `""` where there is none."""
+        """`coding` is the value of the `Content-Encoding` header, or `""`."""
         self.failure: str | None = None
-        """Why the bytes cannot be decoded, where they cannot."""
+        """Why the bytes cannot be decoded."""
         self._decoder: Decoder | None = None
         if coding:
             try:
@@ -188,14 +188,14 @@ class BodyFraming:
     """Keeps the first decoded bytes of a body until they show its framing."""
 
     def __init__(self, content_type: str) -> None:
-        """`content_type` is the value of the header, `""` where there is none."""
+        """`content_type` is the value of the header, or `""`."""
         self._content_type = content_type
         self.framer: Framer | None = None
-        """Cuts the body, once that is known."""
+        """Splits the body. `None` until the framing is known."""
         self.foreign = False
         """Whether the body is in no framing that could carry an LLM's response."""
         self.head = b""
-        """The bytes that came before it was known."""
+        """The bytes received before the framing was known."""
 
     def open(self, data: bytes, *, ended: bool = False) -> bytes:
         """Take the next bytes; return those that the framer cuts: all so far once it is known, none before.
@@ -214,13 +214,13 @@ class BodyFraming:
         return head
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that the next bytes complete; none before the framing is known, or if it is none of ours."""
+        """The frames that the next bytes complete; none before the framing is known, or for an unknown framing."""
         if self.framer is None:
             data = b"" if self.foreign else self.open(data)
         return self.framer.feed(data) if self.framer is not None and data else []
 
     def end(self) -> list[Frame]:
-        """The last frames; none if the framing is none of ours."""
+        """The last frames; none for an unknown framing."""
         head = self.open(b"", ended=True) if self.framer is None else b""
         if self.framer is None:
             return []

@@ -19,7 +19,7 @@ type Decode = Callable[[bytes], bytes]
 
 
 class ZstdMissingError(Exception):
-    """No module that reads zstd is there."""
+    """No module for zstd is installed."""
 
 
 class _Frames:
@@ -54,7 +54,7 @@ MODULES: Final[dict[str, Callable[[Any], Decode]]] = {
     "backports.zstd": _Frames,
     "zstandard": _zstandard,
 }
-"""By name, in the order in which they are tried: what makes a decoder of each."""
+"""The function that makes a decoder, by module, in the order in which modules are tried."""
 
 
 def _found() -> tuple[Any, Callable[[Any], Decode] | None]:
@@ -89,22 +89,22 @@ type _Stage = Callable[[bytes], bytes]
 
 
 class CodingError(Exception):
-    """The bytes are invalid in their coding, or expand beyond reason. The decoder is of no use any more."""
+    """The bytes are invalid in their coding, or expand too much. The decoder cannot be used any more."""
 
 
 class UnknownCodingError(CodingError):
-    """A coding of this name is not known, or what undoes it is not installed."""
+    """The coding is unknown, or its module is not installed."""
 
 
 class Decoder:
     """Undoes one content coding, or several (`gzip, br`), chunk by chunk.
 
-    Everything that the sender flushed is out at once: nothing is held back, so the end has nothing to add.
-    A body that stops in the middle of its coding is not an error here; all of it was returned already.
+    All flushed bytes are returned at once, and nothing at the end. A body that is truncated inside its coding is no
+    error: everything so far was returned.
 
-    Input goes in by slices of 32 bytes, and what they yield is counted: so no call takes more memory than
-    `max_output` and what one slice can yield, which is some 25 MiB at worst (brotli). No codec's own limit does
-    it for all of them, or for all versions that mitmproxy 12 comes with.
+    Input is decoded in slices of 32 bytes, whose output is counted: so no call takes more memory than
+    `max_output` and what one slice can yield, which is some 25 MiB at worst (brotli). The limits of the
+    codecs do not exist in all of them, or not in all versions for mitmproxy 12.
     """
 
     def __init__(self, name: str, max_output: int = MAX_OUTPUT) -> None:
@@ -144,7 +144,7 @@ class Decoder:
 
 
 class _Gzip:
-    """Any number of members. What follows them and is none is ignored, as browsers and urllib3 do."""
+    """Any number of members. Other bytes after them are ignored, as in browsers and urllib3."""
 
     def __init__(self) -> None:
         self._member = _gzip_member()
@@ -162,7 +162,7 @@ class _Gzip:
         return plain
 
     def _begin(self, coded: bytes) -> bytes:
-        """Begin the next member where `coded` does; the bytes that it decodes now."""
+        """Begin the next member at the start of `coded`. Returns the decoded bytes."""
         self._over = coded[: len(_GZIP_MAGIC)] != _GZIP_MAGIC[: len(coded)]
         waits = len(coded) < len(_GZIP_MAGIC)
         self._next = coded if waits else b""

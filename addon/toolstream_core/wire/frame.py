@@ -13,7 +13,7 @@ from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 
 class Form(enum.StrEnum):
-    """How a response's body is cut into events."""
+    """How a response's body is split into events."""
 
     WHOLE = "one JSON document"
     EVENTS = "server-sent events"
@@ -33,11 +33,11 @@ CONTENT_TYPES = {
 
 
 MAX_FRAME = 8 * 1024 * 1024
-"""Bytes of one frame above which it goes through unread."""
+"""A larger frame, in bytes, is forwarded unread."""
 
 
 class Frame:
-    """Bytes as sent, and what the framing alone shows. JSON is parsed once, when asked for.
+    """Bytes as sent, and what the framing shows. JSON is parsed once, when it is used.
 
     `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data (for SSE: those that
     the standard dispatches, and those with an `error:`), from 0; a frame without data (comments, blank lines, a
@@ -47,7 +47,7 @@ class Frame:
     __slots__ = ("data", "json", "last_id", "name", "number", "oversize", "parsed", "raw", "trailing")
 
     json: Json | Absent
-    """The data as JSON, or `ABSENT` where it is none; parsed when it is first asked for.
+    """The data as JSON, or `ABSENT` if it is none. It is parsed when it is first used.
 
     Bytes that are no UTF-8 are replaced as WHATWG demands.
     """
@@ -63,18 +63,18 @@ class Frame:
         oversize: bool = False,
         trailing: bool = False,
     ) -> None:
-        """`name` is the event type, `""` where there is none (for SSE the standard's `message`)."""
+        """`name` is the event type, or `""` (for SSE the standard's `message`)."""
         self.raw = raw
         self.number = number
         self.data = data
         self.name = name
         self.last_id = last_id
         self.oversize = oversize
-        """A part of a frame over the cap, or of a damaged one: passed raw, never read."""
+        """A part of a frame over the size limit, or of a damaged one: forwarded, never read."""
         self.trailing = trailing
-        """Came without the terminator of its framing: the SSE standard would not dispatch it."""
+        """Without the terminator of its framing. The SSE standard would not dispatch it."""
         self.parsed = False
-        """Whether the JSON has been asked for, so that it costs nothing more."""
+        """Whether the JSON was parsed before, and costs nothing more."""
 
     if not TYPE_CHECKING:  # or every name would pass for an attribute
 
@@ -97,9 +97,9 @@ class Frame:
 
 
 class DamagedFrame(Frame):
-    """Bytes that are not what their framing demands, such as a message with a wrong checksum: passed raw, never read.
+    """Bytes that are invalid in their framing, such as a message with a wrong checksum: forwarded, never read.
 
-    `oversize` is set, as for everything that passes unread.
+    `oversize` is set, as for everything that is forwarded unread.
     """
 
     __slots__ = ("damage",)
@@ -115,7 +115,7 @@ _READ_AHEAD: dict[bytes, Json | Absent] = {}
 
 @contextlib.contextmanager
 def read_ahead(data: bytes, value: Json | Absent) -> Iterator[None]:
-    """Meanwhile frames with these data have `value`, which another thread has read from them."""
+    """In this context, frames with these data have `value`, which another thread has parsed."""
     _READ_AHEAD[data] = value
     try:
         yield
@@ -145,7 +145,7 @@ def holds_several(data: bytes) -> bool:
 
 
 class Framer(Protocol):
-    """Cuts a byte stream into frames, however the bytes arrive."""
+    """Splits a byte stream into frames, independent of chunk boundaries."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes; `b""` is the end and gives what is left."""
@@ -158,7 +158,7 @@ def joined(frames: Iterable[Frame]) -> bytes:
 
 
 class Cutter(ABC):
-    """The state every framing shares: the bytes of the frame that is not over yet, and its number.
+    """The state that all framings share: the bytes of the open frame, and its number.
 
     A framing scans each byte once and remembers what it must (`_seek`), so a stream costs the same
     however it is cut. A frame above `max_frame` bytes, its leading blanks included, is returned in oversize
@@ -167,7 +167,7 @@ class Cutter(ABC):
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
-        """Bytes of one frame above `max_frame` go through unread."""
+        """Frames over `max_frame` bytes are forwarded unread."""
         self._max = max_frame
         self._number = 0
         self._held = bytearray()
@@ -192,13 +192,13 @@ class Cutter(ABC):
         return bool(self._held or self._over)
 
     def skip(self) -> int:
-        """Count a frame that was not cut; its number."""
+        """Count a frame that was not split off. Returns its number."""
         self._number += 1
         return self._number - 1
 
     @abstractmethod
     def _seek(self, chunk: bytes, at: int) -> int:
-        """Scan `chunk` from `at`: where the frame ends that is open, or -1 having scanned all of it."""
+        """Scan `chunk` from `at`. Returns the end of the open frame, or -1 if it does not end in the chunk."""
 
     @abstractmethod
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
@@ -220,7 +220,7 @@ class Cutter(ABC):
         frames.append(self._numbered(self._read(raw, trailing=False)))
 
     def _keep(self, chunk: bytes, frames: list[Frame]) -> None:
-        """`chunk` belongs to the open frame, which goes on."""
+        """`chunk` belongs to the open frame, which is not complete yet."""
         if not self._over and len(self._held) + len(chunk) <= self._max:
             self._held += chunk
             return
@@ -228,7 +228,7 @@ class Cutter(ABC):
         frames.append(Frame(self._release(chunk), self._number, None, oversize=True))
 
     def _finish(self) -> list[Frame]:
-        """The rest when the stream is over; none of an oversize frame."""
+        """The rest at the end of the stream; none of an oversize frame."""
         if not self._held:
             return []
         return [self._numbered(self._read(self._release(b""), trailing=True))]
@@ -248,7 +248,7 @@ class Cutter(ABC):
 
 
 class TextCutter(Cutter):
-    """A framing whose frames are complete lines: equal bytes are cut in the same way everywhere."""
+    """A framing whose frames are complete lines: equal bytes are split in the same way everywhere."""
 
     end: bytes
     """The usual end of a frame."""

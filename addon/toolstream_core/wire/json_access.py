@@ -1,4 +1,4 @@
-"""Tolerant typed looks into foreign JSON. Never raises; keeps absent, null and empty apart."""
+"""Typed access to foreign JSON. Never raises; distinguishes absent, null and empty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX_DIGITS = 18
 
 
 def get(value: Json, *path: str | int) -> Json:
-    """What lies at `path` (keys of objects, places in arrays from 0 on), or `ABSENT`."""
+    """The value at `path` (keys of objects, indexes of arrays), or `ABSENT`."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step, ABSENT)
@@ -39,7 +39,7 @@ def integer(value: Json) -> Seen[int]:
 
 
 def scalar(value: Json) -> Json:
-    """What may be looked up in a table: an object or array counts as null."""
+    """A value that can be looked up in a table: an object or array counts as null."""
     return None if isinstance(value, dict | list) else value
 
 
@@ -68,7 +68,7 @@ def items_at(value: Json, *path: str) -> list[Json]:
 def argument_text(value: Json) -> tuple[Seen[str], bool]:
     """Arguments as JSON text, and whether they were sent as text, as the protocols want.
 
-    What is neither text, null nor absent is its compact JSON, keys in the order in which they came.
+    Other values than text, null and absent become compact JSON, with keys in their order.
     """
     if isinstance(value, str) or value is ABSENT or value is None:
         return value, True
@@ -87,6 +87,6 @@ def argument_fragment(value: Json) -> tuple[Seen[str], bool]:
 def argument_delta(value: Json) -> tuple[Seen[str], bool]:
     """As `argument_text`, for a later part of arguments; a list has no meaning.
 
-    Some gateways parse each part as JSON, so that `5.1` in a path comes as a number.
+    Some gateways parse each part as JSON, and send `5.1` in a path as a number.
     """
     return (None, False) if isinstance(value, list) else argument_text(value)

@@ -20,7 +20,7 @@ class LineFramer(TextCutter):
     end = b"\n"
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
-        """Bytes of one line above `max_frame` go through unread."""
+        """Lines over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
         self._blank = True
 
@@ -59,7 +59,7 @@ _OPENING = re.compile(rb"[\[{]")
 _GAP = re.compile(rb"[\s,:}]*+")
 _WORD = re.compile(rb"[^\s,:\"\[\]{}]*+")
 _STRING = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
-# Matches everywhere, if only nothing, so that a search never skips a byte.
+# Matches everywhere, possibly nothing: a search never skips a byte.
 _TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+([\"\[\]{}])?+", re.DOTALL)
 
 
@@ -81,20 +81,20 @@ _IN_ELEMENT = {_Where.NESTED, _Where.STRING, _Where.WORD}
 class ArrayFramer(Cutter):
     """Cuts `[{…},{…}]` after each element; commas and blanks belong to the element after them.
 
-    Reads values that merely follow one another the same way. The rest after the last element is a frame
+    Reads values without an array the same way. The rest after the last element is a frame
     without data, `trailing` unless the array was closed; an element cut short is `trailing` with data.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
-        """Bytes of one element above `max_frame` go through unread."""
+        """Elements over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
         self._where = _Where.BEFORE
         self._depth = 0
         self._escaped = False
         self._begin = 0
-        """Where in the open frame its element begins."""
+        """The place of the element in the open frame."""
         self._base = 0
-        """What makes a place in the chunk a place in the open frame."""
+        """Added to a place in the chunk, it gives the place in the open frame."""
 
     def _seek(self, chunk: bytes, at: int) -> int:
         self._base = len(self._held) - at
@@ -108,7 +108,7 @@ class ArrayFramer(Cutter):
         return -1
 
     def _towards(self, chunk: bytes, at: int) -> int:
-        """Go to the next element, or to the end of the chunk."""
+        """The start of the next element, or the end of the chunk."""
         if self._where is _Where.CLOSED:
             return len(chunk)
         if self._where is _Where.BETWEEN:

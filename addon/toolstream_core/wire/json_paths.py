@@ -15,7 +15,7 @@ _TOKEN: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)|[{\[]|[}\]]
 
 
 def top_keys(head: bytes) -> frozenset[bytes]:
-    """The keys of the object that begins with `head`, as far as that shows them; none if it is not an object."""
+    """The keys of the object that begins with `head`, as far as `head` has them; none if it is not an object."""
     if not head.lstrip().startswith(b"{"):
         return frozenset()
     found: set[bytes] = set()
@@ -34,7 +34,7 @@ type Payload = dict[str, Json]
 
 
 def merged(first: Payload, other: Payload, known: AbstractSet[str]) -> Payload | None:
-    """`first` with the keys that it lacks of `other`, at every depth; the same object where it lacks none.
+    """`first` with the keys of `other` that it lacks, at every depth; the same object if it lacks none.
 
     Of the `known` keys, `first` keeps its own values. `None`: `other` has another value for an unknown key. Whether
     a client adds up such values or takes the last one is unknown too, so `other` has to stay an event.
@@ -65,7 +65,7 @@ def known_only(payload: Payload, known: AbstractSet[str]) -> Payload:
 
 
 def unknown_only(payload: Payload, known: AbstractSet[str]) -> Payload:
-    """The payload with its unknown keys alone, at every depth: what remains of an event whose content has moved."""
+    """The payload with only its unknown keys, at every depth: the rest of an event whose content has moved."""
     rest = {
         key: unknown_only(value, known) for key, value in payload.items() if key in known and isinstance(value, dict)
     }

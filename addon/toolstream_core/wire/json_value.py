@@ -15,9 +15,9 @@ type Json = Any
 
 
 class Absent(frozenset[Never], enum.Enum):
-    """The type of `ABSENT`, so that `Seen` narrows under `is`.
+    """The type of `ABSENT`: `Seen` narrows under `is`.
 
-    An empty set, so that absent is as false as null and empty: `if fragment.id` means "there is one".
+    Absent is as false as null and empty: `if fragment.id` means "there is an id".
     """
 
     ABSENT = ()
@@ -34,7 +34,7 @@ type Seen[T] = T | Absent | None
 
 
 def may_hide_letters(raw: bytes) -> bool:
-    r"""Whether JSON text may have an ASCII letter as an escape, so that a search of its bytes would miss a key.
+    r"""Whether JSON text may have an ASCII letter as an escape: a search of its bytes would miss a key.
 
     That is `\u004x` to `\u007x`; other escapes, which are frequent, do not count.
     """
@@ -47,7 +47,7 @@ __all__ = ["compact_parts", "encode_basestring", "encode_basestring_ascii", "sca
 
 
 def scan_of(decoder: json.JSONDecoder) -> Callable[[str, int], tuple[Json, int]]:
-    """What `decoder.raw_decode` asks: the value at a place, and where it ends. Raises `StopIteration` where none is."""
+    """The scanner of `decoder.raw_decode`: the value at a place, and its end, else `StopIteration`."""
     scan: Callable[[str, int], tuple[Json, int]] = decoder.scan_once  # type: ignore[attr-defined]  # not in the stubs
     return scan
 

@@ -1,6 +1,6 @@
-"""Long JSON, read in parts: no call into C takes more than `PIECE` characters, and other threads get their turn.
+"""Long JSON, parsed in parts: no call into C takes more than `PART` characters, and other threads get their turn.
 
-`json` holds Python's lock for as long as it reads. A thread that reads a request of 20 MB in one call stops every
+`json` holds Python's lock while it parses. A thread that reads a request of 20 MB in one call stops every
 stream of the proxy.
 """
 
@@ -17,7 +17,7 @@ from toolstream_core.wire.json_value import Json
 _scan: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 LONG: Final = 1 << 20
 """Bytes above which JSON is long."""
-PIECE: Final = 1 << 16
+PART: Final = 1 << 16
 _SHORT: Final = 1 << 10
 """Characters that are tried first: most values are short."""
 _DEPTH: Final = 16
@@ -50,7 +50,7 @@ def _value(text: str, at: int, depth: int) -> tuple[Json, int]:
         return _string(text, at + 1)
     if mark not in {"{", "["} or depth == _DEPTH:
         return numbers.first(text, at)
-    for size in (_SHORT, PIECE):
+    for size in (_SHORT, PART):
         try:
             value, length = numbers.first(text[at : at + size], 0)
         except ValueError:  # it is longer, or invalid
@@ -95,12 +95,12 @@ def _array(text: str, at: int, depth: int) -> tuple[Json, int]:
 def _string(text: str, at: int) -> tuple[str, int]:
     parts: list[str] = []
     while True:
-        end = at + PIECE
+        end = at + PART
         run = _RUN.match(text, at, end)
         stop = run.end() if run is not None else at
         part = text[at:stop]
-        if stop > end - 12 and text[stop : stop + 1] != '"' and _ends_in_half_pair(part):
-            part, stop = part[:-_ESCAPE], stop - _ESCAPE  # the other half may follow
+        if stop > end - 12 and text[stop : stop + 1] != '"' and _ends_in_high_surrogate(part):
+            part, stop = part[:-_ESCAPE], stop - _ESCAPE  # the second surrogate may follow
         if stop == at and text[at : at + 1] != '"':
             raise ValueError(f"no valid string at {at}")
         parts.append(_scan(f'"{part}"', 1)[0] if "\\" in part else part)
@@ -109,7 +109,7 @@ def _string(text: str, at: int) -> tuple[str, int]:
         at = stop
 
 
-def _ends_in_half_pair(fragment: str) -> bool:
+def _ends_in_high_surrogate(fragment: str) -> bool:
     before = fragment[:-_ESCAPE]
     escaped = (len(before) - len(before.rstrip("\\"))) % 2
     return not escaped and _HALF_PAIR.fullmatch(fragment[-_ESCAPE:]) is not None

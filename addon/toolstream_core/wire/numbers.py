@@ -1,4 +1,4 @@
-"""JSON whose numbers stay as they were written: `1e400`, `-0`, twenty digits, and `NaN`, which JSON does not allow."""
+"""JSON whose numbers keep their notation: `1e400`, `-0`, twenty digits, and `NaN`, which JSON does not allow."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CONSTANTS = ("NaN", "Infinity")
 
 
 class Written(float):
-    """A number, and its text where that is another than Python's."""
+    """A number whose text differs from Python's."""
 
     text: str
     match = False
     """Whether any was ever read: else none has to be looked for."""
 
     def __new__(cls, value: float, text: str = "") -> Self:
-        """`text` as the wire has it."""
+        """`text` as received."""
         made = super().__new__(cls, value)
         made.text = text
         return made
@@ -56,7 +56,7 @@ def first(text: str, at: int) -> tuple[Json, int]:
 
 
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
-    """Compact JSON, keys in their order, numbers as they were written. Raises `ValueError`, `RecursionError`."""
+    """Compact JSON, keys in their order, numbers in their notation. Raises `ValueError`, `RecursionError`."""
     if not (ascii_only or Written.match):
         return "".join(compact_parts(value, 0))
     encode = _ASCII if ascii_only else _COMPACT
@@ -64,7 +64,7 @@ def dumps(value: Json, *, ascii_only: bool = False) -> str:
 
 
 def spaced(value: Json) -> str:
-    """The same with a space after each comma and colon: how arguments that are made into text look."""
+    """As `dumps`, with a space after each comma and colon, as in arguments that providers serialize."""
     return _marks_replaced(value, _SPACED) if Written.match else _SPACED(value)
 
 
@@ -112,7 +112,7 @@ def _written(value: float, text: str) -> Written:
 
 
 def _marked(value: Json) -> Json:
-    """`value` with strings for such numbers; itself where it has none."""
+    """`value` with strings for such numbers; itself if it has none."""
     if isinstance(value, Written):
         return _MARK + value.text
     if isinstance(value, dict):

@@ -3,33 +3,32 @@
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
-# The standard says how to read an event stream. This also has to give every byte back, in frames that do not
-# depend on how the network cut them. Four decisions follow.
+# The standard defines how to read an event stream. This framer must also return every byte, in frames that do not
+# depend on chunk boundaries. This needs four decisions.
 #
-# A frame is what lies between two blank lines. Its bytes run from the end of the frame before up to and with
-# the blank line that ends it. Further blank lines say nothing; they open the next frame. So the first bytes
-# of a frame, as far as they are CR and LF, are skipped, and the end is looked for behind them. A block of
-# comments, or one without a data line, is a frame too (`data is None`): the standard does not dispatch it,
-# but its bytes pass.
+# A frame is the text between two blank lines. Its bytes begin at the end of the previous frame, and include the blank
+# line at its end. Further blank lines are the beginning of the next frame. So CR and LF at the beginning of a frame
+# are skipped, and its end is searched after them. A block of comments, or one without a data line, is a frame too
+# (`data is None`): the standard does not dispatch it, but its bytes are forwarded.
 #
-# A line ends with LF, CRLF or CR, and CR is where a cut could show: is the LF that may follow still its own?
-# The answer never depends on the chunk's border. Where a line ended with LF or CRLF and the blank line is
-# `CR`, one more byte is waited for. Where a line ended with a bare CR and another CR follows, the frame is
-# over at that CR at once: a stream of bare CRs would otherwise see every event one event late. Should an LF
-# come then, it opens the next frame as a blank line, which changes no event. In one expression:
+# A line ends with LF, CRLF or CR. After CR, the next byte may be its LF, possibly in the next chunk, and the result
+# must not depend on that. If a line ended with LF or CRLF and the blank line is `CR`, the framer waits for a byte.
+# If a line ended with a bare CR and another CR follows, the frame ends at that CR at once: otherwise every event of
+# a stream of bare CRs would be late. If an LF follows, it begins the next frame as a blank line, which changes no
+# event. In one expression:
 #
 #     LF LF | LF CR LF | LF CR (when no LF follows) | CR CR          (`_END`)
 #
-# A field `error`, which the standard does not know, is how llama.cpp's server says that an answer has failed: a block
-# with one, and without data, is read as an event of that name.
+# llama.cpp's server reports a failed response in a field `error`, which the standard does not have: a block with it,
+# and without data, is read as an event of that name.
 #
-# Each byte is scanned once. What has to be remembered across a cut is whether the frame still has nothing but
-# blanks (`_blank`), and its last two bytes (`_tail`): no part of `_END` that is still open is longer. So the
-# scan goes on even in a frame that is too big to be kept (of which nothing is read, its `id` neither).
+# Each byte is scanned once. Between chunks, only two things are kept: whether the frame has only blanks so far
+# (`_blank`), and its last two bytes (`_tail`), because an incomplete match of `_END` is never longer. So the scan
+# continues even in a frame that is too large to be kept, which is not read (and neither is its `id`).
 #
-# Nearly every chunk of a live stream is one whole block, `data: {...}` or `event: x` and `data: {...}`, with
-# nothing waiting. `feed` knows these by looking for LF and CR only (`memchr`, the fastest search there is)
-# and goes the long way for all else. The tests hold both ways to the same frames.
+# Nearly every chunk of a live stream is a complete block, `data: {...}` or `event: x` and `data: {...}`, with no bytes
+# waiting. `feed` recognises these by searching only LF and CR (`memchr`, the fastest search), and has a general path
+# for everything else. Tests assert that both paths give the same frames.
 
 from __future__ import annotations
 
@@ -46,16 +45,16 @@ _MAX_RETRY_DIGITS = 18
 
 
 class SseFramer(TextCutter):
-    """Cuts an event stream into its blocks.
+    """Splits an event stream into its blocks.
 
-    `retry` is the last reconnection time in milliseconds. What the stream leaves unfinished is a
-    frame marked `trailing` whose data is shown, although the standard would not dispatch it.
+    `retry` is the last reconnection time in milliseconds. An incomplete block at the end is a
+    frame marked `trailing` with data, although the standard would not dispatch it.
     """
 
     end = b"\n\n"
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
-        """Bytes of one block above `max_frame` go through unread."""
+        """Blocks over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
         self.retry: int | None = None
         self._last_id = ""
@@ -80,7 +79,7 @@ class SseFramer(TextCutter):
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
 
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
-        """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""
+        """The block at `at` if it is a usual one: a data line, possibly with an event line before it."""
         name, line = "", at
         if not chunk.startswith(b"data:", at):
             line = chunk.find(b"\n", at) + 1
@@ -116,7 +115,7 @@ class SseFramer(TextCutter):
         return -1
 
     def _skip(self, chunk: bytes, at: int) -> int:
-        """Go past a byte order mark at the very start (`_tail` is its part so far) and past blank lines."""
+        """Skip a byte order mark at the start of the body (`_tail` is its part so far) and blank lines."""
         if not self._started:
             head = self._tail + chunk[at : at + len(BOM)]
             if len(head) < len(BOM) and BOM.startswith(head):
@@ -128,7 +127,7 @@ class SseFramer(TextCutter):
         return at if text is None else text.start()
 
     def _start(self, head: bytes) -> int:
-        """Decide on the byte order mark: how many more bytes of the chunk are part of it."""
+        """The number of further bytes of the chunk that belong to a byte order mark."""
         self._started = True
         seen, self._tail = len(self._tail), b""
         self._bom = head.startswith(BOM)

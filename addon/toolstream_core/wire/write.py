@@ -1,4 +1,4 @@
-"""Makes frames: one like another with other data, or a new one. Knows the framings, and no protocol."""
+"""Rewrites frames and makes new ones. Knows the framings, and no protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Writer(Protocol):
     """Makes the frames of one framing."""
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
-        """`frame` with other data, and the rest of its bytes as they were. `name`: another SSE event name."""
+        """`frame` with other data. The rest of its bytes stays. `name`: another SSE event name."""
         ...
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
@@ -38,12 +38,12 @@ class Writer(Protocol):
         ...
 
     def ended(self, frame: Frame) -> Frame:
-        """`frame` with the end that the body's last one may lack, so that another can follow."""
+        """`frame` with its terminator, which the last frame of a body may lack. Another frame can follow."""
         ...
 
 
 class SseWriter:
-    """Makes SSE blocks, in the line ends of the stream."""
+    """Makes SSE blocks with the line ends of the stream."""
 
     def __init__(self) -> None:
         """Lines end with LF until a frame has another end."""
@@ -110,7 +110,7 @@ def _begins_data(head: bytes) -> bool:
 
 
 class Unwritten(SseWriter):
-    """Writes nothing: for stages whose output is dropped, because only their findings are wanted."""
+    """Writes nothing: for stages of which only the findings are used."""
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """The frame as it is."""
@@ -118,7 +118,7 @@ class Unwritten(SseWriter):
         return frame
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
-        """A frame of nothing."""
+        """An empty frame."""
         del payload, name
         return Frame(b"", number, None)
 
@@ -190,7 +190,7 @@ class EventStreamWriter:
         return Frame(message.encode(), number, data, aws_event_stream.name_of(message))
 
     def ended(self, frame: Frame) -> Frame:
-        """As `Writer.ended`: what is missing of a message cannot be known."""
+        """As `Writer.ended`: the missing part of a message is unknown."""
         return frame
 
 

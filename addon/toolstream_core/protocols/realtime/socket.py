@@ -276,7 +276,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
         self._under_way.pop(lane, None)
 
     def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:
-        """The end of the response that is named, or of the conversation's; an error where there is none."""
+        """The end of the response that is named, or of the conversation's; an error if there is none."""
         named = json_access.get(message, "response_id")
         lane = _DEFAULT if _DEFAULT in lanes else None
         if isinstance(named, str):

@@ -66,7 +66,7 @@ def read(path: str, request: Json) -> RequestKey | None:
 
 
 def protocol_of(path: str, request: Json) -> WireProtocol | None:
-    """The protocol in which a POST of `request` to `path` asks for a completion; `None` where it does not."""
+    """The protocol in which a POST of `request` to `path` asks for a completion; `None` if it does not."""
     if not isinstance(request, dict):
         return None
     claimed = claiming(path)

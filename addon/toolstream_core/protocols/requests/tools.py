@@ -27,7 +27,7 @@ class OfferedTool(NamedTuple):
 
     name: str
     schema: Json
-    """Of its parameters; `None` where there is none."""
+    """Of its parameters; `None` if there is none."""
     custom: bool = False
     """Whether it takes text of any form."""
     namespace: str = ""

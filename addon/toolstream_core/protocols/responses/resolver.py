@@ -362,7 +362,7 @@ class ResponsesCalls(Calls):
     def _of_id(
         self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int
     ) -> OpenCall | None:
-        """The call of the fragment's `call_id`, which several may share; `None` where it opens one more."""
+        """The call of the fragment's `call_id`, which several may share; `None` if it opens one more."""
         if fragment.phase is Phase.WHOLE:
             return self._of_id_complete(sharing, fragment, event)
         newest = islice(reversed(sharing), MAX_ALIKE)

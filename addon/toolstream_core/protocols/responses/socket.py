@@ -73,7 +73,7 @@ class ResponsesTalk(SocketTalk):
 
 
 def lane_of(message: Json) -> str:
-    """The lane that a message names; `""` where it names none."""
+    """The lane that a message names; `""` if it names none."""
     lane = json_access.get(message, "stream_id")
     return lane if isinstance(lane, str) else ""
 
@@ -104,7 +104,7 @@ class SentSoFar:
 
     @property
     def id(self) -> Json:
-        """Of the response; `None` where nothing went yet."""
+        """Of the response; `None` if nothing went yet."""
         return self.response.get("id")
 
     def take(self, event: Json, *, ends: bool) -> None:

@@ -58,7 +58,7 @@ class SocketProvider:
         return True
 
     def example(self, flow: http.HTTPFlow) -> Json:
-        """A request that was saved and could be made on a socket; `ABSENT` where none is known."""
+        """A request that was saved and could be made on a socket; `ABSENT` if none is known."""
         return self._provider.example(flow.request.path)
 
     def respond(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:

@@ -116,7 +116,7 @@ class SocketRelay:
 
     @property
     def pause(self) -> float | None:
-        """Seconds after which something may be due; `None` where nothing waits for a time."""
+        """Seconds after which something may be due; `None` if nothing waits for a time."""
         pauses = [pause for one in self._going.values() if one and (pause := one[0].pause) is not None]
         return min(pauses, default=None)
 

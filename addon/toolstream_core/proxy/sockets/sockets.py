@@ -195,7 +195,7 @@ class Sockets:
         return relay
 
     def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketResponse | None:
-        """Begin a response that was asked for; `None` where the provider is still to begin it."""
+        """Begin a response that was asked for; `None` if the provider is still to begin it."""
         socket = relay.flow
         settings = self._responses.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane, request.event)

@@ -79,7 +79,7 @@ class Bodies:
         """Flows that have lost their bodies; a refresh of the list removes them."""
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
-        """What takes the bytes of a streamed response; `None` where they are not kept, or mitmproxy has them."""
+        """What takes the bytes of a streamed response; `None` if they are not kept, or mitmproxy has them."""
         assert flow.response is not None
         if not self.limit or ctx.options.store_streamed_bodies or SOCKET in flow.metadata:
             return None

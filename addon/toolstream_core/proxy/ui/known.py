@@ -92,7 +92,7 @@ class Known:
         self._read.pop(flow.id, None)
 
     def facts(self, flow: http.HTTPFlow) -> Facts | None:
-        """The response of a flow; `None` where it has none of an LLM's, or no body."""
+        """The response of a flow; `None` if it has none of an LLM's, or no body."""
         if flow.response is None or not flow.response.raw_content:
             return None
         return _cached(self._read, flow.id, flow.response.raw_content, lambda: _done(self._facts_of(flow))).result()

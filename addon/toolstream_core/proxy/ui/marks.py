@@ -48,7 +48,7 @@ class Summary(NamedTuple):
 
 
 def summary(seen: Seen) -> Summary | None:
-    """Of a response; `None` where there is nothing to show."""
+    """Of a response; `None` if there is nothing to show."""
     return next(_summaries(seen), None)
 
 

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 FIRST: Final = 2.0
 """Wins `auto`: mitmproxy's own views have 1 at most."""
 SECOND: Final = 1.5
-"""Wins `auto` where the other of our views gives way."""
+"""Wins `auto` if the other of our views gives way."""
 LAST: Final = 0.05
 """Can be selected, and never wins."""
 NEVER: Final = -1.0

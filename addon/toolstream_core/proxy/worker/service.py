@@ -52,7 +52,7 @@ class Channel:
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
 
     async def order(self) -> dict[str, Any] | None:
-        """The next order; `None` where there will be no more."""
+        """The next order; `None` if there will be no more."""
         return await self._queue.get()
 
     def reply(self, message: Json) -> None:
@@ -146,7 +146,7 @@ class Service:
         """The process that ends when the process that started this one ends."""
 
     async def start(self) -> int:
-        """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` where the port is taken."""
+        """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` if the port is taken."""
         self._master.addons.add(
             core.Core(),
             disable_h2c.DisableH2C(),

@@ -74,7 +74,7 @@ class Found:
 
     group: Group
     name: str
-    """The event's name, `""` where it has none."""
+    """The event's name, `""` if it has none."""
     data: str
     payload: Json = ABSENT
     dialect: WireProtocol | None = None

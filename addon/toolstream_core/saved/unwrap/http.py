@@ -26,7 +26,7 @@ class Message:
     """A response by its head, and the request before it."""
 
     status: int = 0
-    """0 where the text has no head."""
+    """0 if the text has no head."""
     headers: dict[str, str] = field(default_factory=dict)
     path: str = ""
     host: str = ""

@@ -149,7 +149,7 @@ def joined_event(head: Iterable[str]) -> int | None:
 
 
 def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
-    """The streams in a text. Raises `UnreadableError` where they can be read in two ways.
+    """The streams in a text. Raises `UnreadableError` if they can be read in two ways.
 
     With `parts`, those of which only parts of the events stand there.
     """

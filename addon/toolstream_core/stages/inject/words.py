@@ -304,7 +304,7 @@ def double_encoded(text: str, *, first: bool, last: bool) -> str:
 
 
 def split_surrogates(text: str) -> tuple[str, str] | None:
-    """A text cut inside its first character outside the basic plane; `None` where it has none."""
+    """A text cut inside its first character outside the basic plane; `None` if it has none."""
     at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
     if at < 0:
         return None

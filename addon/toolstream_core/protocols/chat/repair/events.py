@@ -43,7 +43,7 @@ _STREAMED: Final = frozenset(
 def unstreamed(
     raw: dict[str, Json], touched: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
 ) -> list[Frame] | None:
-    """The events with these calls; `None` where the message is forwarded unchanged."""
+    """The events with these calls; `None` if the message is forwarded unchanged."""
     entries = [read_entry(entry) for entry in _message_entries(raw)]
     out: list[Frame] = []
     moved = False

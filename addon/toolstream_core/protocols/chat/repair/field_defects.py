@@ -137,7 +137,7 @@ def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 
 def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
-    """The form in which arguments come; `None` where it is the usual one."""
+    """The form in which arguments come; `None` if it is the usual one."""
     if was is None:
         return Named(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning)
     if was is ABSENT and "parameters" in at.was:

@@ -139,7 +139,7 @@ class Finishes:
         return None if repair else value
 
     def truthful(self, finish: Finish, turn: Turn, reason: str) -> str:
-        """The reason, or `length` where it promises complete calls and one is incomplete."""
+        """The reason, or `length` if it promises complete calls and one is incomplete."""
         promises = reason in {WORDS.complete, WORDS.called}
         finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_at_end(CUT_OFF_CALL)
         return "length" if finish.shortened else reason

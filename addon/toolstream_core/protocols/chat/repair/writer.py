@@ -90,7 +90,7 @@ class EntryWriter:
             sent[-1] = after._replace(entry=None, changed=True)
 
     def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Defect | None:
-        """Why entries that are in no list become one; `None` where they are in one, or stay."""
+        """Why entries that are in no list become one; `None` if they are in one, or stay."""
         if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
             return None
         of_list = bool(json_access.items(delta.get("tool_calls")))
