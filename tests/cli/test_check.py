@@ -325,7 +325,8 @@ def test_named_cases_of_several_clients_and_resumed_runs(tmp_path: Path, capsys:
     """It suffices that one client ran the case, also earlier; without a request the case is listed."""
     clients, found, state = (tmp_path / name for name in ("clients.toml", "r.json", "state"))
     commands = {"right": agent("right"), "non-streaming": agent("non-streaming")}
-    clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(command)}\n" for name, command in commands.items()))
+    tables = (f"[clients.{name}]\ncommand = {json.dumps(command)}\n" for name, command in commands.items())
+    clients.write_text("".join(tables))
     words: list[str | Path] = [
         "--matrix",
         clients,

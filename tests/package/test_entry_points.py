@@ -1,4 +1,4 @@
-"""How others start toolstream: mitmproxy-addon-launcher, and Pythons that are too old for it."""
+"""Entry points for mitmproxy-addon-launcher and for Python versions that are too old."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OLDEST = (3, 8)
 
 @pytest.mark.e2e
 def test_the_launchers_script_is_the_addon() -> None:
-    """The launcher imports the module and has mitmproxy load its file as a script."""
+    """The launcher imports the module, and mitmproxy loads its file as a script."""
     spec = importlib.util.find_spec("toolstream_core.script")
     assert spec is not None
     with Mitmdump({"toolstream_log": "calls"}, scripts=[Path(spec.origin or "")]) as proxy:
@@ -31,28 +31,28 @@ def test_the_launchers_script_is_the_addon() -> None:
 @pytest.mark.parametrize(
     "words", [["-m", "toolstream_core.cli.main", "list"], ["toolstream.py"], ["-c", "import toolstream_core"]]
 )
-def test_an_older_python_is_told_what_is_needed(words: list[str]) -> None:
-    """In a sentence, with exit code 2; whichever module is started or imported first."""
+def test_an_older_python_gets_an_error(words: list[str]) -> None:
+    """The error is one line with exit code 2 for each module that may be started or imported first."""
     pretend = f"import sys; sys.version_info = (3, 11, 9); sys.argv = {words!r}; import runpy; "
     start = {"-m": "runpy.run_module(sys.argv[1])", "-c": words[-1]}.get(words[0], "runpy.run_path(sys.argv[0])")
-    done = _python(sys.executable, pretend + start)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("toolstream needs Python 3.12 or newer; this is Python 3.11.")
-    assert done.stderr.count("\n") == 1
+    result = _python(sys.executable, pretend + start)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("toolstream needs Python 3.12 or newer; this is Python 3.11.")
+    assert result.stderr.count("\n") == 1
 
 
 def test_mitmproxy_on_an_older_python_gets_an_error() -> None:
-    """It reports errors of scripts and ends; after a `SystemExit` it would run without the addon."""
+    """Mitmproxy reports an exception of a script and exits; after `SystemExit` it would run without the addon."""
     load = "from toolstream_core import proxy"
     pretend = (
         f"import sys, types; sys.version_info = (3, 11, 9); sys.modules['mitmproxy'] = types.ModuleType('m'); {load}"
     )
-    done = _python(sys.executable, pretend)
-    assert done.stderr.splitlines()[-1].startswith("ImportError: toolstream needs Python 3.12 or newer;")
+    result = _python(sys.executable, pretend)
+    assert result.stderr.splitlines()[-1].startswith("ImportError: toolstream needs Python 3.12 or newer;")
 
 
-def test_what_says_so_can_be_read_by_older_pythons() -> None:
-    """All else may use what is new."""
+def test_the_version_check_has_old_syntax() -> None:
+    """Older Python versions must parse the modules that check the version."""
     for path in (ADDON / "toolstream.py", CORE / "__init__.py", CORE / "script.py"):
         ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST)
 

@@ -1,4 +1,4 @@
-"""The package as it is built: what is in it, what it says of itself, and that it is built the same twice."""
+"""The built package: its files, its metadata, and reproducible builds."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ NAME = "mitmproxy_toolstream"
 
 
 def build(source: Path, target: Path) -> list[Path]:
-    """Build an sdist from a folder, and a wheel from that sdist, as an installer would."""
-    made = target / "dist"
-    _hatch(source, "sdist", made)
-    [sdist] = made.glob("*.tar.gz")
+    """Build an sdist from a folder and a wheel from that sdist, as an installer does."""
+    dist = target / "dist"
+    _hatch(source, "sdist", dist)
+    [sdist] = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as tar:
         tar.extractall(target, filter="data")
-    _hatch(target / sdist.name.removesuffix(".tar.gz"), "wheel", made)
-    return sorted(made.iterdir())
+    _hatch(target / sdist.name.removesuffix(".tar.gz"), "wheel", dist)
+    return sorted(dist.iterdir())
 
 
 def _hatch(source: Path, kind: str, target: Path) -> None:
@@ -41,25 +41,24 @@ def _hatch(source: Path, kind: str, target: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The sdist and the wheel."""
+    """Return the sdist and the wheel."""
     return build(ROOT, tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="module")
 def wheel(built: list[Path]) -> zipfile.ZipFile:
-    """The wheel."""
-    [path] = [one for one in built if one.suffix == ".whl"]
+    [path] = [file for file in built if file.suffix == ".whl"]
     return zipfile.ZipFile(path)
 
 
 @pytest.fixture(scope="module")
 def metadata(wheel: zipfile.ZipFile) -> Message:
-    """What an index shows of it."""
+    """Return the metadata that an index shows."""
     return Parser().parsestr(wheel.read(f"{NAME}-{__version__}.dist-info/METADATA").decode())
 
 
 def tracked(*folders: str) -> set[str]:
-    """The repository's files in these folders, and those that are new."""
+    """Return the repository's files in these folders, including untracked ones."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z", *folders]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if listed.returncode:
@@ -68,12 +67,12 @@ def tracked(*folders: str) -> set[str]:
 
 
 def test_the_wheel_has_the_addon_and_the_folders_that_it_reads(wheel: zipfile.ZipFile) -> None:
-    """Every tracked file of them, and nothing else: no tests, no caches, no files of the machine that built it."""
-    wanted = {name.removeprefix("addon/") for name in tracked("addon")}
-    wanted |= {f"toolstream_core/{name}" for name in tracked("flows", "docs/defects")}
+    """The wheel has all tracked files of these folders, and neither tests nor caches."""
+    expected = {name.removeprefix("addon/") for name in tracked("addon")}
+    expected |= {f"toolstream_core/{name}" for name in tracked("flows", "docs/defects")}
     info = {name for name in wheel.namelist() if name.startswith(f"{NAME}-{__version__}.dist-info/")}
-    assert {*wheel.namelist()} - info == wanted
-    assert "toolstream_core/py.typed" in wanted
+    assert {*wheel.namelist()} - info == expected
+    assert "toolstream_core/py.typed" in expected
     assert {name.partition("/")[2] for name in info} == {
         "METADATA",
         "RECORD",
@@ -83,38 +82,42 @@ def test_the_wheel_has_the_addon_and_the_folders_that_it_reads(wheel: zipfile.Zi
     }
 
 
-def test_the_sdist_has_what_the_wheel_is_built_from(built: list[Path]) -> None:
-    """And the texts, but no tests: they need the repository's scripts and pins."""
-    with tarfile.open(next(one for one in built if one.suffix == ".gz")) as tar:
-        there = {name.partition("/")[2] for name in tar.getnames()}
-    assert tracked("addon", "docs", "flows", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE") <= there
-    assert not {name for name in there if name.startswith(("tests", "scripts", "requirements"))}
+def test_the_sdist_has_the_sources_of_the_wheel(built: list[Path]) -> None:
+    """It has the documentation, but no tests, as they need the repository's scripts and pins."""
+    with tarfile.open(next(path for path in built if path.suffix == ".gz")) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    assert tracked("addon", "docs", "flows", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE") <= names
+    assert not {name for name in names if name.startswith(("tests", "scripts", "requirements"))}
 
 
-def test_two_builds_are_the_same_bytes(built: list[Path], tmp_path: Path) -> None:
-    """Also the second from another folder, with other times and permissions."""
-    with tarfile.open(next(one for one in built if one.suffix == ".gz")) as tar:
+def test_builds_are_reproducible(built: list[Path], tmp_path: Path) -> None:
+    """Another folder with other times and permissions gives the same bytes."""
+    with tarfile.open(next(path for path in built if path.suffix == ".gz")) as tar:
         tar.extractall(tmp_path, filter="data")
     [source] = tmp_path.iterdir()
     for path in source.rglob("*"):
         os.utime(path, (1, 1))
-    again = build(source, tmp_path)
-    assert [one.name for one in again] == [one.name for one in built]
-    assert [one.read_bytes() for one in again] == [one.read_bytes() for one in built]
+    second_build = build(source, tmp_path)
+    assert [path.name for path in second_build] == [path.name for path in built]
+    assert [path.read_bytes() for path in second_build] == [path.read_bytes() for path in built]
 
 
-def test_what_the_index_shows(metadata: Message) -> None:
-    """Name, version, Python, classifiers, and a README."""
+def test_the_metadata(metadata: Message) -> None:
+    """Name, version, Python versions, classifiers and README are set."""
     assert metadata["Name"] == "mitmproxy-toolstream"
     assert metadata["Version"] == __version__
     assert metadata["Requires-Python"] == ">=3.12"
     assert {"Framework :: Pytest", "Typing :: Typed"} <= {*metadata.get_all("Classifier", [])}
     assert metadata["Description-Content-Type"] == "text/markdown"
-    assert all("extra ==" in one for one in metadata.get_all("Requires-Dist", []) if not one.startswith("mitmproxy>"))
+    assert all(
+        "extra ==" in requirement
+        for requirement in metadata.get_all("Requires-Dist", [])
+        if not requirement.startswith("mitmproxy>")
+    )
 
 
 def test_entry_points(wheel: zipfile.ZipFile) -> None:
-    """The command, the pytest plugin, and the script for mitmproxy-addon-launcher."""
+    """The package has the command, the pytest plugin and the script for mitmproxy-addon-launcher."""
     assert wheel.read(f"{NAME}-{__version__}.dist-info/entry_points.txt").decode() == (
         "[console_scripts]\ntoolstream = toolstream_core.cli.main:main\n\n"
         "[mitmproxy_addon_launcher.addon_script]\ntoolstream = toolstream_core.script\n\n"
@@ -122,7 +125,7 @@ def test_entry_points(wheel: zipfile.ZipFile) -> None:
     )
 
 
-def test_ci_elsewhere_runs_what_ci_runs() -> None:
-    """One list of checks."""
+def test_github_runs_the_same_ci_script() -> None:
+    """There is one list of checks."""
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert "- run: .ci/run\n" in workflow

@@ -1,4 +1,4 @@
-"""The marker `toolstream` with packaged flows: `demo:NAME`."""
+"""The marker `toolstream` with packaged flows `demo:NAME`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_wrong(toolstream):
 
 
 def test_packaged_flows_in_the_marker(tmp_path: Path) -> None:
-    """They answer as files do; an unknown name is an error with the nearest one."""
-    told = run(project(tmp_path, test_demo=TESTS))
-    assert "1 passed, 1 error" in told
-    assert "did you mean demo:openai-chat-single?" in told
+    """They are replayed like files, and an unknown name is an error with a suggestion."""
+    output = run(project(tmp_path, test_demo=TESTS))
+    assert "1 passed, 1 error" in output
+    assert "did you mean demo:openai-chat-single?" in output

@@ -1,4 +1,4 @@
-"""Environment variables are put back, whatever happens to them."""
+"""Environment variables are restored after each test."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_variables_are_set_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were there, those that were not, and those that were removed."""
+def test_variables_are_set_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed, added and removed variables are restored."""
     monkeypatch.setenv("TS_A", "before")
     monkeypatch.delenv("TS_B", raising=False)
     monkeypatch.setenv("TS_C", "kept")
@@ -29,13 +29,13 @@ def test_variables_are_set_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None
     assert (os.environ["TS_A"], os.environ["TS_C"]) == ("before", "later")
 
 
-def test_urlopen_forgets_its_proxies() -> None:
-    """It would keep those of its first use, before, during and after the test."""
-    mine = urllib.request.OpenerDirector()
-    urllib.request.install_opener(mine)
+def test_the_opener_of_urllib_is_restored() -> None:
+    """`urlopen` keeps the proxies of its first use, so its opener is replaced during the test."""
+    opener = urllib.request.OpenerDirector()
+    urllib.request.install_opener(opener)
     changed = Environment({}, [])
     changed.set()
     assert vars(urllib.request)["_opener"] is None
     changed.restore()
-    assert vars(urllib.request)["_opener"] is mine
+    assert vars(urllib.request)["_opener"] is opener
     urllib.request.install_opener(None)  # as it is before its first use

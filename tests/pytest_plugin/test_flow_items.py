@@ -1,4 +1,4 @@
-"""Saved flows as tests of their own: missing and wrong expectations, updates, what is left over, other processes."""
+"""Saved flows as test items: missing and wrong expectations, updates, unused flows and pytest-xdist."""
 
 from __future__ import annotations
 
@@ -35,82 +35,82 @@ def test_one(toolstream):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A project with an expectation that is wrong, one that is missing, one that is too new, and one without a flow."""
-    made = project(tmp_path, "openai-chat-single", "anthropic-single", "gemini-single", "glm-5")
-    (made / "tests").mkdir()
-    (made / "tests" / "test_replays.py").write_text(REPLAYS)
-    (made / "pytest.ini").write_text("[pytest]\ntoolstream_flows = flows gone\ntestpaths = tests\n")
-    (made / "flows" / "glm-5.expect.json").rename(made / "flows" / "gone.expect.json")
-    (made / "flows" / "gemini-single.expect.json").write_text('{"version": 99, "answers": []}')
-    path = made / "flows" / "anthropic-single.expect.json"
+    """Create a project with a wrong, a missing, a too new and an unused expectation."""
+    created = project(tmp_path, "openai-chat-single", "anthropic-single", "gemini-single", "glm-5")
+    (created / "tests").mkdir()
+    (created / "tests" / "test_replays.py").write_text(REPLAYS)
+    (created / "pytest.ini").write_text("[pytest]\ntoolstream_flows = flows gone\ntestpaths = tests\n")
+    (created / "flows" / "glm-5.expect.json").rename(created / "flows" / "gone.expect.json")
+    (created / "flows" / "gemini-single.expect.json").write_text('{"version": 99, "answers": []}')
+    path = created / "flows" / "anthropic-single.expect.json"
     path.write_text(path.read_text().replace('"get_', '"fetch_'))
-    return made
+    return created
 
 
-def test_what_is_wrong_is_told_and_written_on_demand_alone(folder: Path) -> None:
-    """First how to write it; then it is written, by the process that has the test. Flows are found beside testpaths."""
-    told = run(folder)
-    assert "3 failed, 2 passed" in told, told
-    assert "flows/glm-5.flow has no expectation flows/glm-5.expect.json" in told
-    assert "pytest --toolstream-update=create flows/glm-5.flow" in told
-    assert "flows/anthropic-single.flow differs from its expectation flows/anthropic-single.expect.json" in told
-    assert "expected fetch_" in told.replace("'", "").replace('"', "")
-    assert "has version 99" in told
-    assert "Traceback" not in told
-    assert "unused fixture flows/glm-5.flow: no test replays it" in told
-    assert "unused expectation flows/gone.expect.json" in told
-    assert "toolstream_flows: no such folder: gone" in told
+def test_expectations_are_written_on_request_only(folder: Path) -> None:
+    """The failures say how to write them; with the option, the process with the test writes them."""
+    output = run(folder)
+    assert "3 failed, 2 passed" in output, output
+    assert "flows/glm-5.flow has no expectation flows/glm-5.expect.json" in output
+    assert "pytest --toolstream-update=create flows/glm-5.flow" in output
+    assert "flows/anthropic-single.flow differs from its expectation flows/anthropic-single.expect.json" in output
+    assert "expected fetch_" in output.replace("'", "").replace('"', "")
+    assert "has version 99" in output
+    assert "Traceback" not in output
+    assert "unused fixture flows/glm-5.flow: no test replays it" in output
+    assert "unused expectation flows/gone.expect.json" in output
+    assert "toolstream_flows: no such folder: gone" in output
     assert not (folder / "flows" / "glm-5.expect.json").exists()
 
-    told = run(folder, "--toolstream-update=create,fix,trim", "-n", "1")
-    assert "1 failed, 4 passed" in told, told
+    output = run(folder, "--toolstream-update=create,fix,trim", "-n", "1")
+    assert "1 failed, 4 passed" in output, output
     for change in ("created flows/glm-5", "fixed flows/anthropic-single", "removed flows/gone"):
-        assert f"{change}.expect.json" in told, told
-    assert "unused fixture flows/anthropic-single.flow" in told
-    assert "unused fixture flows/openai-chat-single.flow" not in told
-    there = {path.name: path.read_text() for path in (folder / "flows").glob("*.json")}
-    assert sorted(there) == [
+        assert f"{change}.expect.json" in output, output
+    assert "unused fixture flows/anthropic-single.flow" in output
+    assert "unused fixture flows/openai-chat-single.flow" not in output
+    expectations = {path.name: path.read_text() for path in (folder / "flows").glob("*.json")}
+    assert sorted(expectations) == [
         f"{name}.expect.json" for name in ("anthropic-single", "gemini-single", "glm-5", "openai-chat-single")
     ]
-    assert json.loads(there["glm-5.expect.json"])["version"] == 1
-    assert "get_" in there["anthropic-single.expect.json"]
-    assert "99" in there["gemini-single.expect.json"]
+    assert json.loads(expectations["glm-5.expect.json"])["version"] == 1
+    assert "get_" in expectations["anthropic-single.expect.json"]
+    assert "99" in expectations["gemini-single.expect.json"]
 
 
-def test_flows_by_themselves(tmp_path: Path) -> None:
-    """The tests that replay them did not run, so nobody knows what is unused; a flow that is not there is told once."""
-    made = project(tmp_path, "glm-5", test_replays=REPLAYS.replace("openai-chat-single", "nowhere"))
-    told = run(made, "flows")
-    assert "1 passed" in told, told
-    assert "unused fixture" not in told
-    told = run(made)
-    assert "unused fixture flows/glm-5.flow" in told
-    assert told.count("\nmarker toolstream: no such file: 'flows/nowhere.flow'") == 1, told
-    assert "During handling" not in told
+def test_unused_flows_are_not_reported_for_a_partial_run(tmp_path: Path) -> None:
+    """Tests that replay flows may not have run; a missing flow is reported once."""
+    created = project(tmp_path, "glm-5", test_replays=REPLAYS.replace("openai-chat-single", "nowhere"))
+    output = run(created, "flows")
+    assert "1 passed" in output, output
+    assert "unused fixture" not in output
+    output = run(created)
+    assert "unused fixture flows/glm-5.flow" in output
+    assert output.count("\nmarker toolstream: no such file: 'flows/nowhere.flow'") == 1, output
+    assert "During handling" not in output
 
 
-def test_a_wrong_mode(tmp_path: Path) -> None:
-    """A usage error that names the right ones."""
-    told = run(project(tmp_path), "--toolstream-update=all")
-    assert "--toolstream-update: unknown mode 'all'; expected create, fix, trim" in told
-    assert told.endswith("exit code 4")
+def test_an_unknown_update_mode(tmp_path: Path) -> None:
+    """The usage error names the modes."""
+    output = run(project(tmp_path), "--toolstream-update=all")
+    assert "--toolstream-update: unknown mode 'all'; expected create, fix, trim" in output
+    assert output.endswith("exit code 4")
 
 
 @pytest.mark.parametrize(
-    ("words", "whole"),
+    ("words", "full"),
     [(["tests"], True), (["tests/test_a.py"], False), (["tests/test_a.py::test_b"], False), (["-k", "x"], False)],
 )
-def test_unused_flows_are_told_only_where_all_tests_ran(words: list[str], whole: bool) -> None:
-    """Names, expressions and single files leave tests out."""
+def test_a_full_run_has_no_selection(words: list[str], full: bool) -> None:
+    """Names, expressions and single files select tests."""
     options = SimpleNamespace(
         args=[word for word in words if not word.startswith("-")],
         getoption=lambda name, default=None: "x" if name == "keyword" and "-k" in words else default,
     )
-    assert _is_full_run(cast("pytest.Config", options)) is whole
+    assert _is_full_run(cast("pytest.Config", options)) is full
 
 
 def test_without_the_plugin(tmp_path: Path) -> None:
-    """`-p no:toolstream` is as if it were not installed; and where it is, nothing of it is loaded before it is used."""
+    """`-p no:toolstream` disables the plugin, and an unused plugin loads no other modules."""
     (tmp_path / "test_replays.py").write_text(
         "import sys\n"
         "def test_nothing_is_loaded():\n"
@@ -125,22 +125,22 @@ def test_without_the_plugin(tmp_path: Path) -> None:
 
 
 def test_many_unused_flows_are_counted() -> None:
-    """As many as fit on a screen are named."""
+    """At most a screen of them is named."""
     lines = [str(number) for number in range(SHOWN + 3)]
     assert shortened(lines) == [*lines[:SHOWN], "… and 3 more; -v names them"]
     assert shortened(lines[:SHOWN]) == lines[:SHOWN]
 
 
-def test_each_answer_of_a_saved_socket_is_expected(tmp_path: Path) -> None:
-    """One item a file; what changed on the socket fails it."""
-    made = project(tmp_path)
-    flow = made / "flows" / "session.flow"
+def test_a_saved_socket_is_one_item(tmp_path: Path) -> None:
+    """A changed response on the socket fails it."""
+    created = project(tmp_path)
+    flow = created / "flows" / "session.flow"
     flow.write_bytes(flow_file(socket(conversation.two_answers())))
-    assert "1 passed" in run(made, "--toolstream-update=create")
-    responses = json.loads((made / "flows" / "session.expect.json").read_text())["answers"]
+    assert "1 passed" in run(created, "--toolstream-update=create")
+    responses = json.loads((created / "flows" / "session.expect.json").read_text())["answers"]
     assert [[call["name"] for call in response["calls"]] for response in responses] == [["get_weather"], []]
     assert main(["fault", "cumulative-arguments", str(flow), "-o", str(flow.with_suffix(".broken"))]) == 0
     flow.with_suffix(".broken").replace(flow)
-    told = run(made)
-    assert "1 failed" in told, told
-    assert "flows/session.flow differs from its expectation flows/session.expect.json" in told
+    output = run(created)
+    assert "1 failed" in output, output
+    assert "flows/session.flow differs from its expectation flows/session.expect.json" in output

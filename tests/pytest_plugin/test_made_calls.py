@@ -1,4 +1,4 @@
-"""The marker `toolstream` with `calls:`: made calls of harmless tools, or of those that are named."""
+"""The marker `toolstream` with `calls:`: calls of harmless or named tools."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_both(toolstream):
 
 
 def test_calls_in_the_marker(tmp_path: Path) -> None:
-    """A wrong value is an error that says what would be right."""
-    told = run(project(tmp_path, test_calls=TESTS))
-    assert "3 passed, 2 errors" in told
-    assert "are not valid JSON" in told
-    assert "give either calls: or flows" in told
+    """An invalid value is an error with the expected form."""
+    output = run(project(tmp_path, test_calls=TESTS))
+    assert "3 passed, 2 errors" in output
+    assert "are not valid JSON" in output
+    assert "give either calls: or flows" in output

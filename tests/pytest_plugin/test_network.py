@@ -1,4 +1,4 @@
-"""Every connection but the fixture's is refused, and named."""
+"""All connections but the fixture's are refused and reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_fixture(toolstream):
     child = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE)
     assert b"HTTP Error 403" in child.stderr
 
-def test_it_is_told():
+def test_a_refusal_is_reported():
     try:
         urllib.request.urlopen("http://example.com")
     except Exception:
@@ -66,27 +66,27 @@ def test_other_families():
 
 
 @pytest.mark.e2e
-def test_a_project_without_a_network(tmp_path: Path) -> None:
-    """Sockets, event loops, child processes."""
+def test_connections_of_a_project_are_refused(tmp_path: Path) -> None:
+    """Sockets, event loops and child processes are blocked."""
     folder = project(tmp_path, "openai-chat-single", test_inner=INNER)
-    told = run(folder, "--toolstream-block-network", "test_inner.py")
-    assert "1 failed, 5 passed" in told, told
-    assert "test_it_is_told" in told
-    assert "refused connections" in told
-    assert "\nexample.com:80\n" in told
+    output = run(folder, "--toolstream-block-network", "test_inner.py")
+    assert "1 failed, 5 passed" in output, output
+    assert "test_a_refusal_is_reported" in output
+    assert "refused connections" in output
+    assert "\nexample.com:80\n" in output
 
 
 @pytest.fixture
 def block() -> Iterator[NetworkBlock]:
-    """The guard, in this process, taken away again."""
-    made = NetworkBlock()
-    made.pytest_sessionstart()
-    yield made
-    made.pytest_unconfigure()
+    """Yield the network block in this process and remove it afterwards."""
+    network_block = NetworkBlock()
+    network_block.pytest_sessionstart()
+    yield network_block
+    network_block.pytest_unconfigure()
 
 
-def test_a_port_is_allowed_and_everything_put_back(block: NetworkBlock) -> None:
-    """Only on this machine; what was patched is as before."""
+def test_an_allowed_port_and_the_removal_of_the_block(block: NetworkBlock) -> None:
+    """The port is allowed on this machine only, and the patched functions are restored."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(BlockedConnectionError, match=f"127.0.0.1:{port}, in no test"):

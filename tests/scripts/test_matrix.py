@@ -1,4 +1,4 @@
-"""scripts/matrix: its table is complete, and its page says what was measured and nothing else."""
+"""scripts/matrix: its table of clients is complete, and its page shows the measured results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DAY = "2026-01-01"
 
 
 def case(name: str, grade: str, reason: str | None = None) -> dict[str, Any]:
-    """What is read of a case."""
+    """Return a case of a report."""
     kind = "healthy" if name == "healthy" else "fault"
     message = None if reason is None else f"it {reason}"
     return {"id": f"openai-chat/{kind}/{name}", "kind": kind, "name": name, "grade": grade} | {
@@ -56,14 +56,14 @@ def case(name: str, grade: str, reason: str | None = None) -> dict[str, Any]:
     }
 
 
-def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a call") -> dict[str, Any]:
-    """What is kept of a client, from the grade of each case."""
+def results(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a call") -> dict[str, Any]:
+    """Return the stored results of a client from the grade of each case."""
     documents = {}
-    for how, grades in (("raw", raw), ("safe", safe)):
+    for setup, grades in (("raw", raw), ("safe", safe)):
         cases = [case(name, grade, reason if grade == "failed" else None) for name, grade in grades.items()]
         counts = {grade: list(grades.values()).count(grade) for grade in (*grades.values(), *matrix_grades())}
         client = {"name": CLIENT.name, "protocol": "openai-chat", "counts": counts, "cases": cases}
-        documents[how] = {"seconds": 1.0, "clients": [client]}
+        documents[setup] = {"seconds": 1.0, "clients": [client]}
     about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": DAY}
     return {"about": {**about, "command": "scripts/matrix", "faults": None}, **documents}
 
@@ -71,14 +71,14 @@ def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a ca
 def measured(
     raw: dict[str, str], safe: dict[str, str], *, name: str = CLIENT.name, reason: str = "lost a call"
 ) -> Measured:
-    """A client with the record of what was found."""
+    """Return a client with the record of its results."""
     client = CLIENTS[name]
-    return Measured(client, record_of(client, found(raw, safe, reason=reason)))
+    return Measured(client, record_of(client, results(raw, safe, reason=reason)))
 
 
-def rerun_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is kept of the runs of cells that results decide on."""
-    about = {**found({}, {})["about"], "commit": "def, abc"}
+def rerun_results(**ways: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the stored results of cases that were run again."""
+    about = {**results({}, {})["about"], "commit": "def, abc"}
     return {"about": about} | {
         way: {"seconds": 1.0, "clients": [{"name": CLIENT.name, "cases": [case("healthy", "ok"), *cases]}]}
         for way, cases in ways.items()
@@ -90,30 +90,30 @@ RETURNED = {"healthy": "ok", "lost-arguments": "unknown", "merged-calls": "call-
 
 
 def rerun_record() -> Record:
-    """Three cells that results decide on: in the new runs one ran, one was rejected, and one is right."""
-    again = rerun_found(
+    """Return a record with three cases that were run again: one ran, one was rejected, one is correct."""
+    rerun = rerun_results(
         raw=[case("lost-arguments", "failed", RAN), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
         safe=[case("lost-arguments", "unknown"), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
         whole_calls=[case("lost-arguments", "ok"), case("merged-calls", "skipped"), case(UNSAFE, "ok")],
     )
-    return with_rerun(record_of(CLIENT, found(RETURNED, RETURNED)), again, None)
+    return with_rerun(record_of(CLIENT, results(RETURNED, RETURNED)), rerun, None)
 
 
 def matrix_grades() -> tuple[str, ...]:
-    """Grades that a report counts."""
+    """Return the grades that a report counts."""
     return ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 
 
 def section(text: str, title: str) -> list[str]:
-    """The lines of a section that say something, without the head of its table."""
+    """Return the lines of a section, without blank lines and the head of its table."""
     body = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     lines = [line for line in body.splitlines() if line]
     return lines[2:] if lines[0].startswith("|") else lines
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
-def test_each_client_has_its_driver_and_a_pinned_version(client: MatrixClient) -> None:
-    """A row of the table can be run as it stands."""
+def test_each_client_has_a_driver_and_a_pinned_version(client: MatrixClient) -> None:
+    """Each row of the table can be run."""
     toolchain, driver = client.group.toolchain, client.command[0]
     is_program = toolchain.drivers == "javascript" and "{prompt}" in client.command
     assert is_program or any(
@@ -122,8 +122,8 @@ def test_each_client_has_its_driver_and_a_pinned_version(client: MatrixClient) -
     assert client.version
 
 
-def test_a_driver_gets_the_prompt_and_a_program_is_run_as_it_stands(tmp_path: Path) -> None:
-    """Both from the environment of their group."""
+def test_the_commands_of_drivers_and_programs(tmp_path: Path) -> None:
+    """Both run in the environment of their group."""
     assert command_of(CLIENTS["pi-ai"], tmp_path)[1:] == [
         str(tmp_path / "drivers" / "pi_ai.mjs"),
         "{prompt}",
@@ -136,8 +136,8 @@ def test_a_driver_gets_the_prompt_and_a_program_is_run_as_it_stands(tmp_path: Pa
     ]
 
 
-def test_locks_for_npm_name_no_registry_and_hold_every_package_by_hash() -> None:
-    """They install the same from any mirror."""
+def test_npm_locks_have_hashes_and_no_registry() -> None:
+    """They install the same packages from any mirror."""
     locks = {client.group.lock for client in CLIENTS.values()}
     for lock in filter(None, locks):
         if lock.name != "package-lock.json":
@@ -149,8 +149,8 @@ def test_locks_for_npm_name_no_registry_and_hold_every_package_by_hash() -> None
             assert not name or package.get("inBundle") or package["integrity"].startswith("sha512-"), name
 
 
-def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
-    """Red first, by the worst reason; what repair made worse and what it did not save stand by themselves."""
+def test_the_page_counts_repaired_cells_and_lists_the_others() -> None:
+    """Failures precede, and cells that repair made worse or did not fix have their own sections."""
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
     text = markdown([measured(raw, safe)])
@@ -171,8 +171,8 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     assert section(text, "Not run")[:1] == ["None."]
 
 
-def test_failures_are_listed_by_the_worst_reason_first() -> None:
-    """A call that ran twice stands above one that was lost."""
+def test_failures_are_sorted_by_severity() -> None:
+    """A call that ran twice is worse than a lost call."""
     grades = {"healthy": "ok", SAFE: "failed"}
     other = measured(grades, grades, name="openai-stream", reason="ran a call twice")
     text = markdown([measured(grades, grades), other])
@@ -180,37 +180,37 @@ def test_failures_are_listed_by_the_worst_reason_first() -> None:
     assert reasons == ["ran a call twice", "lost a call"]
 
 
-def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
-    """The note of its client on that fault, and on no other."""
+def test_a_failure_with_repair_has_the_clients_note() -> None:
+    """The note belongs to this fault only."""
     grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
-    noted = measured(grades, grades)._replace(client=replace(CLIENT, notes={SAFE: "It leaves early."}))
-    found_there = section(markdown([noted]), "Failed with a safe repair")
-    assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
+    with_note = measured(grades, grades)._replace(client=replace(CLIENT, notes={SAFE: "It leaves early."}))
+    lines = section(markdown([with_note]), "Failed with a safe repair")
+    assert [line.split("|")[-2].strip() for line in lines] == ["It leaves early.", ""]
 
 
 @pytest.mark.parametrize(
-    ("about", "why"),
+    ("about", "reason"),
     [({"not_run": "npm: no network"}, "npm: no network"), ({"version": "0.1"}, "only 0.1 was run")],
 )
-def test_a_client_that_did_not_run_says_why(about: dict[str, str], why: str) -> None:
-    """Nothing of it counts, and it is in no report."""
-    kept_of_it = found({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"})
-    kept_of_it["about"].update(about)
-    text = markdown([Measured(CLIENT, record_of(CLIENT, kept_of_it))])
-    assert why in section(text, "Not run")[0]
+def test_a_client_that_did_not_run_has_a_reason(about: dict[str, str], reason: str) -> None:
+    """It counts nowhere and is in no report."""
+    stored = results({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"})
+    stored["about"].update(about)
+    text = markdown([Measured(CLIENT, record_of(CLIENT, stored))])
+    assert reason in section(text, "Not run")[0]
     assert "0 cells" in text
-    assert (combined([(CLIENT, kept_of_it)]) is None) == (about.get("not_run") is not None)
+    assert (combined([(CLIENT, stored)]) is None) == (about.get("not_run") is not None)
 
 
-def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
-    """What was found under faults would be the driver's, not the client's."""
+def test_a_client_that_fails_the_healthy_case_is_not_measured() -> None:
+    """Its failures with faults would be those of the driver."""
     grades = {"healthy": "failed", SAFE: "skipped"}
     assert measured(grades, grades, reason="gave up").not_run == "the healthy answer was not understood: it gave up"
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
-def test_the_results_of_the_new_runs_decide() -> None:
-    """Each cell and each count is that of the new runs; only a call that ran is a failure."""
+def test_rerun_results_replace_earlier_ones() -> None:
+    """Cells and counts are those of the rerun, and only a call that ran is a failure."""
     record = rerun_record()
     names = [f"openai-chat/fault/{name}" for name in ("lost-arguments", "merged-calls", UNSAFE)]
     assert record.rerun_cells == (
@@ -238,13 +238,13 @@ def test_the_results_of_the_new_runs_decide() -> None:
     assert section(text, "Every fault and client")[-2:] == [f"| `{names[0]}` | ✗ ? |", f"| `{names[1]}` | ✓ ✓ |"]
 
 
-def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
+def test_a_rerun_of_other_cells_keeps_earlier_reruns() -> None:
     """A client that retried in a loop did not give up."""
     first = rerun_record()
     gave_up = Cell(CLIENT.name, "openai-chat/fault/missing-id", "gave up", None)
     before = replace(first, cells=(*first.cells, gave_up), raw={**first.raw, "failed": 2})
-    again = {"raw": [case("missing-id", "failed", "retried in a loop")], "safe": [case("missing-id", "ok")]}
-    after = with_rerun(before, rerun_found(**again, whole_calls=[case("missing-id", "ok")]), before)
+    rerun = {"raw": [case("missing-id", "failed", "retried in a loop")], "safe": [case("missing-id", "ok")]}
+    after = with_rerun(before, rerun_results(**rerun, whole_calls=[case("missing-id", "ok")]), before)
     new = RerunCell(gave_up.case, "retried in a loop", None, None)
     assert after.rerun_cells == (*first.rerun_cells, new)
     assert after.cells == (*first.cells, gave_up._replace(raw="retried in a loop"))
@@ -256,11 +256,11 @@ def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
 
 @pytest.mark.parametrize("passed", [True, False], ids=["new record", "old record"])
 def test_a_run_of_some_cases_keeps_the_others(passed: bool) -> None:
-    """Counts, cells, days and commits are those of all runs; the same run once more changes nothing."""
+    """Counts, cells, dates and commits are those of all runs; a repeated run changes nothing."""
     all_cases = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "ok", "late-id": "not-strict"}
-    first = record_of(CLIENT, found(all_cases, {**all_cases, SAFE: "ok"}))
+    first = record_of(CLIENT, results(all_cases, {**all_cases, SAFE: "ok"}))
     first = replace(first, faults="fault", passed=first.passed if passed else ())
-    some = found({"healthy": "ok", SAFE: "ok", UNSAFE: "failed"}, {"healthy": "ok", SAFE: "ok", UNSAFE: "ok"})
+    some = results({"healthy": "ok", SAFE: "ok", UNSAFE: "failed"}, {"healthy": "ok", SAFE: "ok", UNSAFE: "ok"})
     some["about"] |= {"faults": f"{SAFE},{UNSAFE}", "date": "2026-02-02", "commit": "def"}
     record = merged(record_of(CLIENT, some), first)
     assert [(cell.name, cell.raw, cell.safe) for cell in record.cells] == [
@@ -275,10 +275,10 @@ def test_a_run_of_some_cases_keeps_the_others(passed: bool) -> None:
     assert f"- Date: {DAY}, 2026-02-02" in markdown([Measured(CLIENT, record)])
 
 
-def test_a_new_case_is_added_to_what_is_known() -> None:
-    """Beside cells that a new run of its results made right."""
+def test_a_new_case_is_added_to_the_record() -> None:
+    """Cells that a rerun corrected stay."""
     first = replace(rerun_record(), faults="fault")
-    some = found({"healthy": "ok", "late-id": "failed"}, {"healthy": "ok", "late-id": "ok"})
+    some = results({"healthy": "ok", "late-id": "failed"}, {"healthy": "ok", "late-id": "ok"})
     some["about"]["faults"] = "late-id"
     record = merged(record_of(CLIENT, some), first)
     assert (record.judged, first.judged) == (5, 4)
@@ -288,54 +288,54 @@ def test_a_new_case_is_added_to_what_is_known() -> None:
 
 
 def test_a_run_of_all_cases_or_of_another_version_replaces_a_record() -> None:
-    """And one that says why it was not run stays apart."""
-    first = replace(record_of(CLIENT, found(RETURNED, RETURNED)), faults="fault")
-    anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
-    others = [anew, replace(anew, faults="fault"), replace(anew, faults=SAFE, version="0.1")]
-    others.append(replace(anew, faults=SAFE, not_run="no network"))
-    assert [merged(one, first) for one in others] == others
-    assert merged(replace(anew, faults=SAFE), None) == replace(anew, faults=SAFE)
+    """A record that says why a client did not run is not merged."""
+    first = replace(record_of(CLIENT, results(RETURNED, RETURNED)), faults="fault")
+    new_record = record_of(CLIENT, results({"healthy": "ok"}, {"healthy": "ok"}))
+    others = [new_record, replace(new_record, faults="fault"), replace(new_record, faults=SAFE, version="0.1")]
+    others.append(replace(new_record, faults=SAFE, not_run="no network"))
+    assert [merged(other, first) for other in others] == others
+    assert merged(replace(new_record, faults=SAFE), None) == replace(new_record, faults=SAFE)
 
 
-def test_cells_that_were_not_run_again_are_named() -> None:
-    """What no result decides on is unknown, and no failure."""
-    text = markdown([Measured(CLIENT, record_of(CLIENT, found(RETURNED, RETURNED)))])
+def test_cells_without_a_rerun_are_listed() -> None:
+    """A cell that no result decides is unknown and no failure."""
+    text = markdown([Measured(CLIENT, record_of(CLIENT, results(RETURNED, RETURNED)))])
     lines = section(text, "Incomplete and repeated calls")
     assert f"- Graded by the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
     assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
     assert section(text, "Failures by severity")[:1] == ["None."]
 
 
-def test_rerun_cells_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
-    """Of the same version."""
+def test_rerun_cells_are_kept_for_the_same_version(tmp_path: Path) -> None:
+    """A new measurement of another version drops them."""
     record = rerun_record()
     write_record(CLIENT.name, record, tmp_path / "kept")
     assert read_record(CLIENT.name, tmp_path / "kept") == record
-    anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
-    assert with_rerun(anew, None, record).rerun_cells == record.rerun_cells
-    other = replace(anew, version="0.1")
-    assert with_rerun(other, rerun_found(raw=[], safe=[], whole_calls=[]), record) == other
+    new_record = record_of(CLIENT, results({"healthy": "ok"}, {"healthy": "ok"}))
+    assert with_rerun(new_record, None, record).rerun_cells == record.rerun_cells
+    other = replace(new_record, version="0.1")
+    assert with_rerun(other, rerun_results(raw=[], safe=[], whole_calls=[]), record) == other
 
 
-def test_results_are_read_again(tmp_path: Path) -> None:
-    """Only where all of them are there."""
+def test_results_are_read_if_complete(tmp_path: Path) -> None:
+    """Missing files make the results incomplete."""
     folder = results_of(CLIENT, tmp_path)
     assert kept(CLIENT, tmp_path) is None
     folder.mkdir(parents=True)
-    wanted = found({"healthy": "ok"}, {"healthy": "ok"})
-    (folder / "about.json").write_text(json.dumps(wanted["about"]))
+    stored = results({"healthy": "ok"}, {"healthy": "ok"})
+    (folder / "about.json").write_text(json.dumps(stored["about"]))
     assert kept(CLIENT, tmp_path) is None
-    for how in HOW:
-        (folder / f"{how}.json").write_text(json.dumps(wanted[how]))
-    assert kept(CLIENT, tmp_path) == wanted
-    again = rerun_found(**{how: [] for how in RERUN})
+    for setup in HOW:
+        (folder / f"{setup}.json").write_text(json.dumps(stored[setup]))
+    assert kept(CLIENT, tmp_path) == stored
+    rerun = rerun_results(**{setup: [] for setup in RERUN})
     (folder / "rerun").mkdir()
-    for name, told in again.items():
+    for name, told in rerun.items():
         (folder / "rerun" / f"{name}.json").write_text(json.dumps(told))
-    assert kept_rerun(CLIENT, tmp_path) == again
-    report = combined([(CLIENT, {**again, **wanted})])
+    assert kept_rerun(CLIENT, tmp_path) == rerun
+    report = combined([(CLIENT, {**rerun, **stored})])
     assert report is not None
-    assert [one["name"] for one in report["clients"]] == [
+    assert [client["name"] for client in report["clients"]] == [
         "openai-loop",
         "openai-loop, repaired",
         "openai-loop, whole calls",
@@ -343,14 +343,14 @@ def test_results_are_read_again(tmp_path: Path) -> None:
 
 
 def test_a_command_is_reported_as_it_was_given() -> None:
-    """The page names it, so that it can be run again."""
-    told = "--rerun --reason 'gave up' --faults fault --jobs 3 --timeout 90"
-    assert matrix._told(matrix._parser().parse_args(shlex.split(told))) == f"scripts/matrix {told}"
+    """The page shows the command that repeats the run."""
+    words = "--rerun --reason 'gave up' --faults fault --jobs 3 --timeout 90"
+    assert matrix._told(matrix._parser().parse_args(shlex.split(words))) == f"scripts/matrix {words}"
     assert matrix._told(matrix._parser().parse_args([])) == "scripts/matrix --jobs 2 --timeout 60"
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """And one that says why nothing was run does not take its place."""
+    """A record of a client that did not run does not replace it."""
     grades = {"healthy": "ok", SAFE: "failed", "missing-index": "ok"}
     record = measured(grades, {**grades, SAFE: "ok", "missing-index": "harness-failure"}).record
     assert record is not None
@@ -360,7 +360,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     ]
     assert read_record(CLIENT.name, tmp_path / "kept") is None
     write_record(CLIENT.name, record, tmp_path / "kept")
-    not_run = {**found({"healthy": "ok"}, {}), "about": {"not_run": "no network", "version": CLIENT.version}}
+    not_run = {**results({"healthy": "ok"}, {}), "about": {"not_run": "no network", "version": CLIENT.version}}
     write_record(CLIENT.name, record_of(CLIENT, not_run), tmp_path / "kept")
     assert read_record(CLIENT.name, tmp_path / "kept") == record
     write_record("other", record_of(CLIENT, not_run), tmp_path / "kept")
@@ -369,15 +369,15 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert (other.not_run, other.cells) == ("no network", ())
 
 
-def test_the_page_is_what_the_records_give() -> None:
-    """Each is of a client of the table."""
+def test_the_page_equals_the_records() -> None:
+    """Each record is of a client in the table."""
     assert {json.loads(row)["client"] for row in MEASURED.read_text(encoding="utf-8").splitlines()} <= CLIENTS.keys()
-    there = [Measured(client, read_record(name)) for name, client in CLIENTS.items()]
-    assert (matrix.ROOT / "docs" / "clients.md").read_text(encoding="utf-8") == markdown(there)
+    all_measured = [Measured(client, read_record(name)) for name, client in CLIENTS.items()]
+    assert (matrix.ROOT / "docs" / "clients.md").read_text(encoding="utf-8") == markdown(all_measured)
 
 
 def test_every_fault_and_client_has_its_cell() -> None:
-    """Raw, then behind repair; nothing where it is right both times."""
+    """The cell has the results without and with repair, and is empty if both are correct."""
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "ok", UNSAFE: "failed"}
     text = markdown(
         [measured(raw, {**raw, SAFE: "ok"}), measured({"healthy": "ok"}, {"healthy": "ok"}, name="openai-stream")]
@@ -388,21 +388,21 @@ def test_every_fault_and_client_has_its_cell() -> None:
     ]
 
 
-def test_a_run_that_is_gone_on_with_keeps_its_commits(tmp_path: Path) -> None:
-    """Its cells were measured at several."""
+def test_a_resumed_run_keeps_its_commits(tmp_path: Path) -> None:
+    """Its cells were measured at several commits."""
     assert earlier_commits(tmp_path) == []
     (tmp_path / "about.json").write_text(json.dumps({"commit": "one, two-dirty"}))
     assert earlier_commits(tmp_path) == ["one", "two-dirty"]
 
 
-def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:
-    """A version that nobody chose would be measured."""
+def test_an_unpinned_group_is_not_installed(tmp_path: Path) -> None:
+    """A random version would be measured."""
     with pytest.raises(InstallError, match="--lock"):
         installed(replace(CLIENT.group, name="nothing"), tmp_path)
 
 
-def test_a_program_is_run_in_its_release_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not installed: it has to be here."""
+def test_a_program_must_have_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not installed and must be on this machine."""
     aichat = CLIENTS["aichat"]
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("TOOLSTREAM_AICHAT", raising=False)
@@ -423,7 +423,7 @@ def test_a_program_is_run_in_its_release_alone(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "program"), [("openai-java", "java"), ("genai", "cargo"), ("openai-go", "go"), ("codex", "node")]
 )
-def test_a_toolchain_that_is_not_here_is_told(
+def test_a_missing_toolchain_is_reported(
     name: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client is skipped with the reason, and nothing is installed."""
@@ -433,21 +433,21 @@ def test_a_toolchain_that_is_not_here_is_told(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_lock_for_npm_asks_for_nothing_that_the_registry_does_not_have() -> None:
-    """What others ask for stays, also where it is nested."""
-    asked = {"optionalDependencies": {"there": "1", "nested": "1", "missing": "1"}, "version": "2"}
-    packages = {"": {}, "node_modules/a": asked, "node_modules/there": {}, "node_modules/a/node_modules/nested": {}}
-    found = without_missing({"lockfileVersion": 3, "packages": packages})
-    assert found["lockfileVersion"] == 3
-    assert found["packages"]["node_modules/a"] == {
+def test_missing_optional_packages_are_removed_from_npm_locks() -> None:
+    """Available packages stay, including nested ones."""
+    package = {"optionalDependencies": {"there": "1", "nested": "1", "missing": "1"}, "version": "2"}
+    packages = {"": {}, "node_modules/a": package, "node_modules/there": {}, "node_modules/a/node_modules/nested": {}}
+    lock = without_missing({"lockfileVersion": 3, "packages": packages})
+    assert lock["lockfileVersion"] == 3
+    assert lock["packages"]["node_modules/a"] == {
         "optionalDependencies": {"there": "1", "nested": "1"},
         "version": "2",
     }
-    assert found["packages"].keys() == packages.keys()
+    assert lock["packages"].keys() == packages.keys()
 
 
-def test_locks_for_java_hold_every_jar_by_hash() -> None:
-    """Each line is a jar, and the package that is told is one of them."""
+def test_java_locks_have_hashes() -> None:
+    """Each line is a jar, and the package of the table is one of them."""
     for client in CLIENTS.values():
         if client.group.lock is not None and client.group.lock.name == "jars.lock":
             head, *lines = client.group.lock.read_text(encoding="utf-8").splitlines()
@@ -461,12 +461,12 @@ def test_locks_for_java_hold_every_jar_by_hash() -> None:
     [("fault/empty-id", True), ("fault/lost-arguments", False), ("preset/mistral", True), ("preset/glm-5", False)],
 )
 def test_a_cell_is_repairable_by_the_defects_that_it_injects(case: str, *, repairable: bool) -> None:
-    """A preset that only has valid shapes injects none."""
+    """A preset with valid shapes only injects no defect."""
     assert Cell("client", f"openai-chat/{case}", "crashed", None).repairable is repairable
 
 
-def test_locks_for_go_hold_every_package_by_hash() -> None:
-    """The sums beside the lock have the version that the table shows."""
+def test_go_locks_have_hashes() -> None:
+    """The checksums have the version of the table."""
     clients = [client for client in CLIENTS.values() if client.group.toolchain.drivers == "go"]
     for client in clients:
         assert client.group.lock is not None
@@ -476,14 +476,14 @@ def test_locks_for_go_hold_every_package_by_hash() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["", "linux-x86_64"])
-def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
-    """With a classifier and without."""
+def test_a_jar_has_the_name_of_the_repository(classifier: str) -> None:
+    """The classifier is optional."""
     jar = Jar("org.example", "some-part", "1.0-RC1", classifier)
     assert jar_of(PurePosixPath("org/example/some-part/1.0-RC1", jar.file)) == jar
 
 
-def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the measurement writes says nothing of what was measured."""
+def test_only_measured_code_makes_a_commit_dirty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file with the measurements is ignored."""
     written, code = tmp_path / "tests" / "clients" / "measured.jsonl", tmp_path / "code.py"
     written.parent.mkdir(parents=True)
     for path in (written, code):
@@ -509,9 +509,9 @@ sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("served", [False, True])
-def test_a_driver_that_is_served_ends_as_one_that_is_not(tmp_path: Path, *, served: bool) -> None:
-    """With its arguments, its environment, its output, its exit code and its signal."""
+@pytest.mark.parametrize("preloaded", [False, True])
+def test_a_preloaded_driver_behaves_like_a_started_one(tmp_path: Path, *, preloaded: bool) -> None:
+    """Arguments, environment, output, exit code and signal are equal."""
     folder = tmp_path / "drivers"
     folder.mkdir()
     (tmp_path / "bin").mkdir()
@@ -521,20 +521,20 @@ def test_a_driver_that_is_served_ends_as_one_that_is_not(tmp_path: Path, *, serv
     toolchain = PYTHON
     command = toolchain.command("one.py", tmp_path)
 
-    def ran(word: str) -> tuple[int, str]:
+    def run_driver(word: str) -> tuple[int, str]:
         environment = {**os.environ, "GIVEN": word.upper()}
-        done = subprocess.run([*command, word], env=environment, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout
+        result = subprocess.run([*command, word], env=environment, capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout
 
-    with toolchain.serving("one.py", tmp_path) if served else contextlib.nullcontext():
+    with toolchain.serving("one.py", tmp_path) if preloaded else contextlib.nullcontext():
         until = time.monotonic() + 20
-        while served and not (tmp_path / "one.socket").exists() and time.monotonic() < until:
+        while preloaded and not (tmp_path / "one.socket").exists() and time.monotonic() < until:
             time.sleep(0.01)
-        assert ran("first") == (3, f"first ['first'] FIRST {served}\n")
-        assert ran("killed") == (-signal.SIGTERM, "")
+        assert run_driver("first") == (3, f"first ['first'] FIRST {preloaded}\n")
+        assert run_driver("killed") == (-signal.SIGTERM, "")
 
 
-def test_unknown_clients_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """With what there is."""
+def test_an_unknown_client_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error lists the clients."""
     assert matrix.main(["--only", "no-such-client"]) == matrix.USAGE
     assert "there is no 'no-such-client'; there are agno, ai-" in capsys.readouterr().err

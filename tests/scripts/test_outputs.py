@@ -1,4 +1,4 @@
-"""scripts/outputs: what users see is kept, and each difference from it is told."""
+"""scripts/outputs keeps what users see and reports each difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLOW = "deepseek-empty-id.flow"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The outputs of one flow."""
+    """Return a folder with the kept outputs of one flow."""
     flows = tmp_path_factory.mktemp("flows")
     shutil.copy(ROOT / "flows" / FLOW, flows)
     target = tmp_path_factory.mktemp("kept")
@@ -27,32 +27,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def test_nothing_differs_from_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second run shows the same bytes."""
+def test_equal_outputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run has the same outputs."""
     assert outputs.main(["compare", "--quick", str(folder)]) == 0
     assert capsys.readouterr().out.startswith("0 of ")
 
 
-def test_a_changed_byte_is_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its command and the lines that differ."""
-    one = Kept.read(folder / f"{FLOW}{SUFFIX}")
-    argv = next(argv for argv in one.digests if argv[0] == "repair")
-    before = one.texts[one.digests[argv]]
+def test_a_changed_output_is_reported(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report has the command and the lines that differ."""
+    kept = Kept.read(folder / f"{FLOW}{SUFFIX}")
+    argv = next(argv for argv in kept.digests if argv[0] == "repair")
+    before = kept.texts[kept.digests[argv]]
     changed = before.replace(b" changed\n", b" altered\n")
     assert changed != before
-    one.digests[argv] = digest(changed)
-    one.texts[one.digests[argv]] = changed
-    one.write(tmp_path)
+    kept.digests[argv] = digest(changed)
+    kept.texts[kept.digests[argv]] = changed
+    kept.write(tmp_path)
     assert outputs.main(["compare", "--quick", str(tmp_path)]) == 1
-    told = capsys.readouterr().out
-    assert "== toolstream repair --diff -o - deepseek-empty-id.flow" in told
-    assert "-2 streams, 6 events altered" in told
-    assert "+2 streams, 6 events changed" in told
-    assert told.endswith("1 of 4 outputs differ, repair 1\n")
+    report = capsys.readouterr().out
+    assert "== toolstream repair --diff -o - deepseek-empty-id.flow" in report
+    assert "-2 streams, 6 events altered" in report
+    assert "+2 streams, 6 events changed" in report
+    assert report.endswith("1 of 4 outputs differ, repair 1\n")
 
 
 def test_every_command_is_kept(tmp_path: Path) -> None:
-    """A defect that is found is repaired alone, what cannot act is switched on together, and nothing is left out."""
+    """Found defects are repaired one by one, other options together, and nothing is left out."""
     (tmp_path / FLOW).write_bytes((ROOT / "flows" / FLOW).read_bytes())
     with inside(tmp_path):
         tables = Tables()
@@ -70,8 +70,8 @@ def test_every_command_is_kept(tmp_path: Path) -> None:
     assert {("list",), ("explain", "empty-id"), ("explain", "glm-5"), ("repair", "--help")} <= without_input
 
 
-def test_what_is_no_kept_output_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, and exit code 2; so is keeping into a folder that holds outputs."""
+def test_other_folders_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line with exit code 2, and existing outputs are not overwritten."""
     assert outputs.main(["compare", str(tmp_path)]) == 2
     assert "holds no outputs" in capsys.readouterr().err
     (tmp_path / f"x{SUFFIX}").write_bytes(b"text")
@@ -82,8 +82,7 @@ def test_what_is_no_kept_output_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert "already holds outputs" in capsys.readouterr().err
 
 
-def test_long_lines_are_shown_where_they_differ() -> None:
-    """Not from their begin."""
+def test_long_lines_are_shown_from_the_first_difference() -> None:
     same = b"x" * 5000
     removed, added = list(shown(same + b"old" + same, same + b"new" + same))[-2:]
     assert removed.startswith("-…xxx")

@@ -1,4 +1,4 @@
-"""The recording in docs/ is one self-contained picture, with the text of README.md's two runs."""
+"""The recording in docs/ is one self-contained picture with the text of README.md's two runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RESET = "\x1b[0m"
 
 
 def lines(picture: str) -> list[str]:
-    """The lines of text that a picture shows."""
-    return ["".join(text.itertext()) for text in ET.fromstring(picture).iter(f"{SVG}text")]  # noqa: S314 - our own
+    """Return the lines of text in a picture."""
+    return ["".join(text.itertext()) for text in ET.fromstring(picture).iter(f"{SVG}text")]  # noqa: S314 - toolstream's own picture
 
 
 def test_shows_the_runs_of_the_readme() -> None:
-    """`scripts/docs.py --check` holds both to a run of today."""
+    """`scripts/docs.py --check` compares both with a current run."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     failing, working = (
         re.findall(rf"<!-- {name}:begin -->\n```console\n(.*?)\n```", readme, re.DOTALL)[0]
@@ -37,7 +37,7 @@ def test_shows_the_runs_of_the_readme() -> None:
 def test_is_self_contained() -> None:
     """GitHub loads no fonts and runs no scripts in a picture."""
     picture = PATH.read_text(encoding="utf-8")
-    root = ET.fromstring(picture)  # noqa: S314 - our own
+    root = ET.fromstring(picture)  # noqa: S314 - toolstream's own picture
     assert len(picture.encode()) <= BYTES
     assert root.findtext(f"{SVG}title")
     assert root.findtext(f"{SVG}desc")
@@ -48,14 +48,14 @@ def test_is_self_contained() -> None:
 
 
 @pytest.mark.parametrize("line", ["a  <b> & \"c\" 'd' → “e”", "  indented", "", "]]>"])
-def test_text_stays_as_it_is(line: str) -> None:
-    """Also markup, quotes and spaces."""
+def test_text_is_not_changed(line: str) -> None:
+    """Markup, quotes and spaces are kept."""
     assert lines(svg("Title", "Description", [line])) == [line]
 
 
 def test_only_statuses_have_colours() -> None:
-    """The log's other styles are shown as plain text; a colour without an end holds to the end of the line."""
+    """Other styles of the log are plain text, and an unterminated colour ends with its line."""
     shown = svg("Title", "Description", [f"a {RED}b{RESET} \x1b[36mc{RESET}", f"{RED}d", "e"])
-    coloured = [(one.get("class"), one.text) for one in ET.fromstring(shown).iter(f"{SVG}tspan")]  # noqa: S314 - our own
+    coloured = [(span.get("class"), span.text) for span in ET.fromstring(shown).iter(f"{SVG}tspan")]  # noqa: S314 - toolstream's own picture
     assert coloured == [("error", "b"), ("error", "d")]
     assert lines(shown) == ["a b c", "d", "e"]

@@ -1,4 +1,4 @@
-"""scripts/setup, without a package index: which Python it takes, and when there is something to do."""
+"""scripts/setup without a package index: the selected Python, and when it has something to do."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("pyproject.toml", "requirements/dev.txt", "scripts/setup")
+COPIED = ("pyproject.toml", "requirements/dev.txt", "scripts/setup")
 BASH = shutil.which("bash") or "bash"
 
-# Builds an editable wheel out of nothing, where the real project needs hatchling from an index.
+# Builds an empty editable wheel, as hatchling would have to come from an index.
 BACKEND = """
 import zipfile
 
@@ -31,7 +31,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
         wheel.writestr(f"{info}/RECORD", "")
     return "toolstream-0-py3-none-any.whl"
 """
-ALONE = {
+OFFLINE = {
     "PATH": os.environ["PATH"],
     "PIP_NO_INDEX": "1",
     "UV_OFFLINE": "1",
@@ -39,9 +39,9 @@ ALONE = {
 }
 
 
-def copied(folder: Path) -> Path:
-    """What setup reads, in a folder of its own."""
-    for name in NEEDED:
+def copy_project(folder: Path) -> Path:
+    """Copy the files that setup reads into a folder."""
+    for name in COPIED:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     return folder
@@ -49,62 +49,62 @@ def copied(folder: Path) -> Path:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What setup reads, where the folder's name has a blank in it."""
-    return copied(tmp_path / "a clone")
+    """Return a copy of these files in a folder with a space in its name."""
+    return copy_project(tmp_path / "a clone")
 
 
 def run(script: Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run setup from `cwd` with the environment of a bare account."""
+    """Run setup from `cwd` with the environment of a new account."""
     bare = {"PATH": "/usr/bin:/bin", "HOME": str(cwd)} | env
     return subprocess.run([BASH, str(script)], cwd=cwd, env=bare, capture_output=True, text=True, check=False)
 
 
-def stand_in(folder: Path, name: str, does: str) -> Path:
-    """A program that is found under `name`."""
+def fake_program(folder: Path, name: str, command: str) -> Path:
+    """Write a program that runs a shell command."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / name
-    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.write_text(f"#!/bin/sh\n{command}\n")
     program.chmod(0o755)
     return program
 
 
-def test_a_python_that_was_named_and_does_not_run_is_told(clone: Path, tmp_path: Path) -> None:
-    """No other is taken in its place: exit 2, as for any wrong setting."""
-    ran = run(clone / "scripts/setup", tmp_path, TOOLSTREAM_PYTHON="python-of-nowhere")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "TOOLSTREAM_PYTHON=python-of-nowhere" in ran.stderr
+def test_a_named_python_that_does_not_run_is_an_error(clone: Path, tmp_path: Path) -> None:
+    """The exit code is 2, and no other Python is used."""
+    result = run(clone / "scripts/setup", tmp_path, TOOLSTREAM_PYTHON="python-of-nowhere")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "TOOLSTREAM_PYTHON=python-of-nowhere" in result.stderr
     assert not (clone / ".venv").exists()
 
 
-def test_each_python_is_run_before_it_is_taken(clone: Path, tmp_path: Path) -> None:
-    """A shim that finds nothing (127) and a Python that is too old are passed over, for one that runs.
+def test_a_python_is_used_only_if_it_runs(clone: Path, tmp_path: Path) -> None:
+    """A shim without a Python and a Python that is too old are skipped.
 
-    That one is Debian's, which cannot make a virtual environment: what to install is told, and nothing is left.
+    Debian's Python cannot create a virtual environment; the error names the package, and nothing is left.
     """
     programs = tmp_path / "bin"
-    stand_in(programs, "python3.13", "exit 127")
-    stand_in(programs, "python3.14", "exit 1")
-    stand_in(programs, "python3.12", 'case $1 in -I) printf "3.12.0 /usr\n%s\n" "$0" ;; *) exit 1 ;; esac')
+    fake_program(programs, "python3.13", "exit 127")
+    fake_program(programs, "python3.14", "exit 1")
+    fake_program(programs, "python3.12", 'case $1 in -I) printf "3.12.0 /usr\n%s\n" "$0" ;; *) exit 1 ;; esac')
     for maker in ("uv", "virtualenv"):
-        stand_in(programs, maker, "exit 1")
-    ran = run(clone / "scripts/setup", tmp_path, PATH=f"{programs}:/usr/bin:/bin")
-    assert ran.returncode == 1
-    assert f"making .venv with Python 3.12.0 ({programs / 'python3.12'})" in ran.stderr
-    assert "apt install python3.12-venv" in ran.stderr
+        fake_program(programs, maker, "exit 1")
+    result = run(clone / "scripts/setup", tmp_path, PATH=f"{programs}:/usr/bin:/bin")
+    assert result.returncode == 1
+    assert f"making .venv with Python 3.12.0 ({programs / 'python3.12'})" in result.stderr
+    assert "apt install python3.12-venv" in result.stderr
     assert not (clone / ".venv").exists()
 
 
-class Made(NamedTuple):
-    """A clone that is set up, and what the two setups said that were started at once."""
+class SetUp(NamedTuple):
+    """A clone after two simultaneous setups, and their results."""
 
     clone: Path
-    ran: list[subprocess.CompletedProcess[str]]
+    results: list[subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """A clone that needs nothing, so that no index is asked, over a .venv whose Python is gone."""
-    folder = copied(tmp_path_factory.mktemp("made") / "a clone")
+def set_up(tmp_path_factory: pytest.TempPathFactory) -> SetUp:
+    """Set up a clone without dependencies, over a .venv whose Python is missing."""
+    folder = copy_project(tmp_path_factory.mktemp("made") / "a clone")
     (folder / "backend.py").write_text(BACKEND)
     (folder / "pyproject.toml").write_text(
         '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -113,41 +113,43 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/python").symlink_to(folder / "gone")
     with ThreadPoolExecutor(2) as pool:
-        return Made(folder, list(pool.map(lambda _: run(folder / "scripts/setup", folder.parent, **ALONE), range(2))))
+        return SetUp(
+            folder, list(pool.map(lambda _: run(folder / "scripts/setup", folder.parent, **OFFLINE), range(2)))
+        )
 
 
-def test_two_at_once_make_one_environment_in_place_of_a_broken_one(made: Made) -> None:
-    """The second waits for the first, and finds nothing left to do."""
-    assert [ran.returncode for ran in made.ran] == [0, 0], [ran.stderr for ran in made.ran]
-    assert sorted(ran.stderr.count("making .venv") for ran in made.ran) == [0, 1]
-    assert (made.clone / ".venv/bin/toolstream").exists()
+def test_two_simultaneous_setups_replace_a_broken_environment(set_up: SetUp) -> None:
+    """The second setup waits for the first and has nothing to do."""
+    assert [result.returncode for result in set_up.results] == [0, 0], [result.stderr for result in set_up.results]
+    assert sorted(result.stderr.count("making .venv") for result in set_up.results) == [0, 1]
+    assert (set_up.clone / ".venv/bin/toolstream").exists()
 
 
-def test_nothing_to_do_is_done_without_a_word(made: Made, tmp_path: Path) -> None:
-    """From any directory, and by a link."""
-    (tmp_path / "link").symlink_to(made.clone / "scripts/setup")
-    ran = run(tmp_path / "link", tmp_path, **ALONE)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+def test_a_finished_setup_prints_nothing(set_up: SetUp, tmp_path: Path) -> None:
+    """The directory does not matter, and the script may be a link."""
+    (tmp_path / "link").symlink_to(set_up.clone / "scripts/setup")
+    result = run(tmp_path / "link", tmp_path, **OFFLINE)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_new_pins_are_installed_into_what_is_there(made: Made, tmp_path: Path) -> None:
-    """The environment itself stays."""
-    (made.clone / "requirements/dev.txt").write_text("# none, still\n")
-    ran = run(made.clone / "scripts/setup", tmp_path, **ALONE)
-    assert (ran.returncode, "making .venv" in ran.stderr, "installing" in ran.stderr) == (0, False, True)
+def test_new_pins_are_installed_into_the_environment(set_up: SetUp, tmp_path: Path) -> None:
+    """The environment is not created again."""
+    (set_up.clone / "requirements/dev.txt").write_text("# none, still\n")
+    result = run(set_up.clone / "scripts/setup", tmp_path, **OFFLINE)
+    assert (result.returncode, "making .venv" in result.stderr, "installing" in result.stderr) == (0, False, True)
 
 
-def test_an_environment_that_was_made_elsewhere_is_made_anew(made: Made, tmp_path: Path) -> None:
-    """Its programs would start the other place's Python."""
+def test_a_moved_environment_is_created_again(set_up: SetUp, tmp_path: Path) -> None:
+    """Its programs would start the Python of the old path."""
     moved = tmp_path / "moved"
-    shutil.copytree(made.clone, moved, symlinks=True)
-    ran = run(moved / "scripts/setup", tmp_path, **ALONE)
-    assert (ran.returncode, "making .venv" in ran.stderr) == (0, True)
+    shutil.copytree(set_up.clone, moved, symlinks=True)
+    result = run(moved / "scripts/setup", tmp_path, **OFFLINE)
+    assert (result.returncode, "making .venv" in result.stderr) == (0, True)
     assert str(moved) in (moved / ".venv/bin/activate").read_text()
 
 
-def test_only_pins_are_installed(made: Made, tmp_path: Path) -> None:
-    """The pins are complete, so no requirement of a package is resolved: older versions of pip do that wrongly."""
+def test_only_pins_are_installed(set_up: SetUp, tmp_path: Path) -> None:
+    """The pins are complete; older versions of pip resolve requirements of extras wrongly."""
     wheel = tmp_path / "pinned-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         info = "pinned-1.dist-info"
@@ -157,8 +159,8 @@ def test_only_pins_are_installed(made: Made, tmp_path: Path) -> None:
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    (made.clone / "requirements/dev.txt").write_text(f"pinned==1 --hash=sha256:{digest}\n")
+    (set_up.clone / "requirements/dev.txt").write_text(f"pinned==1 --hash=sha256:{digest}\n")
     links = {"PIP_FIND_LINKS": str(tmp_path), "UV_FIND_LINKS": str(tmp_path)}
-    ran = run(made.clone / "scripts/setup", tmp_path, **ALONE, **links)
-    assert ran.returncode == 0, ran.stderr
-    assert list(made.clone.glob(".venv/lib/*/site-packages/pinned-1.dist-info"))
+    result = run(set_up.clone / "scripts/setup", tmp_path, **OFFLINE, **links)
+    assert result.returncode == 0, result.stderr
+    assert list(set_up.clone.glob(".venv/lib/*/site-packages/pinned-1.dist-info"))

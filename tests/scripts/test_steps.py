@@ -1,4 +1,4 @@
-"""What scripts/test runs, and what CI runs beside it; every program is a stand-in that notes how it was called."""
+"""The steps of scripts/test and of CI; fake programs note their calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_CI = {
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A clone in which nothing but scripts/test and .ci/run is real."""
+    """Create a clone in which only scripts/test and .ci/run are real."""
     folder = tmp_path / "a clone"
     for name in ("scripts/test", ".ci/run"):
         (folder / name).parent.mkdir(parents=True)
@@ -50,35 +50,35 @@ def clone(tmp_path: Path) -> Path:
 
 
 def run(clone: Path, *command: str) -> tuple[int, list[str]]:
-    """The exit code, and what was called."""
+    """Return the exit code and the calls."""
     notes = clone / "notes"
     env = os.environ | {"NOTES": str(notes), "TOOLSTREAM_COVERAGE": ""}
-    done = subprocess.run(["bash", *command], cwd=clone, env=env, check=False)
-    return done.returncode, notes.read_text().splitlines()
+    result = subprocess.run(["bash", *command], cwd=clone, env=env, check=False)
+    return result.returncode, notes.read_text().splitlines()
 
 
-def test_what_needs_nothing_but_python(clone: Path) -> None:
-    """Setup comes first, the suite last."""
+def test_the_steps_of_scripts_test(clone: Path) -> None:
+    """Setup runs first and the suite last."""
     code, called = run(clone, "scripts/test")
     assert (code, called[0], called[-1].strip()) == (0, "setup ", SUITE)
     assert set(called) > ALWAYS
     assert not IN_CI & set(called)
 
 
-def test_ci_runs_all(clone: Path) -> None:
-    """The same, and before the suite what only CI has."""
+def test_ci_runs_additional_steps(clone: Path) -> None:
+    """They run before the suite."""
     code, called = run(clone, ".ci/run")
     assert (code, called[0], called[-1].strip()) == (0, "setup ", f"{SUITE} --cov --cov-report term")
     assert set(called) > ALWAYS | IN_CI
 
 
-def test_arguments_are_for_pytest(clone: Path) -> None:
-    """Nothing else is run."""
+def test_arguments_are_passed_to_pytest(clone: Path) -> None:
+    """No other step runs."""
     assert run(clone, "scripts/test", "tests/wire", "-k", "sse")[1] == ["setup ", "python -m pytest tests/wire -k sse"]
 
 
-def test_a_step_that_fails_is_a_failure(clone: Path) -> None:
-    """The suite is run all the same."""
+def test_a_failed_step_does_not_stop_the_suite(clone: Path) -> None:
+    """The exit code is 1."""
     (clone / ".venv/bin/mypy").write_text(FAILS)
     code, called = run(clone, "scripts/test")
     assert (code, called[-1].strip()) == (1, SUITE)

@@ -1,4 +1,4 @@
-"""The variables by which clients find a proxy."""
+"""The environment variables that lead clients to the proxy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ URL = "http://127.0.0.1:4711"
 
 
 def test_every_client_is_led_to_the_proxy() -> None:
-    """Proxies in both cases, no exception for any host, the certificate for each library."""
+    """Proxy variables exist in both cases, no host is excluded, and each library gets the certificate."""
     variables = proxy_variables(URL, "/ca.pem")
     for name in ("http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         assert variables[name] == URL
@@ -19,8 +19,8 @@ def test_every_client_is_led_to_the_proxy() -> None:
         assert variables[name] == "/ca.pem"
 
 
-def test_base_urls_are_as_each_client_wants_them() -> None:
-    """OpenAI's ends with /v1, the others' do not; keys are there and are none."""
+def test_base_urls_have_the_form_of_each_client() -> None:
+    """OpenAI's ends with /v1, the others do not, and all keys are placeholders."""
     variables = provider_variables(URL)
     assert variables["OPENAI_BASE_URL"] == base_url(URL, "openai-responses") == f"{URL}/v1"
     assert variables["ANTHROPIC_BASE_URL"] == variables["GOOGLE_GEMINI_BASE_URL"] == variables["OLLAMA_HOST"] == URL
@@ -28,8 +28,8 @@ def test_base_urls_are_as_each_client_wants_them() -> None:
     assert not variables.keys() & set(REMOVED)
 
 
-def test_a_protocol_that_there_is_not() -> None:
-    """Those that there are, are named."""
+def test_an_unknown_protocol() -> None:
+    """The error lists the protocols."""
     with pytest.raises(ValueError, match="openai-responses"):
         base_url(URL, "grpc")
     others = {"anthropic", "gemini", "gemini-interactions", "gemini-live", "ollama", "cohere-v2", "bedrock"}

@@ -1,4 +1,4 @@
-"""What the proxy tells of requests and answers, as objects."""
+"""Requests and responses of the proxy as objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from toolstream_core.testing.exchanges import proxied_exchange
 
 CALL = {"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": '{"p":1}'}
-TOLD: dict[str, Any] = {
+REPORT: dict[str, Any] = {
     "request": {
         "number": 0,
         "method": "POST",
@@ -43,8 +43,8 @@ TOLD: dict[str, Any] = {
 
 
 def test_an_exchange() -> None:
-    """Everything by attribute, and by the names of the reports' JSON."""
-    exchange = proxied_exchange(TOLD)
+    """Values are attributes and items with the names of the JSON reports."""
+    exchange = proxied_exchange(REPORT)
     assert (exchange.request.protocol, exchange.request.model, exchange.request.headers) == (
         "openai-chat",
         "m",
@@ -61,10 +61,10 @@ def test_an_exchange() -> None:
         call["nothing"]
 
 
-def test_an_exchange_without_an_answer() -> None:
-    """What is no LLM's has no protocol; arguments that are not JSON are their text."""
-    bare = {"request": {**TOLD["request"], "method": "GET", "body": "<x>"}, "over": False}
+def test_an_exchange_without_a_response() -> None:
+    """Other traffic has no protocol, and invalid arguments stay text."""
+    bare = {"request": {**REPORT["request"], "method": "GET", "body": "<x>"}, "over": False}
     exchange = proxied_exchange(bare)
     assert (exchange.request.protocol, exchange.request.json, exchange.calls, exchange.status) == (None, None, (), None)
-    odd = {**TOLD, "record": {"calls": [{**CALL, "arguments": '{"p"', "complete": False, "events": []}]}}
-    assert proxied_exchange(odd).calls[0].input == '{"p"'
+    invalid = {**REPORT, "record": {"calls": [{**CALL, "arguments": '{"p"', "complete": False, "events": []}]}}
+    assert proxied_exchange(invalid).calls[0].input == '{"p"'

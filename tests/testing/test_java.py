@@ -1,4 +1,4 @@
-"""Programs of the Java virtual machine find the proxy and trust it."""
+"""Programs of the Java virtual machine use the proxy and trust its certificate."""
 
 from __future__ import annotations
 
@@ -36,35 +36,35 @@ URLS = [f"{server}/v1/chat/completions" for server in ("https://api.openai.com",
 
 
 def certificates(store: bytes) -> list[bytes]:
-    """Those of a key store, by the description in `sun.security.provider.JavaKeyStore`."""
-    read = io.BytesIO(store)
+    """Return the certificates of a key store, as described in `sun.security.provider.JavaKeyStore`."""
+    data = io.BytesIO(store)
 
     def number(size: str) -> int:
-        value: int = struct.unpack(f">{size}", read.read(struct.calcsize(size)))[0]
+        value: int = struct.unpack(f">{size}", data.read(struct.calcsize(size)))[0]
         return value
 
     assert (number("I"), number("I")) == (0xFEEDFEED, 2)
     found = []
     for _ in range(number("I")):
         assert number("I") == 2
-        read.read(number("H"))  # its alias
+        data.read(number("H"))  # its alias
         number("q")  # its date
-        assert read.read(number("H")) == b"X.509"
-        found.append(read.read(number("I")))
-    assert len(read.read()) == 20  # a digest
+        assert data.read(number("H")) == b"X.509"
+        found.append(data.read(number("I")))
+    assert len(data.read()) == 20  # a digest
     return found
 
 
 def test_every_authority_is_in_the_trust_store() -> None:
-    """In their order, each as its DER; what is no certificate is left out."""
+    """Certificates are stored in their order in DER, and other texts are skipped."""
     pem = authorities({}).decode()
     found = certificates(trust_store("-----BEGIN CERTIFICATE-----\na\n-----END CERTIFICATE-----\n" + pem))
     assert len(found) == pem.count("BEGIN CERTIFICATE") > 100
     assert ssl.DER_cert_to_PEM_cert(found[0]).strip() in pem
 
 
-def test_the_users_own_options_come_first() -> None:
-    """What comes later takes precedence, and a path may have spaces."""
+def test_the_users_options_precede() -> None:
+    """Later options take precedence, and a path may contain spaces."""
     options = shlex.split(java_options("http://127.0.0.1:4711", PurePosixPath("/a b/ca.jks"), "-Xmx1g"))
     assert options[0] == "-Xmx1g"
     assert "-Dhttps.proxyPort=4711" in options
@@ -73,17 +73,17 @@ def test_the_users_own_options_come_first() -> None:
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no java")
 @pytest.mark.parametrize("network", ["none", "all"])
-def test_a_java_program_goes_through_the_proxy(network: str, tmp_path: Path) -> None:
-    """To the provider and to a server of this machine, without a setting in the program."""
+def test_a_java_program_uses_the_proxy(network: str, tmp_path: Path) -> None:
+    """It reaches a provider and a server on this machine without any settings."""
     (tmp_path / "Client.java").write_text(CLIENT)
     with ProxySession(Setup(calls=(), network=network)) as session:
         options = session.environment()[JAVA_OPTIONS]
-        ran = subprocess.run(
+        result = subprocess.run(
             ["java", str(tmp_path / "Client.java"), *URLS],
             env={**os.environ, JAVA_OPTIONS: options},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert ran.stdout.split() == ["200", "200"]
+        assert result.stdout.split() == ["200", "200"]
         assert len(session.requests) == 2

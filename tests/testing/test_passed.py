@@ -1,4 +1,4 @@
-"""What passed in a run, at one glance."""
+"""The summary of a run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ NOTHING = {
 }
 
 
-def test_all_of_it() -> None:
-    """The most frequent name first, a verdict with what helps, the folder of captures."""
-    told = passed_of(
+def test_the_lines_of_a_summary() -> None:
+    """The most frequent name is first, a verdict has its advice, and captures have their folder."""
+    summary = passed_of(
         {
             **NOTHING,
             "requests": 3,
@@ -32,7 +32,7 @@ def test_all_of_it() -> None:
             "captured": ["kept/a.flow", "kept/b.flow"],
         }
     )
-    assert [*told.lines()] == [
+    assert [*summary.lines()] == [
         "3 requests, 1 rejected with an HTTP error, 2 responses, 1 call sent, 4 other requests",
         "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
@@ -44,8 +44,8 @@ def test_all_of_it() -> None:
     ]
 
 
-def test_where_nothing_came() -> None:
-    """What may be the reason."""
+def test_a_run_without_a_request() -> None:
+    """The summary lists possible reasons."""
     counts, base_url, reverse = passed_of(NOTHING).lines()
     assert counts == "0 requests, 0 responses, 0 calls sent"
     assert base_url.startswith("no LLM request seen; for clients that ignore proxy variables")
@@ -53,8 +53,8 @@ def test_where_nothing_came() -> None:
     assert 'mitmdump --mode reverse:http://127.0.0.1:PORT -s "$(toolstream addon-path)"' in reverse
 
 
-def test_a_provider_that_was_not_reached() -> None:
-    """That is why there is no response; with responses, it is a server of no account."""
+def test_an_unreachable_provider() -> None:
+    """It is reported only if there was no response."""
     unreached = {"api.example.com:443": "Name or service not known"}
     line = "could not connect to api.example.com:443: Name or service not known"
     assert [*passed_of({**NOTHING, "unreached": unreached}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
@@ -62,16 +62,16 @@ def test_a_provider_that_was_not_reached() -> None:
     assert line not in passed_of({**NOTHING, "responses": 1, "unreached": unreached}).lines()
 
 
-def test_a_socket_that_was_refused() -> None:
-    """A request for it came, so no base URL is missing."""
+def test_a_rejected_websocket() -> None:
+    """A request for it was received, so the base URL is not missing."""
     assert [*passed_of({**NOTHING, "unopened": 1}).lines()] == [
         "0 requests, 0 responses, 0 calls sent",
         "1 WebSocket to an LLM rejected with an HTTP error",
     ]
 
 
-def test_a_certificate_that_was_rejected() -> None:
-    """That is why no request came; with one, it is a connection of no account."""
+def test_a_rejected_certificate() -> None:
+    """It is reported only if there was no request."""
     line = (
         "the client rejected the proxy's certificate for api.example.com. Let it trust the file that SSL_CERT_FILE "
         "names, or use --base-url: plain HTTP needs no certificate"
@@ -79,5 +79,5 @@ def test_a_certificate_that_was_rejected() -> None:
     distrust = {"api.example.com": True, "other.example.com": False}
     assert [*passed_of({**NOTHING, "distrust": distrust}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
     assert line not in passed_of({**NOTHING, "requests": 1, "distrust": distrust}).lines()
-    _, perhaps = passed_of({**NOTHING, "distrust": {"api.example.com": False}}).lines()
-    assert perhaps.startswith("the client closed its connection to api.example.com before it sent a request; perhaps")
+    _, uncertain = passed_of({**NOTHING, "distrust": {"api.example.com": False}}).lines()
+    assert uncertain.startswith("the client closed its connection to api.example.com before it sent a request; perhaps")

@@ -1,4 +1,4 @@
-"""Base URLs that name the proxy, and where each leads on."""
+"""Base URLs that lead to the proxy, and their upstream URLs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROXY = "http://127.0.0.1:4711"
 
 
 def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
-    """The path is the provider's, behind the name of the route."""
+    """The path is the provider's, after the name of the route."""
     found = routes({})
     variables = found.variables(PROXY)
     assert variables["OPENAI_BASE_URL"] == f"{PROXY}/openai-base-url/v1"
@@ -20,7 +20,7 @@ def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
     assert variables["ANTHROPIC_BASE_URL"] == f"{PROXY}/anthropic-base-url"
     assert found.origins["anthropic-base-url"] == "https://api.anthropic.com"
     assert found.origins["ollama-host"] == "http://localhost:11434"
-    assert {one.name for one in PROTOCOLS if not one.api.signs_address} <= {*found.origins}
+    assert {protocol.name for protocol in PROTOCOLS if not protocol.api.signs_address} <= {*found.origins}
 
 
 @pytest.mark.parametrize(
@@ -33,15 +33,15 @@ def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
         ("ANTHROPIC_BASE_URL", "http://[::1]:9/a", "http://[::1]:9", "/anthropic-base-url/a"),
     ],
 )
-def test_where_the_user_led_it(variable: str, value: str, origin: str, url: str) -> None:
-    """What was set before is the upstream."""
+def test_a_base_url_of_the_user_is_the_upstream(variable: str, value: str, origin: str, url: str) -> None:
+    """The previous value of the variable is the upstream."""
     found = routes({variable: value})
     assert found.origins[variable.lower().replace("_", "-")] == origin
     assert found.variables(PROXY)[variable] == PROXY + url
 
 
-def test_one_address_for_all() -> None:
-    """It stands above what the user had set; a login in it stays the client's."""
+def test_one_upstream_for_all_variables() -> None:
+    """It precedes the user's variables, and its credentials stay with the client."""
     found = routes({"OPENAI_BASE_URL": "https://a.example/v1"}, "https://me:secret@b.example/x")
     assert {found.origins[name] for name in found.origins if "-" in name} >= {"https://b.example"}
     assert found.origins["openai-base-url"] == "https://b.example"
@@ -49,13 +49,13 @@ def test_one_address_for_all() -> None:
 
 
 @pytest.mark.parametrize("value", ["ftp://secret.example", "https://", "http://a:secret", "https://a:99999999"])
-def test_what_is_no_address(value: str) -> None:
-    """The variable is named, its value is not."""
+def test_an_invalid_base_url(value: str) -> None:
+    """The error names the variable but not its value."""
     with pytest.raises(ToolstreamError, match=r"^OPENAI_BASE_URL is not an http or https URL") as caught:
         routes({"OPENAI_BASE_URL": value})
     assert "secret" not in str(caught.value)
 
 
 def test_signed_requests_are_not_forwarded() -> None:
-    """Their signature holds for the host that they name."""
+    """Their signature is valid only for their host."""
     assert "AWS_ENDPOINT_URL_BEDROCK_RUNTIME" not in routes({}).variables(PROXY)

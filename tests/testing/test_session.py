@@ -1,4 +1,4 @@
-"""One proxy process for many setups: its start, resets, what it tells, its end."""
+"""One proxy process for many setups: start, resets, reports and end."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ CHAT = Setup(flows=(FLOWS / "openai-chat-single.flow",))
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[ProxySession]:
-    """The proxy of all tests here; each resets it."""
+    """Yield the proxy of all tests in this file; each test resets it."""
     with ProxySession() as started:
         yield started
 
 
-def ask(session: ProxySession, flow: str = "openai-chat-single", **more: Any) -> httpx2.Response:
-    """Ask what the flow's client asked, at the base URL."""
+def post(session: ProxySession, flow: str = "openai-chat-single", **more: Any) -> httpx2.Response:
+    """Send the request of a saved flow to the base URL."""
     request = {**load(FLOWS / f"{flow}.flow")[0].request, **more}
     with httpx2.Client(trust_env=False) as client:
         return client.post(f"{session.base_url('openai-chat')}/chat/completions", json=request)
 
 
-def test_a_saved_flow_answers_at_the_base_url_and_through_the_proxy(session: ProxySession) -> None:
-    """The same answer by both ways, for a host that does not exist, with the certificate that is named."""
+def test_a_saved_flow_is_replayed_at_the_base_url_and_through_the_proxy(session: ProxySession) -> None:
+    """Both ways give the same response, for an unknown host with the proxy's certificate."""
     session.reset(CHAT)
     request = load(FLOWS / "openai-chat-single.flow")[0].request
     trust = ssl.create_default_context(cafile=session.ca_file)
     with httpx2.Client(proxy=session.proxy_url, verify=trust, trust_env=False) as client:
         through = client.post("https://api.nowhere.example/v1/chat/completions", json=request)
-    assert through.content == ask(session).content
+    assert through.content == post(session).content
     assert b"get_weather" in through.content
 
 
 @pytest.mark.parametrize("fault", ["", "drip:ms=1"])
 def test_http_2_without_tls(session: ProxySession, fault: str) -> None:
-    """AWS's SDK for JavaScript begins with it at a base URL, and asks for no upgrade."""
+    """AWS's SDK for JavaScript uses it at a base URL without an upgrade."""
     session.reset(Setup(flows=CHAT.flows, fault=(fault,) if fault else ()))
     request = load(FLOWS / "openai-chat-single.flow")[0].request
     with httpx2.Client(http1=False, http2=True, trust_env=False) as client:
@@ -66,11 +66,11 @@ def test_http_2_without_tls(session: ProxySession, fault: str) -> None:
             client.post(f"{session.base_url('openai-chat')}/chat/completions", json=request) for _ in range(2)
         )
     assert (first.http_version, first.status_code) == ("HTTP/2", 200)
-    assert first.content == second.content == ask(session).content
+    assert first.content == second.content == post(session).content
 
 
-def test_what_was_asked_and_answered_is_told(session: ProxySession) -> None:
-    """Requests without credentials, calls with their events, where the answer came from; a reset forgets it."""
+def test_requests_and_responses_are_reported(session: ProxySession) -> None:
+    """Requests have no credentials, calls have events, responses have a source, and a reset removes all of them."""
     session.reset(Setup(flows=CHAT.flows, fault=("empty-id",)))
     with openai.OpenAI(api_key="sk-secret-of-the-test", base_url=session.base_url("openai-chat")) as client:
         stored: Any = load(CHAT.flows[0])[0].request
@@ -88,8 +88,8 @@ def test_what_was_asked_and_answered_is_told(session: ProxySession) -> None:
     assert (session.requests, session.calls, session.log()) == ([], [], [])
 
 
-def test_an_open_connection_meets_what_is_configured_later(session: ProxySession) -> None:
-    """Faults of time too, which have to be known to mitmproxy before a connection begins."""
+def test_an_open_connection_uses_a_later_configuration(session: ProxySession) -> None:
+    """This includes timing faults, which mitmproxy needs to know before a connection starts."""
     session.reset(CHAT)
     stored = load(CHAT.flows[0])[0].request
     with httpx2.Client(trust_env=False, base_url=session.base_url("openai-chat")) as client:
@@ -99,31 +99,31 @@ def test_an_open_connection_meets_what_is_configured_later(session: ProxySession
             client.post("/chat/completions", json=stored)
         session.configure(CHAT)
         assert client.post("/chat/completions", json=stored).status_code == httpx2.codes.OK
-    assert [(one.calls[0].complete, bool(one.broken)) for one in session.exchanges()] == [
+    assert [(exchange.calls[0].complete, bool(exchange.broken)) for exchange in session.exchanges()] == [
         (True, False),
         (False, True),
         (True, False),
     ]
 
 
-def test_a_reset_ends_what_is_on_its_way(session: ProxySession) -> None:
-    """An answer that waits, for a minute here, is broken, and the proxy is as if newly started."""
+def test_a_reset_ends_responses_in_progress(session: ProxySession) -> None:
+    """A delayed response is disconnected, and the proxy is in its initial state."""
     session.reset(Setup(flows=CHAT.flows, fault=("stall:ms=60000",)))
     stored = load(CHAT.flows[0])[0].request
     with (
         httpx2.Client(trust_env=False) as client,
         client.stream("POST", f"{session.base_url('openai-chat')}/chat/completions", json=stored) as response,
     ):
-        begun = time.monotonic()
+        started = time.monotonic()
         session.reset(CHAT)
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - started < 30
         with pytest.raises(httpx2.TransportError):
             response.read()
-    assert ask(session).status_code == httpx2.codes.OK
+    assert post(session).status_code == httpx2.codes.OK
 
 
-def test_nothing_goes_to_the_network(session: ProxySession) -> None:
-    """What no flow answers is refused and named; servers of this machine only where that is allowed."""
+def test_unmatched_requests_are_rejected(session: ProxySession) -> None:
+    """The error names the host; servers on this machine are reached only if that is allowed."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
         for network, url_ in (("none", url), ("loopback", "http://example.com/y?token=1")):
@@ -139,43 +139,43 @@ def test_nothing_goes_to_the_network(session: ProxySession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "right"),
+    ("setup", "expected"),
     [
         (Setup(fault=("glm5",)), "did you mean glm-5"),
         (Setup(flows=(FLOWS / "no-such.flow",)), "no-such.flow"),
         (Setup(options={"toolstream_logg": "off"}), "toolstream_logg"),
     ],
 )
-def test_a_wrong_setup_is_told_in_a_line_and_changes_nothing(session: ProxySession, setup: Setup, right: str) -> None:
-    """The session goes on with a setup that is right."""
-    with pytest.raises(ProxySessionError, match=right) as raised:
+def test_an_invalid_setup_is_rejected(session: ProxySession, setup: Setup, expected: str) -> None:
+    """The error is one line, and the session accepts another setup."""
+    with pytest.raises(ProxySessionError, match=expected) as raised:
         session.reset(setup)
     assert "\n" not in str(raised.value)
     session.reset(CHAT)
-    assert ask(session).status_code == httpx2.codes.OK
+    assert post(session).status_code == httpx2.codes.OK
 
 
-def test_a_taken_port_keeps_it_from_starting() -> None:
-    """Told in one line."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_an_error() -> None:
+    """The error is one line."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         with pytest.raises(ProxySessionError, match=f"port {port} is in use"):
             ProxySession(port=port).start()
 
 
-def test_a_proxy_that_dies_is_told(session: ProxySession) -> None:
-    """With its exit code; it can be started again."""
+def test_a_killed_proxy_is_an_error(session: ProxySession) -> None:
+    """The error has the exit code, and the proxy can be started again."""
     session.start()
     assert session._worker is not None
     os.kill(session._worker.pid, signal.SIGKILL)
     with pytest.raises(ProxySessionError, match="exited with code -9"):
         session.exchanges()
     session.reset(CHAT)
-    assert ask(session).status_code == httpx2.codes.OK
+    assert post(session).status_code == httpx2.codes.OK
 
 
-def test_it_ends_with_its_parent(tmp_path: Path) -> None:
-    """However that ends: the pipe between them closes."""
+def test_the_proxy_ends_with_its_parent(tmp_path: Path) -> None:
+    """The pipe to a killed parent closes."""
     script = (
         "import os, signal\n"
         "from toolstream_core.testing import ProxySession\n"
@@ -204,8 +204,8 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_clients_of_real_providers_trust_these_too(session: ProxySession) -> None:
-    """With the network there are no base URLs and no keys of ours."""
+def test_clients_of_real_providers_keep_their_settings(session: ProxySession) -> None:
+    """They trust public authorities, too, and get neither base URLs nor keys."""
     session.reset(Setup(network="all"))
     environment = session.environment()
     trusted = Path(environment["SSL_CERT_FILE"]).read_text()
@@ -215,8 +215,8 @@ def test_clients_of_real_providers_trust_these_too(session: ProxySession) -> Non
     assert environment["HTTPS_PROXY"] == session.proxy_url
 
 
-def test_why_it_did_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last thing that it printed."""
+def test_a_failed_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the last printed line."""
     monkeypatch.setattr(sessions, "_MODULE", "no_such_module")
     with pytest.raises(ProxySessionError, match=r"exited with code 1: .*No module named no_such_module"):
         ProxySession().start()

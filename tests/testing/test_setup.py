@@ -1,4 +1,4 @@
-"""Setups as the addon's options, and as the command line's."""
+"""Setups as options of the addon and as arguments of the command line."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FULL = Setup(
 )
 
 
-def test_each_value_is_an_option_of_its_own() -> None:
-    """What is empty is set to nothing, so that nothing of an earlier setup stays."""
+def test_each_value_is_one_option() -> None:
+    """Empty values are set, which removes the values of an earlier setup."""
     assert {"toolstream_fault=glm-5", "toolstream_fault=cut:at=before-done", "ignore_hosts=a", "ignore_hosts=b"} <= {
         *FULL.specs()
     }
@@ -30,8 +30,8 @@ def test_each_value_is_an_option_of_its_own() -> None:
     assert {"toolstream_fault", "toolstream_repair", "toolstream_shape", "toolstream_provider"} <= {*Setup().specs()}
 
 
-def test_the_command_line_says_the_same() -> None:
-    """What a failing test prints is understood by the commands."""
+def test_the_arguments_give_the_same_setup() -> None:
+    """A failing test prints arguments that the commands accept."""
     words = ["serve", *FULL.arguments()]
     args = parsed(words)
     assert tuple(args.flows) == FULL.flows

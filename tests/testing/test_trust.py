@@ -1,4 +1,4 @@
-"""Authorities that the user trusts stay trusted."""
+"""Certificate authorities that the user trusts stay trusted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from toolstream_core.testing.environment import authorities
 if TYPE_CHECKING:
     from pathlib import Path
 
-MINE = b"-----BEGIN CERTIFICATE-----\nmine\n-----END CERTIFICATE-----\n"
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nmine\n-----END CERTIFICATE-----\n"
 
 
 def test_the_users_authorities_are_added_once(tmp_path: Path) -> None:
-    """What is no certificate, or not there, is passed over."""
-    (tmp_path / "mine.pem").write_bytes(MINE)
+    """Other texts and missing files are skipped."""
+    (tmp_path / "mine.pem").write_bytes(CERTIFICATE)
     (tmp_path / "empty.pem").write_bytes(b"no certificate")
     environment = {
         "SSL_CERT_FILE": str(tmp_path / "mine.pem"),
@@ -23,6 +23,6 @@ def test_the_users_authorities_are_added_once(tmp_path: Path) -> None:
         "REQUESTS_CA_BUNDLE": str(tmp_path / "nowhere.pem"),
         "AWS_CA_BUNDLE": "",
     }
-    everybodys = authorities({})
-    assert b"BEGIN CERTIFICATE" in everybodys
-    assert authorities(environment) == everybodys + b"\n" + MINE
+    public = authorities({})
+    assert b"BEGIN CERTIFICATE" in public
+    assert authorities(environment) == public + b"\n" + CERTIFICATE

@@ -1,4 +1,4 @@
-"""The texts that users read, collected from where they stand."""
+"""The texts that users read, collected from the code and the documentation."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _CODE: Final = re.compile(
 
 
 def packages() -> list[str]:
-    """The packages of the core, and the modules beside them."""
+    """Return the packages and modules of the core."""
     return sorted(path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
 
 
 def pages() -> list[str]:
-    """The pages of the documentation, as paths from the root."""
+    """Return the pages of the documentation as paths from the root."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
 def descriptions(value: Any) -> Iterator[str]:
-    """The descriptions in a JSON schema."""
+    """Yield the descriptions in a JSON schema."""
     if isinstance(value, dict):
         if isinstance(text := value.get("description"), str):
             yield text
@@ -45,33 +45,33 @@ def descriptions(value: Any) -> Iterator[str]:
 
 
 def prose(markdown: str) -> str:
-    """A page without code and addresses."""
+    """Return a page without code and URLs."""
     return without_names(_CODE.sub(" CODE ", markdown))
 
 
 def sentences(package: str) -> Iterator[tuple[str, str, bool]]:
-    """Where a text with a space in it stands, the text, and whether it is an option's help. Docstrings are not read."""
+    """Yield place and text of each string with a space, and whether it is an option's help; docstrings are skipped."""
     place = CORE / package
     for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
-        where = path.relative_to(CORE).as_posix()
+        file = path.relative_to(CORE).as_posix()
         for line, text, is_help in texts(path.read_text(encoding="utf-8")):
-            yield f"{where}:{line}", prose(text), is_help
+            yield f"{file}:{line}", prose(text), is_help
 
 
 def texts(source: str) -> Iterator[tuple[int, str, bool]]:
-    """The strings of a program that hold a space; a value put into an f-string reads `X`."""
+    """Yield the strings with a space in a program; a value in an f-string becomes `X`."""
     tree = ast.parse(source)
-    passed: set[int] = set()
+    skipped: set[int] = set()
     helps: set[int] = set()
     for node in ast.walk(tree):
         match node:
             case ast.Expr():
-                passed.add(id(node.value))
+                skipped.add(id(node.value))
             case ast.keyword(arg=name) if name in HELP_KEYWORDS:
                 helps.add(id(node.value))
             case ast.JoinedStr():
-                passed |= {id(part) for part in node.values}
-        if isinstance(node, ast.expr) and id(node) not in passed and " " in (text := _text(node)).strip():
+                skipped |= {id(part) for part in node.values}
+        if isinstance(node, ast.expr) and id(node) not in skipped and " " in (text := _text(node)).strip():
             yield node.lineno, text, id(node) in helps
 
 
@@ -85,7 +85,7 @@ def _text(node: ast.AST) -> str:
 
 
 def without_names(text: str) -> str:
-    """Names that `toolstream list` prints are no English."""
+    """Replace the names that `toolstream list` prints."""
     return _names().sub("NAME", text)
 
 

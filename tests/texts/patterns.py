@@ -1,4 +1,4 @@
-"""Phrases that no text for users may hold, each with a sentence that it catches and one that it lets pass."""
+"""Phrases that no text for users may contain, each with a sentence that it matches and one that it does not."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Pattern(NamedTuple):
     """A phrase to avoid."""
 
     phrase: str
-    """A regular expression; upper and lower case are alike."""
+    """A regular expression that ignores case."""
     instead: str
     caught: str
     passes: str
 
     def found(self, text: str) -> list[str]:
-        """What it catches in a text."""
+        """Return the matches in a text."""
         return [match[0] for match in re.finditer(self.phrase, text, re.IGNORECASE | re.MULTILINE)]
 
 
@@ -336,4 +336,4 @@ HELP: Final = (
         "Reject requests without a recorded response",
     ),
 )
-"""Of an option's help, beside the others."""
+"""Additional phrases for the help of an option."""

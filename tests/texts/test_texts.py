@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from tests.texts.patterns import Pattern
 
 FORMER: Final = frozenset({"ran a half call", "asked again and again"})
-"""Former values of reports, which are still read."""
+"""Values of former reports, which are still read."""
 
 
 def found(text: str, patterns: tuple[Pattern, ...] = ANYWHERE) -> list[str]:
-    """What has to be put otherwise."""
-    return [f"{phrase!r}, better: {one.instead}" for one in patterns for phrase in one.found(text)]
+    """Return the phrases to replace."""
+    return [f"{phrase!r}, better: {pattern.instead}" for pattern in patterns for phrase in pattern.found(text)]
 
 
 @pytest.mark.parametrize("pattern", [*ANYWHERE, *HELP], ids=lambda pattern: pattern.instead)
 def test_patterns(pattern: Pattern) -> None:
-    """Each catches its phrase, and lets other uses of the same words pass."""
+    """Each pattern matches its phrase and no other use of the same words."""
     assert found(pattern.caught, (pattern,))
     assert found(pattern.passes, (*ANYWHERE, *HELP)) == []
 
 
 @pytest.mark.parametrize("page", pages())
 def test_pages(page: str) -> None:
-    """README, docs and defect pages."""
+    """README, docs and defect pages contain no such phrase."""
     assert found(prose((ROOT / page).read_text(encoding="utf-8"))) == []
 
 
 @pytest.mark.parametrize("schema", sorted(path.name for path in (ROOT / "docs").glob("*.schema.json")))
 def test_schemas(schema: str) -> None:
-    """The descriptions of the JSON forms."""
+    """The descriptions in the JSON schemas contain no such phrase."""
     form = json.loads((ROOT / "docs" / schema).read_text(encoding="utf-8"))
     assert [wrong for text in descriptions(form) if text not in FORMER for wrong in found(prose(text))] == []
 
 
 @pytest.mark.parametrize("package", packages())
 def test_messages(package: str) -> None:
-    """The sentences in the code."""
+    """The strings in the code contain no such phrase."""
     wrong = [
         f"{where}: {one}"
         for where, text, is_help in sentences(package)
@@ -58,14 +58,14 @@ def test_messages(package: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `--help` prints it, with what the commands take from the addon's options."""
+    """The output of `--help` contains no such phrase."""
     monkeypatch.setenv("COLUMNS", "1000")
     assert main([command, "--help"]) == 0
     assert found(prose(capsys.readouterr().out)) == []
 
 
 def test_code_and_names_are_not_read() -> None:
-    """Nor are addresses; what stands around them is."""
+    """Code and URLs in a page are skipped."""
     assert (
         found(prose("`is told` whole-calls [x](https://a.example/is told) https://a.example/\n```\nis told\n```")) == []
     )
@@ -73,6 +73,6 @@ def test_code_and_names_are_not_read() -> None:
 
 
 def test_strings_of_a_program() -> None:
-    """Docstrings and comments are for contributors; an option's help is known as one."""
+    """Docstrings and comments are skipped, and an option's help is recognized."""
     source = '"""Is told."""\nadd(f"the {call} is told", "word", help="Whether it is so")  # is told\n'
     assert list(texts(source)) == [(2, "the X is told", False), (2, "Whether it is so", True)]
