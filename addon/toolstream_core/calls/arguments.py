@@ -12,6 +12,7 @@ from toolstream_core.calls.json_text import (
     grows_into,
     has_nothing,
     is_object,
+    lost_beginning,
     meaning,
     paired,
     same_arguments,
@@ -167,6 +168,16 @@ class ArgumentText:
     def ended(self) -> bool:
         """Whether one JSON object, array or string was opened and closed, valid or not."""
         return self.scanner.ended
+
+    @property
+    def closed(self) -> bool:
+        """Whether more text could not complete the arguments: a value ended, or the text is no beginning of one."""
+        scanner = self.scanner
+        if scanner.ended or scanner.viable:
+            return scanner.ended
+        if scanner.depth > 0 or scanner.in_string:
+            return self._tail == "}" and bool(lost_beginning(self.text()))
+        return not is_markup(self.text())
 
     @property
     def viable(self) -> bool:

@@ -80,7 +80,8 @@ class OpenCall:
     def incomplete(self) -> bool:
         """Whether the arguments have begun and are incomplete."""
         arguments = self.arguments
-        return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.is_complete())
+        closed = arguments.ended if self.kind is Kind.CUSTOM else arguments.closed
+        return not (arguments.empty or closed or arguments.is_json or self.is_complete())
 
     def intended_arguments(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """Its arguments, and whether they are complete; parameters as for `is_complete`."""

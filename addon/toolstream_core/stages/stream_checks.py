@@ -151,9 +151,10 @@ def _too_long(calls: Sequence[Call]) -> list[Finding]:
 
 
 def _lack(call: Call) -> tuple[Defect, str]:
-    """Arguments whose brackets are all closed were not truncated: they are invalid."""
+    """Arguments in which nothing is open were not truncated: they are invalid."""
     if begin := lost_beginning(call.arguments):
         return INVALID_ARGUMENTS, f"not valid JSON: {begin} is missing at their beginning"
     text = ArgumentText()
     text.add(call.arguments)
-    return (INVALID_ARGUMENTS, "not valid JSON") if text.ended else (CUT_OFF_CALL, _INCOMPLETE)
+    closed = text.ended if call.kind is Kind.CUSTOM else text.closed
+    return (INVALID_ARGUMENTS, "not valid JSON") if closed else (CUT_OFF_CALL, _INCOMPLETE)

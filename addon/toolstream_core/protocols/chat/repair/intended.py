@@ -157,7 +157,7 @@ class IntendedCall:
         """Whether it is complete at the finish reason: it may lack arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
-        return self.call.arguments.ended or self.is_complete_object or self.call.is_complete()
+        return self.call.arguments.closed or self.is_complete_object or self.call.is_complete()
 
     @property
     def is_complete_object(self) -> bool:
