@@ -108,12 +108,14 @@ def test_whole_calls_are_tried_last() -> None:
     assert candidates(case("healthy", "healthy"), exchanges(calls=1, protocol="ollama")) == []
 
 
-def test_plain_lines_are_tried_if_a_framing_shape_fails() -> None:
-    """For other shapes they are not."""
+def test_the_shape_that_undoes_another_is_tried() -> None:
+    """If a framing shape fails, plain lines; for other shapes they are not tried."""
     plain_lines = "--set toolstream_shape=plain-lines"
     whole_calls = "--set toolstream_shape=whole-calls"  # rewritten events have plain lines too, but text has not
     assert candidates(case("shape", "no-space"), exchanges(calls=1)) == [plain_lines, whole_calls]
     assert plain_lines not in candidates(case("shape", "tiny-fragments"), exchanges(()))
+    for name, undone in (("calls-in-one-event", "one-call-per-event"), ("finish-with-calls", "finish-apart")):
+        assert candidates(case("shape", name), exchanges(())) == [f"--set toolstream_shape={undone}"]
 
 
 def test_no_option_is_tried_with_the_real_provider() -> None:

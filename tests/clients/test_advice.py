@@ -15,7 +15,7 @@ from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import KEYS
-from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
+from toolstream_core.clients.model import STANDARD, Adding, Arguments, Entries, Id, Invalid, Kept, Key, Name
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
@@ -234,6 +234,14 @@ def test_an_unsafe_repair_is_advised_if_no_safe_one_helps() -> None:
     early = response(finish="tool_calls", done=False).body
     found = advise(STANDARD.having([Adding.FINISH]), ReceivedBytes(EXCHANGE, late.body + early + rest))
     assert found == [Advice(repair="early-finish")]
+
+
+def test_a_finish_reason_with_a_fragment_is_sent_apart() -> None:
+    """A client that skips the calls of the event with the finish reason is helped by `finish-apart`."""
+    model = STANDARD.having([Entries.BEFORE_FINISH])
+    both = rewritten(VALID, settings(Words(shape=["finish-with-calls"])))
+    assert both is not None
+    assert options(model, both)[:1] == ["--set toolstream_shape=finish-apart"]
 
 
 KEYED = [

@@ -23,6 +23,7 @@ from tests.clients.streams import (
     input_delta,
     item,
     message,
+    received,
     responses,
 )
 from toolstream_core.clients.deviations import PROJECTS, QUIRKS, fix, projects
@@ -65,6 +66,15 @@ def more(index: int | None, text: str, **fields: object) -> dict[str, object]:
 
 REUSED = chat([A], [more(0, X)], [entry(0, id="b", name="g", arguments="")], [more(0, Y)], "tool_calls")
 """Two calls at index 0."""
+FINISHED = received(
+    "openai-chat",
+    [
+        {"choices": [{"index": 0, "delta": {"tool_calls": [A]}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {"tool_calls": [more(0, '{"x"')]}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {"tool_calls": [more(0, ": 1}")]}, "finish_reason": "tool_calls"}]},
+    ],
+)
+"""A finish reason in the event with the last fragment."""
 LONG = chat([A], [more(0, '{"x"')], [more(0, ": 1}")], "tool_calls")
 CUT = chat([A], [more(0, '{"x": 1, "y": "Os')], "length")
 NO_INDEX = chat(
@@ -178,6 +188,7 @@ CASES = [
     ),
     Case(NoIndex.DROPPED, CHAT, chat([A], [more(0, '{"x":')], [more(None, "9")], [more(0, "1}")]), [("a", "f", X)]),
     Case(Entries.FIRST, CHAT, chat([more(0, X, id="a", name="f"), more(1, Y, id="b", name="g")]), [("a", "f", X)]),
+    Case(Entries.BEFORE_FINISH, CHAT, FINISHED, [("a", "f", '{"x"')]),
     Case(Adding.WHOLE, CHAT, REUSED, [("a", "f", X)]),
     Case(Adding.HEADER, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
     Case(Adding.NEXT, CHAT, chat([A], [more(0, X)], [more(0, Y)]), [("a", "f", X), ("", "", Y)]),

@@ -20,6 +20,7 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
+from toolstream_core.repair.event_shapes import CALLS_IN_ONE_EVENT, FINISH_APART, FINISH_WITH_CALLS
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.stages import framing
 from toolstream_core.state_file import Results
@@ -55,6 +56,12 @@ class CheckState(Results[tuple[str, str], dict[str, Any]]):
 SAFE: Final = frozenset(defect.name for defect in DEFECTS if defect.repair is Safety.SAFE)
 """The defects that have a safe repair."""
 _WHOLE: Final = "whole-calls"
+_UNDONE: Final = {
+    **dict.fromkeys(framing.SHAPES, framing.PLAIN_LINES),
+    CALLS_IN_ONE_EVENT: "one-call-per-event",
+    FINISH_WITH_CALLS: FINISH_APART,
+}
+"""Shapes, and those that undo them."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
@@ -64,7 +71,7 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, repairs, plain lines, whole calls.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, repairs, shapes.
 
     The safe repairs of the injected defects come before an advised shape, which delays more of a stream. All safe
     repairs come last: a defect may bring others with it.
@@ -79,8 +86,8 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     names = injected(case.kind, case.name)
     repair = Advice(repair=",".join(name for name in names if name in SAFE)).options
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
-    of_lines = case.kind is Kind.SHAPE and case.name in framing.SHAPES
-    shapes = [framing.PLAIN_LINES if of_lines else "", _WHOLE if whole else ""]
+    undone = _UNDONE.get(case.name, "") if case.kind is Kind.SHAPE else ""
+    shapes = [undone, _WHOLE if whole else ""]
     first = [advised, repair] if "repair" in option_values(advised) else [repair, advised]
     others = [Advice(repair=Safety.SAFE if names else ""), *(Advice(shape=one) for one in shapes)]
     return list(dict.fromkeys(filter(None, [*first, *(one.options for one in others)])))

@@ -37,6 +37,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "cline": f"{_GITHUB}cline/cline",
     "Codex": f"{_GITHUB}openai/codex",
     "Continue": f"{_GITHUB}continuedev/continue",
+    "docker-agent": f"{_GITHUB}docker/docker-agent/pull/2992",
     "dshcode": f"{_GITHUB}whitelonng/dshcode/issues/36",
     "google-adk": f"{_GITHUB}google/adk-python",
     "haystack": f"{_GITHUB}deepset-ai/haystack",
@@ -227,6 +228,12 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         "read every entry of an event",
         _FINDS + "reads only the first entry of an event",
         ("aichat", "llama-index", "open-interpreter"),
+    ),
+    Entries.BEFORE_FINISH: Quirk(
+        "skips the tool calls of the event with the finish reason",
+        "read the tool calls of an event before its finish reason",
+        "At event {event} the client {did}, because the event has the finish reason",
+        ("docker-agent",),
     ),
     Adding.WHOLE: Quirk(
         "closes a call when its arguments are valid JSON, and drops later fragments",

@@ -79,7 +79,9 @@ def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
 
 def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation, ...]]:
     """The axes that concern which entries make a call, with the deviations that can show in this stream."""
-    several = any(one.place for one in entries)
+    several = (Entries.FIRST,) if any(one.place for one in entries) else ()
+    announced = form is CallForm.ANNOUNCED  # the event with the finish reason has only what others had
+    ending = (Entries.BEFORE_FINISH,) if not announced and any(one.with_finish for one in entries) else ()
     without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
     opened = sum(one.fragment.phase is Phase.OPEN for one in entries)
     # A buffer that is never reset. Of many calls it is not tried: each would repeat all before it.
@@ -89,7 +91,7 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     return {
         "key": tuple(one for one in KEYS[form] if named or one is not Key.ITEM),
         "no_index": tuple(NoIndex)[1:] if without else (),
-        "entries": (Entries.FIRST,) if several else (),
+        "entries": (*several, *ending),
         "adding": (*_ADDINGS[form], *continued, *finish),
         "source": tuple(_sources(form, entries)),
     }

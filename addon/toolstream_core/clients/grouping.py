@@ -395,7 +395,9 @@ def _is_read(model: ClientModel, entry: Entry) -> bool:
         return False
     if model.no_index is NoIndex.DROPPED and not isinstance(entry.fragment.index, int):
         return False
-    return model.entries is Entries.ALL or entry.place == 0
+    if model.entries is Entries.BEFORE_FINISH and entry.with_finish:
+        return False
+    return model.entries is not Entries.FIRST or entry.place == 0
 
 
 def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:

@@ -54,6 +54,7 @@ class Entries(enum.StrEnum):
 
     ALL = "all-entries"
     FIRST = "first-entry-only"
+    BEFORE_FINISH = "finish-event-skipped"
 
 
 class Adding(enum.StrEnum):
@@ -228,6 +229,8 @@ class Entry(NamedTuple):
     """Whether it stands in the final `message` of a stream of deltas, which repeats calls that were streamed."""
     finished: bool
     """Whether an earlier event had the finish reason."""
+    with_finish: bool
+    """Whether its event has the finish reason, too."""
     at: int
     """Its place among all fragments of its event, those of calls that the provider runs included."""
     times: int = 1
@@ -240,11 +243,12 @@ def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
     finished = False
     for number, content in events:
         ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
+        ends = any(one.reason for one in content.finishes)
         found += (
-            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished, at)
+            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished, ends, at)
             for place, (at, one) in enumerate(ours)
         )
-        finished = finished or any(one.reason for one in content.finishes)
+        finished = finished or ends
         if content.end:
             break
     return found
@@ -269,7 +273,7 @@ def shortened(entries: Iterable[Entry]) -> list[Entry]:
 def _bare(entry: Entry) -> bool:
     """Whether an entry only adds argument text that completes no object."""
     fragment, text = entry.fragment, entry.fragment.arguments
-    alone = entry.alone and fragment.phase is Phase.MORE and fragment.well_formed
+    alone = entry.alone and not entry.with_finish and fragment.phase is Phase.MORE and fragment.well_formed
     return alone and isinstance(text, str) and bool(text) and not text.rstrip().endswith("}")
 
 

@@ -67,14 +67,14 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "gemini-openai",
-        'Gemini as Chat Completions: complete calls, no index, id "", finish reason stop',
-        ("whole-calls", "missing-index", "missing-id", "wrong-finish"),
+        "Gemini as Chat Completions: complete calls, no index, no id, finish reason stop with the last call",
+        ("whole-calls", "finish-with-calls", "missing-index", "missing-id", "wrong-finish"),
         "https://github.com/googleapis/python-genai/issues/2868",
     ),
     Preset(
         "mistral",
-        "Mistral: complete calls in one event, no index, no type",
-        ("whole-calls", "missing-index", "missing-type"),
+        "Mistral: all calls and the finish reason in one event, no index, no type",
+        ("whole-calls", "calls-in-one-event", "finish-with-calls", "missing-index", "missing-type"),
         "https://github.com/vercel/ai/pull/12901",
     ),
     Preset(

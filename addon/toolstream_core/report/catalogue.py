@@ -20,6 +20,9 @@ VERSION: Final = 2
 SHAPES: Final = {
     "whole-calls": "Each call in one event. Calls that never become complete are withheld.",
     "one-call-per-event": "Each entry of an event in an event of its own.",
+    "calls-in-one-event": "Several calls in one event, with one entry for each.",
+    "finish-with-calls": "The finish reason in the event with the last arguments.",
+    "finish-apart": "The finish reason in an event of its own, without calls and text.",
     "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",
     "split-header": "Id and name first, without arguments. The arguments follow in later events.",
     "header-with-first-fragment": "Id and name together with the first arguments.",
