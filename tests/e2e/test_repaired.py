@@ -64,7 +64,11 @@ UNREAD: dict[tuple[str, str], type[Exception]] = {
 """What event streams may look like and an SDK does not read: how it fails."""
 ONE_VERSION = {"boto3"}
 """SDKs that do not speak HTTP/2."""
-BEFORE = {"bare-deltas": ("self-contained-deltas",), "plain-lines": ("no-space",)}
+BEFORE = {
+    "bare-deltas": ("self-contained-deltas",),
+    "finish-apart": ("finish-with-calls",),
+    "plain-lines": ("no-space",),
+}
 """A shape that gives another one something to change."""
 NOTHING = {
     ("openai-chat", "even-ids"): "the ids are equally long",
