@@ -133,6 +133,14 @@ test("invisible characters are spelled out", () => {
 
 test("a second file has to be a report", () => {
   assert.throws(() => model.parseReport("{"), /not JSON/);
-  for (const text of ["null", "[]", '{"version":1,"clients":[]}', '{"version":3,"clients":[]}', '{"version":2}']) assert.throws(() => model.parseReport(text), /not the JSON of toolstream check/);
+  for (const text of ["null", "[]", '{"version":3,"clients":[]}', '{"version":1}']) assert.throws(() => model.parseReport(text), /not the JSON of toolstream check/);
   assert.deepEqual(model.parseReport('{"version":2,"clients":[]}').clients, []);
+  const old = JSON.stringify({ version: 1, clients: [{ cases: [{ reason: "ran a half call" }, { reason: "crashed" }, {}] }] });
+  assert.deepEqual(model.parseReport(old).clients[0].cases.map((one) => one.reason), ["returned an incomplete call", "crashed", undefined]);
+  for (const version of [1, 2]) {
+    const looped = JSON.stringify({ version, clients: [{ cases: [{ reason: "asked again and again" }] }] });
+    assert.equal(model.parseReport(looped).clients[0].cases[0].reason, "retried in a loop");
+  }
+  const twice = JSON.stringify({ version: 2, clients: [{ cases: [{ reason: "ran a call twice" }] }] });
+  assert.equal(model.parseReport(twice).clients[0].cases[0].reason, "ran a call twice");
 });

@@ -90,7 +90,7 @@ def case(name: str, grade: str = "ok", reason: str | None = None, **other: Any) 
         "runs": 1,
         "exit_code": 0,
         "seconds": 1.25,
-        "rerun": f"toolstream check --case openai-chat/{kind}/{name} -- python agent.py",
+        "rerun": f"toolstream check --only openai-chat/{kind}/{name} -- python agent.py",
         "output": "",
         "turns": [],
     }

@@ -95,7 +95,7 @@ inPage("a case without a request: keys, theme and print do nothing to it", "chec
 inPage("a case opens in the session view", "check-usual", async (page) => {
   assert.equal(await text(page, "#about"), "agent.py · openai-chat/fault/empty-id");
   assert.equal(await text(page, "#case .grade"), "✗ failed: returned without arguments");
-  assert.deepEqual(await texts(page, "#case .command code"), ["--repair empty-id", "toolstream check --case openai-chat/fault/empty-id -- python agent.py"]);
+  assert.deepEqual(await texts(page, "#case .command code"), ["--repair empty-id", "toolstream check --only openai-chat/fault/empty-id -- python agent.py"]);
   assert.equal(await event(page), 1);
   assert.match(await text(page, '.row[aria-selected="true"]'), /^1 call 0 get_weather .* diverges here empty-id$/);
   assert.match(await text(page, "#verdict h1"), /^Returned without arguments: call 0/);
@@ -142,7 +142,7 @@ inPage("the address brings back an event of a case", "check-usual", async (page)
 inPage("commands are copied", "check-usual", async (page) => {
   await page.click("#case .command >> nth=1 >> button");
   await until(page, "#announced", /^Copied$/);
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "toolstream check --case openai-chat/fault/empty-id -- python agent.py");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "toolstream check --only openai-chat/fault/empty-id -- python agent.py");
 }, { hash: EMPTY_ID });
 
 inPage("several clients: a column each", "check-several", async (page) => {

@@ -59,7 +59,7 @@ def test_faults(toolstream: Toolstream, fault: str | None) -> None:
     if fault == CUT:
         with pytest.raises(openai.APIConnectionError):
             agents.chat()
-        toolstream.assert_no_incomplete_call()
+        toolstream.assert_no_half_call()
         assert [call.complete for call in toolstream.calls] == [False]
     else:
         agents.chat()

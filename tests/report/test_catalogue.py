@@ -13,6 +13,7 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explained
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.outcome import RENAMED
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,6 +85,15 @@ def test_a_family_is_explained_by_its_defects() -> None:
 def test_no_verdict_has_the_name_of_a_defect() -> None:
     """Each name has only one meaning."""
     assert {defect.name for defect in DEFECTS} & set(Outcome) == set()
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_old_names_of_verdicts_are_explained(old: str, new: str) -> None:
+    """With their new name, after the defect of the old name where there is one."""
+    told = explained(old) or ""
+    assert told.startswith("# TS") == (old in {row.name for row in DEFECTS})
+    assert f"# Verdict {old}\n\nThis verdict is now called `{new}`.\n\n# Verdict {new}\n" in told
+    assert Outcome(old) is Outcome(new)
 
 
 def test_a_name_of_a_verdict_and_a_grade_is_explained_as_both() -> None:

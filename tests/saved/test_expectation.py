@@ -148,7 +148,8 @@ def test_an_invalid_response_is_rejected(change: dict[str, Any], complaint: str)
     [
         ("{", "x is not valid JSON: "),
         ("[" * 100_000, "x is not valid JSON: "),
-        ("[]", 'x is not an expectation. Expected an object with "version" and "answers"'),
+        ("[]", "x has a format older than version 1; update it with: pytest --toolstream-update=fix"),
+        ("1", 'x is not an expectation. Expected an object with "version" and "answers"'),
     ],
 )
 def test_other_files_are_rejected(text: str, complaint: str) -> None:

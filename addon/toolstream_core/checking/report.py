@@ -18,10 +18,22 @@ from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.columns import middle, table, wrapped
 from toolstream_core.testing.exchanges import ProxiedExchange
+from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.version import __version__
 
 VERSION: Final = 2
+"""2: verdicts and reasons were renamed."""
+_RENAMED: Final = {"asked again and again": "retried in a loop"}
+"""Reasons of earlier releases, in any version."""
+_RENAMED_IN_2: Final = {
+    "ran a half call": "returned an incomplete call",
+    "ran a call twice": "returned a call twice",
+    "ran a call that was not made": "returned a call that was not sent",
+    "lost arguments": "returned without arguments",
+    "merged calls": "returned merged calls",
+}
+"""Reasons of version 1."""
 
 
 def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
@@ -85,12 +97,33 @@ def case_object(
     return clean
 
 
+def current(report: dict[str, Any]) -> dict[str, Any] | None:
+    """A report of this version or of version 1, in the terms of this version; `None` for anything else."""
+    if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
+        return None
+    for case in (case for client in report["clients"] for case in client["cases"]):
+        if report["version"] == 1:
+            case["reason"] = _RENAMED_IN_2.get(case["reason"], case["reason"])
+        rename_reason(case)
+        for verdict in (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None):
+            for one in (verdict, *verdict["problems"]):
+                one["verdict"] = Outcome(one["verdict"]).value
+    return {**report, "version": VERSION}
+
+
+def rename_reason(case: dict[str, Any]) -> None:
+    """Give a case of an earlier release the reason of this one."""
+    if (reason := case.get("reason")) in _RENAMED:
+        case["reason"] = _RENAMED[reason]
+
+
 def result_of(case: dict[str, Any]) -> Result:
     """The result that `case_object` was given."""
     return Result(Grade(case["grade"]), _reason(case["reason"]), case["message"])
 
 
 def _reason(text: str | None) -> Reason | Skip | None:
+    """The reason in a report of this version or of version 1."""
     if text is None:
         return None
     return Skip(text) if text in Skip else Reason(text)

@@ -13,7 +13,7 @@ from toolstream_core.checking.cases import Case, Kind, Plan, Transport, all_case
 from toolstream_core.checking.client import Client, ProxySlots, Run, Sessions
 from toolstream_core.checking.fitting import CheckedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_INJECTED, Result, Skip, failed_call, graded, known_results, rank
-from toolstream_core.checking.report import case_object, client_object, result_of
+from toolstream_core.checking.report import case_object, client_object, rename_reason, result_of
 from toolstream_core.clients.advice import Advice
 from toolstream_core.defects.defect import Safety
 from toolstream_core.defects.table import DEFECTS
@@ -46,6 +46,7 @@ class CheckState(Results[tuple[str, str], dict[str, Any]]):
             return None
         if not isinstance(entry, dict):
             return None
+        rename_reason(entry["case"])
         return (entry["client"], entry["case"]["id"]), entry["case"]
 
     @override

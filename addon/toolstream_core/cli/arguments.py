@@ -1,4 +1,4 @@
-"""The parser of a command, and the values that options take.
+"""The parser of a command, the values that options take, and options by their old names.
 
 Loads what it needs to check a value on demand.
 """
@@ -10,14 +10,16 @@ import importlib
 import math
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, override
 
 from toolstream_core.errors import ToolstreamError, nearest, unknown
 from toolstream_core.proxy.option_table import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.redaction import Redaction
@@ -60,12 +62,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"toolstream {name}", allow_abbrev=False, **settings)
         self.name = name
 
-    def parsed(self, words: Sequence[str], args: argparse.Namespace) -> argparse.Namespace:
-        """The arguments in `words`, options and others in any order."""
+    def parsed(
+        self, words: Sequence[str], args: argparse.Namespace, renamed: Mapping[str, str] = MappingProxyType({})
+    ) -> argparse.Namespace:
+        """The arguments in `words`, options and others in any order; `renamed` has the new options by old ones."""
         args, left = self.parse_known_intermixed_args(words, args)
         if left and left[0].startswith("-"):
             option = left[0].partition("=")[0]
-            near = nearest(option, [flag for flag in self._option_string_actions if flag.startswith("--")])
+            known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+            near = nearest(option, [*known, *renamed])
+            near = near and (renamed.get(near) or near)
             hint = f"; did you mean {near}?" if near else "."
             raise ToolstreamError(f"unknown option {option}{hint} See `toolstream help {self.name}`")
         if left:
@@ -166,8 +172,10 @@ def requested_redaction(args: argparse.Namespace) -> Redaction:
 
 
 def _verdict(text: str) -> Any:
-    from toolstream_core.verdict.outcome import Outcome
+    from toolstream_core.verdict.outcome import RENAMED, Outcome
 
+    if text in RENAMED:
+        return Outcome(RENAMED[text])
     if text not in (known := _verdicts()):
         raise ValueError(unknown("verdict", text, known))
     return Outcome(text)
@@ -198,7 +206,7 @@ SHAPE: Final = Names(_loaded("settings", lambda settings: settings.known_shapes(
 FAULT: Final = Names(_loaded("settings", lambda settings: sorted(settings.fault_names())), _setting("fault"))
 VERDICT: Final = Names(_verdicts, _verdict)
 NAME: Final = Names(_loaded("report.catalogue", lambda catalogue: sorted(catalogue.explainable())), str)
-"""`explain` knows codes too."""
+"""`explain` knows codes and old names too."""
 CASE: Final = Names(_loaded("checking.cases", lambda cases: sorted({one.name for one in cases.all_cases()})), str)
 """`check` itself checks the words, since globs are allowed."""
 
@@ -329,3 +337,44 @@ OF_OPTIONS: Final[dict[str, Any]] = {
     "toolstream_fault": FAULT,
 }
 """The values of the addon's options, where they are not just texts or numbers."""
+
+
+_CAPTURES: Final = {"--capture-when": "--when", "--capture-text": "--text", "--capture-secret": "--secret"}
+RENAMED: Final[dict[str, dict[str, str]]] = {
+    "inspect": {"--dialect": "--protocol"},
+    "extract": {"--only": "--when"},
+    "report": {"--finding": "--select"},
+    "shrink": {"--finding": "--select", "--state": "--resume"},
+    "check": {
+        "--faults": "--case",
+        "--only": "--case",
+        "--json": "--format json --output",
+        "--flow": "",
+        "--call": CALLS,
+    },
+    "run": _CAPTURES,
+    "serve": {**_CAPTURES, "--log": "--level"},
+}
+"""For each command its old options, all of which take a value: the new option, or the prefix of an argument."""
+
+
+def with_new_names(command: str, words: Sequence[str]) -> list[str]:
+    """The words with new options for old ones."""
+    return list(_replaced(RENAMED.get(command, {}), iter(words)))
+
+
+def _replaced(renamed: dict[str, str], words: Iterator[str]) -> Iterator[str]:
+    for word in words:
+        name, joined, value = word.partition("=")
+        new = renamed.get(name)
+        if new is None:
+            yield word
+            continue
+        values = [value] if joined else list(islice(words, 1))
+        if name == "--log" and not {*values} <= {*LEVELS}:  # not a level: the new option of this name
+            yield from (name, *values)
+        elif new.startswith("--"):
+            *before, option = new.split()
+            yield from (*before, "=".join([option, *values]))
+        else:
+            yield from (new + value for value in values)

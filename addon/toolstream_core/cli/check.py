@@ -25,6 +25,7 @@ from toolstream_core.checking.client import Client, ProxySlots, Workdir, clients
 from toolstream_core.checking.report import (
     VERSION,
     comparison,
+    current,
     document,
     junit,
     lines,
@@ -250,10 +251,10 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ToolstreamError(f"--compare: {path} cannot be read: {why}") from error
-    match report:
-        case {"version": version, "clients": list()} if version == VERSION:
-            return dict(report)
-    raise ToolstreamError(f"--compare: {path} is not a report of `toolstream check --format json`")
+    read = current(report) if isinstance(report, dict) else None
+    if read is None:
+        raise ToolstreamError(f"--compare: {path} is not a report of `toolstream check --format json`")
+    return read
 
 
 def run(args: argparse.Namespace) -> int:

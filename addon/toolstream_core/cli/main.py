@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK
+from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK, RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS, with_flag
 from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.packaged import addon_script
@@ -71,7 +71,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         at = own.index("--")
         own, after = own[:at], own[at + 1 :]
     args = argparse.Namespace(command=name, command_line=after)
-    return command.parser().parsed(own, args)
+    return command.parser().parsed(with_new_names(name, own), args, RENAMED.get(name, {}))
 
 
 def _encode_anything() -> None:

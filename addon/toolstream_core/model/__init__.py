@@ -40,3 +40,6 @@ __all__ = [
     "SkippedRun",
     "StreamFacts",
 ]
+
+Exchange = StreamFacts
+"""The former name, for one version."""

@@ -208,6 +208,9 @@ class Toolstream:
         __tracebackhide__ = True
         self._fail_with("the client returned an incomplete call", incomplete_calls(self.exchanges, self.distrust()))
 
+    assert_no_half_call = assert_no_incomplete_call
+    """The former name, for one version."""
+
     def _fail_with(self, what: str, lines: list[str]) -> None:
         __tracebackhide__ = True
         if lines:

@@ -14,7 +14,7 @@ from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
 from toolstream_core.transit.definitions import TRANSIT, TransitDefinition
 from toolstream_core.verdict.grade import Grade, Reason
-from toolstream_core.verdict.outcome import Outcome
+from toolstream_core.verdict.outcome import RENAMED, Outcome
 
 VERSION: Final = 2
 SHAPES: Final = {
@@ -165,6 +165,8 @@ def _client(name: str) -> str:
 
 
 def _verdict(name: str) -> str:
+    if name in RENAMED:
+        return f"# Verdict {name}\n\nThis verdict is now called `{RENAMED[name]}`.\n\n{_verdict(RENAMED[name])}"
     if name in Outcome:
         return f"# Verdict {name}\n\nWhat a client did with a response: {Outcome(name).meaning}.\n"
     return ""
@@ -195,7 +197,7 @@ _KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verd
 
 
 def explainable() -> set[str]:
-    """The names that `explained` knows."""
+    """The names that `explained` knows, apart from old ones."""
     defects = {word for defect in DEFECTS for word in (defect.name, defect.code, defect.family)}
     clients = {f"{FOR}{client.name}" for client in CLIENTS}
     bugs = {one.value for one in deviations.QUIRKS}

@@ -133,6 +133,8 @@ def loads(text: str, source: str = "the expectation") -> Expectation:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ToolstreamError(f"{source} is not valid JSON: {error}") from error
+    if isinstance(document, list):
+        raise ToolstreamError(f"{source} has a format older than version {VERSION}; {_UPDATE}")
     if not isinstance(document, dict):
         raise ToolstreamError(f'{source} is not an expectation. Expected an object with "version" and "answers"')
     version = document.get("version")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
 
@@ -28,6 +28,11 @@ class Outcome(Explained):
 
     What the log says of a single call is written where it is found (`judge.py`), headlines in `report/verdict.py`.
     """
+
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        """Accept the names that verdicts had before."""
+        return cls(RENAMED[value]) if isinstance(value, str) and value in RENAMED else None
 
     RAN_INCOMPLETE_CALL = "ran-incomplete-call", "the client ran an incomplete call: its result shows that the tool ran"
     RETURNED_INCOMPLETE_CALL = (
@@ -57,6 +62,14 @@ class Outcome(Explained):
     RESULTS_ONLY = "results-only", "the client returned only results, since the server stores the calls"
     AS_TEXT = "as-text", "the client returned calls and results as message text"
     OK = "ok", "the client returned each call, with its own result; a call may have other ids, defaults or a namespace"
+
+
+RENAMED: Final = {
+    "executed-half-call": "returned-incomplete-call",
+    "merged-calls": "returned-merged",
+    "lost-arguments": "returned-without-arguments",
+}
+"""Old names of verdicts, accepted for one version; two of them are also names of defects."""
 
 
 class Problem(NamedTuple):

@@ -32,6 +32,16 @@ const REASONS = [
   "gave up",
   "crashed",
 ];
+// Reasons of earlier releases, in any version of the report.
+const RENAMED = { "asked again and again": "retried in a loop" };
+// Reasons of version 1 of the report.
+const RENAMED_IN_2 = {
+  "ran a half call": "returned an incomplete call",
+  "ran a call twice": "returned a call twice",
+  "ran a call that was not made": "returned a call that was not sent",
+  "lost arguments": "returned without arguments",
+  "merged calls": "returned merged calls",
+};
 const KINDS = ["healthy", "fault", "shape", "transit", "preset"];
 const KIND_TITLES = {
   healthy: "Healthy responses",
@@ -180,8 +190,12 @@ function parseReport(text) {
   } catch {
     throw new Error("This file is not JSON.");
   }
-  if (report?.version !== 2 || !Array.isArray(report.clients)) {
-    throw new Error("This file is not the JSON of toolstream check (version 2).");
+  if (![1, 2].includes(report?.version) || !Array.isArray(report.clients)) {
+    throw new Error("This file is not the JSON of toolstream check (version 1 or 2).");
+  }
+  for (const one of report.clients.flatMap((client) => list(client.cases))) {
+    if (report.version === 1) one.reason = RENAMED_IN_2[one.reason] ?? one.reason;
+    one.reason = RENAMED[one.reason] ?? one.reason;
   }
   return report;
 }
