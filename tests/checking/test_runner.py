@@ -116,6 +116,8 @@ def test_the_shape_that_undoes_another_is_tried() -> None:
     assert plain_lines not in candidates(case("shape", "tiny-fragments"), exchanges(()))
     for name, undone in (("calls-in-one-event", "one-call-per-event"), ("finish-with-calls", "finish-apart")):
         assert candidates(case("shape", name), exchanges(())) == [f"--set toolstream_shape={undone}"]
+    of_preset = candidates(case("preset", "gemini-openai"), exchanges(()))[-1]
+    assert of_preset == "--set toolstream_repair=safe --set toolstream_shape=finish-apart"
 
 
 def test_no_option_is_tried_with_the_real_provider() -> None:

@@ -87,10 +87,10 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
     names = injected(case.kind, case.name)
     repair = Advice(repair=",".join(name for name in names if name in SAFE)).options
     whole = any(one.calls and _WHOLE in named(str(one.request.protocol)).shapes for one in exchanges)
-    undone = _UNDONE.get(case.name, "") if case.kind is Kind.SHAPE else ""
-    shapes = [undone, _WHOLE if whole else ""]
+    safe = Safety.SAFE if names else ""
+    undone = ",".join(_UNDONE[name] for name in names or (case.name,) if name in _UNDONE)
     first = [advised, repair] if "repair" in option_values(advised) else [repair, advised]
-    others = [Advice(repair=Safety.SAFE if names else ""), *(Advice(shape=one) for one in shapes)]
+    others = [Advice(safe), Advice(safe, undone) if undone else Advice(), Advice(shape=_WHOLE if whole else "")]
     return list(dict.fromkeys(filter(None, [*first, *(one.options for one in others)])))
 
 
