@@ -61,7 +61,7 @@ class Inspect:
 def flows(path: Path) -> list[http.HTTPFlow]:
     """Return the flows in a file."""
     with path.open("rb") as file:
-        return [read for read in FlowReader(file).stream() if isinstance(read, http.HTTPFlow)]
+        return [loaded for loaded in FlowReader(file).stream() if isinstance(loaded, http.HTTPFlow)]
 
 
 def body(path: Path = GLM) -> bytes:

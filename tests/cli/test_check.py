@@ -33,16 +33,16 @@ PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
 VIEW = json.loads((ROOT / "docs" / "view.schema.json").read_text(encoding="utf-8"))
 CASES = "empty-id,cut-off-call"
-RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
+ALL_OK = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
 
 
 def unhealthy(reason: str) -> dict[str, str]:
     """Return the reasons of all cases if the healthy case has this reason."""
-    return {**dict.fromkeys(RIGHT, "its baseline did not pass"), "healthy": reason}
+    return {**dict.fromkeys(ALL_OK, "its baseline did not pass"), "healthy": reason}
 
 
 GRADES = {
-    "right": RIGHT,
+    "right": ALL_OK,
     "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "ran an incomplete call"},
     "twice": unhealthy("ran a call twice"),
     "endless": unhealthy("retried in a loop"),

@@ -162,7 +162,7 @@ def test_the_harmless_tool_is_called(tools: list[dict[str, Any]], called: str, p
     assert files(project.parent / "temporary") == {}
 
 
-@pytest.mark.parametrize("offered", [DELETE, WRITE, MOVE, SHELL], ids=lambda one: str(one["function"]["name"]))
+@pytest.mark.parametrize("offered", [DELETE, WRITE, MOVE, SHELL], ids=lambda tool: str(tool["function"]["name"]))
 def test_a_named_tool_gets_harmless_arguments(offered: dict[str, Any], project: Path) -> None:
     """A path does not exist and is in a temporary folder that is deleted; a command is `true`."""
     name = offered["function"]["name"]

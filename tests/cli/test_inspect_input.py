@@ -107,9 +107,9 @@ def test_unreadable_files_do_not_affect_others(inspect: Inspect, tmp_path: Path)
     (tmp_path / "cut.flow").write_bytes(complete[:-20])
     streams = inspect.streams(tmp_path / "missing.sse", tmp_path / "cut.flow", GLM, code=2)
     assert [stream["source"] for stream in streams] == [f"{tmp_path}/cut.flow#0", f"{GLM}#0", f"{GLM}#1"]
-    missing, cut = inspect.err.splitlines()
+    missing, truncated = inspect.err.splitlines()
     assert missing == f"toolstream: {tmp_path}/missing.sse cannot be read: No such file or directory"
-    assert cut.startswith(
+    assert truncated.startswith(
         f"toolstream: {tmp_path}/cut.flow is a damaged or truncated mitmproxy flow file: unreadable after flow 0"
     )
 

@@ -84,8 +84,8 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
     main(["inspect", "--format", "json", "--exit-zero", GLM, SPLIT])
     printed = json.loads(capsys.readouterr().out)
     assert json.loads(_text(_requested(_server(GLM, SPLIT), "inspect"))) == printed
-    one = json.loads(_text(_requested(_server(GLM, SPLIT), "inspect", source=f"{SPLIT}#0")))
-    assert [stream["source"] for stream in one["streams"]] == [f"{SPLIT}#0"]
+    selected = json.loads(_text(_requested(_server(GLM, SPLIT), "inspect", source=f"{SPLIT}#0")))
+    assert [stream["source"] for stream in selected["streams"]] == [f"{SPLIT}#0"]
     unknown = _requested(_server(GLM), "inspect", source="other")
     assert unknown.is_error
     assert f"unknown source 'other'. Expected one of: {GLM}#0" in _text(unknown)
@@ -118,8 +118,8 @@ def test_view(capsys: pytest.CaptureFixture[str]) -> None:
     """The view is narrowed to one response, and its events have their full text."""
     main(["view", "--format", "json", GLM])
     document = json.loads(capsys.readouterr().out)
-    one = json.loads(_text(_requested(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
-    (response,) = one["responses"]
+    selected = json.loads(_text(_requested(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
+    (response,) = selected["responses"]
     assert response["source"] == f"{GLM}#1"
     assert [event["number"] for event in response["events"]] == [1, 2]
     assert all(event["raw"].startswith("data: {") for event in response["events"])
@@ -158,9 +158,9 @@ def test_check(tmp_path: Path) -> None:
     result = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="empty-id")
     (client,) = json.loads(_text(result))["clients"]
     assert [case["id"] for case in client["cases"]] == ["openai-chat/healthy", "openai-chat/fault/empty-id"]
-    wrong = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="emtpy-id")
-    assert wrong.is_error
-    assert "'emtpy-id'" in _text(wrong)
+    unknown = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="emtpy-id")
+    assert unknown.is_error
+    assert "'emtpy-id'" in _text(unknown)
 
 
 def test_unreadable(tmp_path: Path) -> None:

@@ -213,11 +213,11 @@ def test_a_truncated_stream_is_a_defect() -> None:
 
     with provider(reply) as url:
         response = Asker({}, 5).ask(f"{url}/chat/completions", chat_request(CASES[0], streamed=True))
-    one = read(response)
+    streamed_response = read(response)
     assert response.broken
-    assert one.record is not None
-    assert "truncated-stream" in [finding.name for finding in one.record.findings]
-    assert verdict("single call", [one], []).found
+    assert streamed_response.record is not None
+    assert "truncated-stream" in [finding.name for finding in streamed_response.record.findings]
+    assert verdict("single call", [streamed_response], []).found
 
 
 def test_random_differences_are_not_reported() -> None:

@@ -143,7 +143,7 @@ def test_no_secret_is_in_a_report_or_a_shrunk_flow(tmp_path: Path, capsys: pytes
             request_headers=(("authorization", f"Bearer {key}"), ("cookie", f"session={token}")),
             request_body=json.dumps(request).encode(),
             response_headers=(("content-type", "text/event-stream"),),
-            body="".join(f"data: {one}\n\n" for one in [*events, "[DONE]"]).encode(),
+            body="".join(f"data: {event}\n\n" for event in [*events, "[DONE]"]).encode(),
         )
     )
     raw = tmp_path / "raw.flow"

@@ -27,7 +27,7 @@ def ask():
     with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as answer:
         lines = [line[6:] for line in answer if line.startswith(b"data: {")]
     deltas = [choice["delta"] for line in lines for choice in json.loads(line)["choices"]]
-    return [one for delta in deltas for one in delta.get("tool_calls") or ()]
+    return [entry for delta in deltas for entry in delta.get("tool_calls") or ()]
 try:
     calls = []
     for entry in ask():

@@ -93,15 +93,15 @@ def test_chunks_are_read_after_they_were_forwarded() -> None:
     events: list[tuple[str, int]] = []
 
     async def run() -> None:
-        one, two = (live_response(EventSink(events, name))[0] for name in ("one", "two"))
-        two.backlog = one.backlog
-        for response in (one, one, two, one):
+        first, second = (live_response(EventSink(events, name))[0] for name in ("one", "two"))
+        second.backlog = first.backlog
+        for response in (first, first, second, first):
             assert response.stream(CHUNK) is CHUNK
         assert events == []
         expected = [("one", 0), ("one", 1), ("two", 0), ("one", 2)]
         await wait_until(lambda: events == expected)
-        two.stream(CHUNK)
-        one.stream(b"")
+        second.stream(CHUNK)
+        first.stream(b"")
         assert events == [*expected, ("two", 1)]
 
     asyncio.run(run())

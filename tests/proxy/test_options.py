@@ -10,7 +10,7 @@ from toolstream_core.proxy.options import declare, malformed, normalize_config
 
 
 @pytest.mark.parametrize(
-    ("given", "errors"),
+    ("values", "errors"),
     [
         (["toolstream_seed=high"], ["toolstream_seed: Failed to parse option toolstream_seed: not an integer: high"]),
         (["toolstream_log=off", "toolstream_log=calls"], ["toolstream_log: Received multiple values"]),
@@ -19,18 +19,18 @@ from toolstream_core.proxy.options import declare, malformed, normalize_config
         ([], []),
     ],
 )
-def test_values_of_the_wrong_type_on_the_command_line(given: list[str], errors: list[str]) -> None:
+def test_values_of_the_wrong_type_on_the_command_line(values: list[str], errors: list[str]) -> None:
     """A value that was given before the script was loaded is checked when the option is declared."""
     with taddons.context(loadcore=False) as context:
-        context.options.set(*given, defer=True)
+        context.options.set(*values, defer=True)
         declare(Loader(context.master))
-        found = list(malformed(context.options))
-    assert len(found) == len(errors)
-    assert all(message.startswith(start) for message, start in zip(found, errors, strict=True))
+        messages = list(malformed(context.options))
+    assert len(messages) == len(errors)
+    assert all(message.startswith(start) for message, start in zip(messages, errors, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("given", "expected", "errors"),
+    ("values", "expected", "errors"),
     [
         ({"toolstream_repair": "safe"}, {"toolstream_repair": ["safe"]}, []),
         ({"toolstream_fault": ["glm-5", "drip"]}, {"toolstream_fault": ["glm-5", "drip"]}, []),
@@ -44,13 +44,13 @@ def test_values_of_the_wrong_type_on_the_command_line(given: list[str], errors: 
     ],
 )
 def test_values_of_the_configuration_file(
-    given: dict[str, object], expected: dict[str, object], errors: list[str]
+    values: dict[str, object], expected: dict[str, object], errors: list[str]
 ) -> None:
     """A value with another YAML type is converted or reported; mitmproxy would show a traceback."""
     with taddons.context(loadcore=False) as context:
-        context.options.deferred.update(given)
-        found = list(normalize_config(context.options))
+        context.options.deferred.update(values)
+        messages = list(normalize_config(context.options))
         declare(Loader(context.master))
         context.options.process_deferred()
         assert {name: getattr(context.options, name) for name in expected} == expected
-    assert found == errors
+    assert messages == errors

@@ -63,11 +63,11 @@ def test_other_paths_list_no_models(path: str) -> None:
 )
 def test_the_error_message_is_in_the_field_of_the_api(dialect: str, keys: tuple[str, ...]) -> None:
     """The message names each saved model once."""
-    wanted = RequestKey(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
+    key = RequestKey(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
     file, saved = ("glm-5", "openai-chat (z-ai/glm-5)")
     if dialect == "openai-chat":
         file, saved = ("gemini-single", "gemini (gemini-2.5-flash)")
-    error: Any = nothing_saved(Match(Outcome.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
-    for key in keys:
-        error = error[key]
+    error: Any = nothing_saved(Match(Outcome.REFUSED, key), load(FLOWS / f"{file}.flow"))
+    for field in keys:
+        error = error[field]
     assert error == f"toolstream has no saved {dialect} response. It has: {saved}"

@@ -24,10 +24,10 @@ def own(**known: str) -> dict[str, Own]:
 
 def chat(*calls: tuple[str, str], results: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Return a conversation with these calls, by id and name, and their results."""
-    call_items = [{"id": one, "type": "function", "function": {"name": name, "arguments": "{}"}} for one, name in calls]
-    ids = [one for one, _ in calls] if results is None else results
-    said = [{"role": "tool", "tool_call_id": one, "content": one} for one in ids]
-    return {"messages": [{"role": "assistant", "content": NEW, "tool_calls": call_items}, *said]}
+    call_items = [{"id": id_, "type": "function", "function": {"name": name, "arguments": "{}"}} for id_, name in calls]
+    ids = [id_ for id_, _ in calls] if results is None else results
+    result_messages = [{"role": "tool", "tool_call_id": id_, "content": id_} for id_ in ids]
+    return {"messages": [{"role": "assistant", "content": NEW, "tool_calls": call_items}, *result_messages]}
 
 
 def ids_of(request: bytes) -> list[list[str]]:
@@ -81,10 +81,10 @@ def test_each_result_keeps_its_call(request_: Any, known: dict[str, str], calls:
 @pytest.mark.parametrize("kept", [{"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {}])
 def test_results_of_calls_in_server_side_state(kept: dict[str, str]) -> None:
     """A result without its call is changed only if the request refers to stored calls."""
-    output = [{"type": "function_call_output", "call_id": one, "output": ""} for one in (NEW, OTHER)]
+    output = [{"type": "function_call_output", "call_id": id_, "output": ""} for id_ in (NEW, OTHER)]
     body = json.dumps({**kept, "input": output}).encode()
     after = json.loads(restored(body, own(**{NEW: "a", OTHER: "a"}).get))
-    assert [one["call_id"] for one in after["input"]] == (["a", OTHER] if kept else [NEW, OTHER])
+    assert [item["call_id"] for item in after["input"]] == (["a", OTHER] if kept else [NEW, OTHER])
 
 
 @pytest.mark.parametrize("body", [b'"%s"', b'{"messages":[{"tool_call_id":"%s"}', b'\xff"%s"', b"[" * 5000 + b'"%s"'])
@@ -165,19 +165,19 @@ PROVIDER_IDS = ["a", "b", "é", GENERATED_IDS[0][:-1]]
 def conversations(draw: st.DrawFn) -> list[list[tuple[str, str]]]:
     """Generate turns of calls whose ids differ within a turn."""
     call = st.tuples(st.sampled_from([*GENERATED_IDS, *PROVIDER_IDS]), st.sampled_from("fg"))
-    return draw(st.lists(st.lists(call, min_size=1, max_size=4, unique_by=lambda one: one[0]), max_size=4))
+    return draw(st.lists(st.lists(call, min_size=1, max_size=4, unique_by=lambda pair: pair[0]), max_size=4))
 
 
 @given(turns=conversations(), known=st.dictionaries(st.sampled_from(GENERATED_IDS), st.sampled_from(PROVIDER_IDS)))
 def test_restored_ids_keep_calls_apart(turns: list[list[tuple[str, str]]], known: dict[str, str]) -> None:
     """Different ids stay different, results keep their calls, and texts that quote an id do not change."""
-    messages = [message for said in turns for message in chat(*said)["messages"]]
+    messages = [message for calls in turns for message in chat(*calls)["messages"]]
     body = json.dumps({"messages": messages}, ensure_ascii=False).encode()
     after = restored(body, own(**known).get)
-    before_ids = [one.id for one in mentions(json.loads(body))]
-    after_ids = [one.id for one in mentions(json.loads(after))]
+    before_ids = [mention.id for mention in mentions(json.loads(body))]
+    after_ids = [mention.id for mention in mentions(json.loads(after))]
     renamed = dict(zip(before_ids, after_ids, strict=True))
-    assert [renamed[one] for one in before_ids] == after_ids
+    assert [renamed[id_] for id_ in before_ids] == after_ids
     assert len(set(renamed.values())) == len(renamed)
     assert all(new in {old, known.get(old)} for old, new in renamed.items())
     after_messages = json.loads(after)["messages"]

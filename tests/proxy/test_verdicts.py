@@ -234,16 +234,16 @@ def test_identical_requests_are_counted(proxy: Proxy) -> None:
 
 def test_requests_are_not_kept_without_a_log(tmp_path: Path) -> None:
     """Without a log, a file or a sink, no request is kept."""
-    made = ToolstreamAddon()
-    with taddons.context(Proxyserver(), made) as context:
-        context.configure(made, toolstream_log="off")
-        proxy = Proxy(made, context, tmp_path / "none")
+    addon = ToolstreamAddon()
+    with taddons.context(Proxyserver(), addon) as context:
+        context.configure(addon, toolstream_log="off")
+        proxy = Proxy(addon, context, tmp_path / "none")
         flow = proxy.request()
-        made.responseheaders(flow)
+        addon.responseheaders(flow)
         assert flow.response is not None
         assert flow.response.stream is True
-        assert list(made.verdicts.missing()) == []
-        made.done()
+        assert list(addon.verdicts.missing()) == []
+        addon.done()
 
 
 def test_an_internal_error_is_logged_once(
@@ -267,12 +267,12 @@ def test_an_internal_error_is_logged_once(
 def test_a_verdict_sink(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
     """The sink gets each verdict; with `ids_kept` a client must return the same ids."""
     reports: list[LiveVerdict] = []
-    made = ToolstreamAddon(lambda _: (), reports.append, ids_kept=ids_kept)
-    with taddons.context(Proxyserver(), NextLayer(), made) as context:
-        proxy = Proxy(made, context, tmp_path / "lines")
+    addon = ToolstreamAddon(lambda _: (), reports.append, ids_kept=ids_kept)
+    with taddons.context(Proxyserver(), NextLayer(), addon) as context:
+        proxy = Proxy(addon, context, tmp_path / "lines")
         proxy.respond(proxy.request(), *stream())
         proxy.request(*returned("other"))
-        made.done()
+        addon.done()
     assert [report.reported.verdict.outcome for report in reports] == [outcome]
 
 

@@ -45,7 +45,7 @@ def write_files(folder: Path, files: dict[str, Any]) -> Path:
     return folder
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_written_files_are_read_back(tmp_path: Path) -> None:
     """An exchange is read back completely, with both bodies unchanged."""
     files = bare.files_of(EXCHANGE)
     assert (files["request.json"], files["response.sse"]) == (REQUEST, BODY)

@@ -242,7 +242,7 @@ TEXTS = st.text() | st.lists(
 @example("a\n\n", "\x00\x7f\x85\u2028\ufeff", [("yes", "on"), ("yes", "no")])
 @example(" a\nb", "a \nb\n", [])
 @example("\n", "", [])
-def test_what_is_written_is_read_again(request: str, body: str, headers: list[tuple[str, str]]) -> None:
+def test_a_written_cassette_is_read_back(request: str, body: str, headers: list[tuple[str, str]]) -> None:
     """YAML 1.1 and 1.2 read the same bytes."""
     known = tuple((name, value) for name, value in sorted(headers) if name.lower() != "content-encoding")
     try:
@@ -281,7 +281,7 @@ def test_events_are_written_as_lines() -> None:
 
 @pytest.mark.parametrize("text", [VCRPY, RUBY, json.dumps({"version": 1, "interactions": []})])
 def test_a_cassette_is_known_by_its_content(tmp_path: Any, text: str) -> None:
-    """Whatever its name; inspect reads it."""
+    """The file name does not matter for `inspect`."""
     path = tmp_path / "some.file"
     path.write_text(text)
     read = list(responses(str(path)))

@@ -32,7 +32,7 @@ def test_all_packaged_flows() -> None:
 @pytest.mark.parametrize("name", ["demo:glm-5", "demo:glm-5.flow"])
 def test_one_packaged_flow(name: str) -> None:
     """The extension `.flow` is optional."""
-    assert [one.source for one in load(Path(name))] == [f"{name}#0", f"{name}#1"]
+    assert [fixture.source for fixture in load(Path(name))] == [f"{name}#0", f"{name}#1"]
 
 
 def test_a_file_with_such_a_name_needs_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +48,7 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("#1 demo:glm-5#0 ")
     assert main(["inspect", "--format", "json", "--exit-zero", "demo:"]) == 0
     output = capsys.readouterr()
-    sources = [one["source"] for one in json.loads(output.out)["streams"]]
+    sources = [stream["source"] for stream in json.loads(output.out)["streams"]]
     assert [*dict.fromkeys(source.rpartition("#")[0] for source in sources)] == [f"demo:{name}" for name in NAMES]
     assert not output.err
 
@@ -76,7 +76,7 @@ def test_each_command_that_reads_flows() -> None:
 def test_the_provider_gets_the_name_of_a_packaged_flow() -> None:
     """Paths become absolute; the name of a packaged flow does not change."""
     setup = Setup(flows=(Path("demo:"), Path("x.flow")))
-    assert [one for one in setup.specs() if "provider" in one] == [
+    assert [spec for spec in setup.specs() if "provider" in spec] == [
         "toolstream_provider=demo:",
         f"toolstream_provider={Path.cwd() / 'x.flow'}",
     ]

@@ -86,7 +86,7 @@ def test_default_values_are_not_written() -> None:
 
 
 @given(st.text(), st.text(), st.booleans(), st.integers(0, 9))
-def test_what_is_written_is_read_again(name: str, arguments: str, complete: bool, event: int) -> None:
+def test_a_written_expectation_is_read_back(name: str, arguments: str, complete: bool, event: int) -> None:
     """Any text is read back unchanged, encoded as UTF-8."""
     call = replace(CALL, name=name, arguments=arguments, complete=complete, id="\ud800")
     expected = with_fields(
@@ -224,11 +224,11 @@ def test_a_missing_response_is_a_difference() -> None:
 
 def test_long_texts_are_shown_from_the_first_difference() -> None:
     """Control characters are escaped."""
-    one, other = (
+    expected, found = (
         with_fields(calls=(replace(CALL, arguments=LONG),)),
         with_fields(calls=(replace(CALL, arguments=LONG.replace("b", "\x1b")),)),
     )
-    assert differences(one, other) == [
+    assert differences(expected, found) == [
         f'response 0: call 0 arguments: differs at character 69: expected …"{A}b\\"}}", found …"{A}\\u001b\\"}}"'
     ]
 

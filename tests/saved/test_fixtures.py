@@ -59,8 +59,8 @@ def assert_same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
     assert (other.response.status_code, other.response.reason) == (flow.response.status_code, flow.response.reason)
     headers = [pair for pair in flow.response.headers.fields if pair[0].lower() != b"content-encoding"]
     assert list(other.response.headers.fields) == headers
-    read = [read_flow(one, "x") for one in (flow, other)]
-    assert len({dumps(expectation_of([one])) for one in read if one}) == 1
+    fixtures = [read_flow(saved, "x") for saved in (flow, other)]
+    assert len({dumps(expectation_of([fixture])) for fixture in fixtures if fixture}) == 1
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -100,11 +100,11 @@ def test_a_bare_body_gets_a_request(stream: Any, tmp_path: Path) -> None:
     """The minimal request is added to replay the body in its protocol."""
     path = tmp_path / ("x.eventstream" if stream.dialect == "bedrock" else "x.sse")
     path.write_bytes(stream.body)
-    [one] = flows_in(path)
-    assert one.request_key.dialect == one.record.dialect
-    assert one.record.streamed
-    assert one.body == stream.body
-    assert one.record.calls
+    [fixture] = flows_in(path)
+    assert fixture.request_key.dialect == fixture.record.dialect
+    assert fixture.record.streamed
+    assert fixture.body == stream.body
+    assert fixture.record.calls
 
 
 def test_a_har_file_becomes_flows(tmp_path: Path) -> None:
@@ -127,15 +127,15 @@ def test_a_har_file_becomes_flows(tmp_path: Path) -> None:
     other = {"request": {"method": "GET", "url": "https://x/"}, "response": {"status": 200, "content": {"text": "x"}}}
     path = tmp_path / "x.har"
     path.write_text(json.dumps({"log": {"entries": [other, entry]}}))
-    left, one = gathered(str(path))
+    left, fixture = gathered(str(path))
     assert isinstance(left, LeftOut)
     assert (left.source, left.why) == (f"{path}#0", "is not an LLM response")
-    assert isinstance(one, LlmFlow)
-    assert (one.source, one.record.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
-    assert one.flow.request.path == "/v1/chat/completions?a=b"
-    assert one.flow.request.timestamp_start == 1795328100
-    assert one.flow.request.headers.fields == ((b"x-a", b"b"),)
-    assert one.body == BODY
+    assert isinstance(fixture, LlmFlow)
+    assert (fixture.source, fixture.record.host, fixture.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
+    assert fixture.flow.request.path == "/v1/chat/completions?a=b"
+    assert fixture.flow.request.timestamp_start == 1795328100
+    assert fixture.flow.request.headers.fields == ((b"x-a", b"b"),)
+    assert fixture.body == BODY
 
 
 def test_a_har_file_with_an_unknown_url_becomes_flows(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_a_har_file_with_an_unknown_url_becomes_flows(tmp_path: Path) -> None:
         "response": {"status": 200, "content": content},
     }
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
-    (one,) = flows_in(path)
-    assert (one.record.host, one.path, one.record.dialect) == ("gateway.example", "/ask", "openai-chat")
+    (fixture,) = flows_in(path)
+    assert (fixture.record.host, fixture.path, fixture.record.dialect) == ("gateway.example", "/ask", "openai-chat")
 
 
 def test_skipped_files_have_a_reason(tmp_path: Path) -> None:

@@ -43,33 +43,37 @@ def test_each_response_of_a_socket_is_read() -> None:
     """Text and binary messages give the same requests, messages and times."""
     for binary in (False, True):
         data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
-        _, one, other = har.exchanges(data, "a.har")
-        assert [one.facts.source, other.facts.source] == ["a.har#1.1", "a.har#1.2"]
-        assert (one.facts.host, one.facts.path) == ("api.openai.com", "/v1/responses")
-        assert one.secrets == ("Bearer hidden-value", "hidden-value")
-        first = conversation.two_answers()[1]
-        assert (next(iter(one.chunks)), list(one.times)[:2]) == (line_of(first.data), [0, 10])
-        assert (one.broken, one.began) == (None, conversation.BEGUN)
+        _, first, second = har.exchanges(data, "a.har")
+        assert [first.facts.source, second.facts.source] == ["a.har#1.1", "a.har#1.2"]
+        assert (first.facts.host, first.facts.path) == ("api.openai.com", "/v1/responses")
+        assert first.secrets == ("Bearer hidden-value", "hidden-value")
+        message = conversation.two_answers()[1]
+        assert (next(iter(first.chunks)), list(first.times)[:2]) == (line_of(message.data), [0, 10])
+        assert (first.broken, first.began) == (None, conversation.BEGUN)
 
 
 def test_a_socket_response_is_read_as_a_post() -> None:
     """It can be converted to a flow and replayed."""
-    _, one = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
-    assert (one.method, one.url, one.facts.status) == ("POST", "https://api.openai.com/v1/responses", 200)
-    assert json.loads(one.request_body)["stream"] is True
-    assert one.broken == STILL_OPEN
-    assert b"".join(chunk.data for chunk in one.timed_chunks) == one.body != b""
-    assert [name for name, _ in one.request_headers] == ["Authorization", "content-type"]
+    _, response = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
+    assert (response.method, response.url, response.facts.status) == (
+        "POST",
+        "https://api.openai.com/v1/responses",
+        200,
+    )
+    assert json.loads(response.request_body)["stream"] is True
+    assert response.broken == STILL_OPEN
+    assert b"".join(chunk.data for chunk in response.timed_chunks) == response.body != b""
+    assert [name for name, _ in response.request_headers] == ["Authorization", "content-type"]
 
 
 def test_other_sockets_are_ordinary_entries() -> None:
     """Messages of an unknown form are ignored."""
     other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
     other["request"]["url"] = "wss://example.com/chat"
-    [one] = har.exchanges(document(other), "a.har")
-    assert one.facts.source == "a.har#0"
-    [one] = har.exchanges(document(other | {"_webSocketMessages": 1}), "a.har")
-    assert one.facts.source == "a.har#0"
+    [exchange] = har.exchanges(document(other), "a.har")
+    assert exchange.facts.source == "a.har#0"
+    [exchange] = har.exchanges(document(other | {"_webSocketMessages": 1}), "a.har")
+    assert exchange.facts.source == "a.har#0"
     broken = entry([]) | {"_webSocketMessages": [{"type": "receive", "opcode": 2, "data": "=", "time": None}]}
     assert list(har.exchanges(document(broken), "a.har")) == []
 
@@ -92,13 +96,13 @@ def test_a_rewritten_socket_keeps_its_other_messages(tmp_path: Path) -> None:
 def test_messages_with_line_breaks_are_kept() -> None:
     """The line breaks are stored next to the lines."""
     data = document(entry(conversation.pretty(conversation.two_answers())))
-    found = [read_flow(flow_of(one), one.source) for one in har.exchanges(data, "a.har")]
+    fixtures = [read_flow(flow_of(exchange), exchange.source) for exchange in har.exchanges(data, "a.har")]
     messages = {
         message
-        for one in found
-        if one is not None
-        for message in one.line_ends.messages(chunk.data for chunk in one.chunks).values()
+        for fixture in fixtures
+        if fixture is not None
+        for message in fixture.line_ends.messages(chunk.data for chunk in fixture.chunks).values()
     }
-    pretty = [one.data for one in conversation.pretty(conversation.two_answers()) if b"\n" in one.data]
+    pretty = [message.data for message in conversation.pretty(conversation.two_answers()) if b"\n" in message.data]
     assert messages == set(pretty)
     assert len(pretty) > 5

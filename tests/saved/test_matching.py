@@ -34,10 +34,10 @@ FIRST, SECOND = load(FLOWS / "openai-chat-single.flow")
 PATH = "/v1/chat/completions"
 
 
-def fixture_with(source: str, like: str = "openai-chat-single", **asked: Any) -> LlmFlow:
+def fixture_with(source: str, like: str = "openai-chat-single", **changes: Any) -> LlmFlow:
     """Return a saved flow with another request key."""
     fixture = load(FLOWS / f"{like}.flow")[0]
-    return replace(fixture, source=source, request_key=replace(fixture.request_key, **asked))
+    return replace(fixture, source=source, request_key=replace(fixture.request_key, **changes))
 
 
 def of_model(source: str, model: str) -> LlmFlow:
@@ -49,9 +49,9 @@ def of_model(source: str, model: str) -> LlmFlow:
 
 def best_source(key: RequestKey, *fixtures: LlmFlow) -> str | None:
     """Return the source of the best match, which must not depend on the order of the flows."""
-    one, other = Matcher(fixtures).best(key), Matcher(fixtures[::-1]).best(key)
-    assert (one and one.source) == (other and other.source)
-    return one.source if one else None
+    forwards, backwards = Matcher(fixtures).best(key), Matcher(fixtures[::-1]).best(key)
+    assert (forwards and forwards.source) == (backwards and backwards.source)
+    return forwards.source if forwards else None
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,10 @@ def test_a_request_with_results_continues_the_conversation_of_its_calls(protocol
         for message in request.get("messages") or request.get("input") or ():
             if message.get("role") == "user" and isinstance(message["content"], str):
                 message["content"] = "Other words?"
-        asked = replace(second.request_key, words="Other words?")
-        best = Matcher([fixture for one in turns_of.values() for fixture in one]).best(asked, request, second.path)
+        key = replace(second.request_key, words="Other words?")
+        best = Matcher([fixture for fixtures in turns_of.values() for fixture in fixtures]).best(
+            key, request, second.path
+        )
         assert best is second, name
 
 
@@ -227,7 +229,7 @@ def test_equal_requests_get_their_responses_in_order() -> None:
     for request in (FIRST.request, {**FIRST.request, "temperature": 1}):
         matcher = Matcher([failed, SECOND, done])
         responses = [matched(matcher, request).saved for _ in range(4)]
-        assert [one and one.source for one in responses] == ["failed", "done", "done", "done"]
+        assert [fixture and fixture.source for fixture in responses] == ["failed", "done", "done", "done"]
 
 
 def conversation(file: str) -> tuple[LlmFlow, dict[str, Any]]:
@@ -241,7 +243,7 @@ CONVERSATIONS = [f"{protocol}-{kind}" for protocol in PROTOCOLS for kind in ("si
 
 @pytest.mark.parametrize("file", CONVERSATIONS)
 def test_a_call_with_a_result_is_not_sent_again(file: str) -> None:
-    """In each protocol, a request with the results of all calls is finished, whatever the ids of the calls are."""
+    """In each protocol, a request with the results of all calls is finished, with any ids of the calls."""
     first, request = conversation(file)
     path = first.path
     match = Matcher([first]).match(path, json.dumps(request).encode())
@@ -330,7 +332,7 @@ def test_a_conversation_that_continues_is_no_loop(fixtures: list[LlmFlow]) -> No
     """Twenty runs with results are not stopped, and a loop between them is."""
     matcher = Matcher(fixtures, repeats=8)
     for _ in range(20):
-        assert [matched(matcher, one).saved for one in turns_with_result(FIRST)] == [fixtures[0], fixtures[-1]]
+        assert [matched(matcher, request).saved for request in turns_with_result(FIRST)] == [fixtures[0], fixtures[-1]]
     assert [matched(matcher, FIRST.request).saved for _ in range(10)] == [FIRST] * 8 + [None] * 2
 
 
@@ -338,19 +340,19 @@ def test_a_new_run_of_a_loop_is_counted_anew() -> None:
     """A new run starts with fewer results than the previous run had."""
     matcher = Matcher([FIRST], repeats=8)
     for _ in range(3):
-        assert [matched(matcher, one).saved for one in turns(10)] == [FIRST] * 8 + [None] * 2
-    assert [matched(matcher, one).saved for one in turns_with_result(FIRST)] == [FIRST] * 2
+        assert [matched(matcher, request).saved for request in turns(10)] == [FIRST] * 8 + [None] * 2
+    assert [matched(matcher, request).saved for request in turns_with_result(FIRST)] == [FIRST] * 2
 
 
 def test_a_rejected_call_of_an_unknown_tool_is_finished() -> None:
     """If the tool was not offered, a client's rejection is the result and gets the final text."""
     recorded = load(FLOWS / "openai-chat-single.flow")[0]
     [call] = recorded.record.calls
-    asked = {**recorded.request, "tools": [{"type": "function", "function": {"name": "other"}}]}
+    without_tool = {**recorded.request, "tools": [{"type": "function", "function": {"name": "other"}}]}
     entry = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
     results = [{"role": "tool", "tool_call_id": call.id, "content": '{"error":"unknown tool"}'}]
-    after = {"messages": [*asked["messages"], {"role": "assistant", "tool_calls": [entry]}, *results]}
-    for request, outcome in ((recorded.request, "diverged"), (asked, "finished")):
+    after = {"messages": [*without_tool["messages"], {"role": "assistant", "tool_calls": [entry]}, *results]}
+    for request, outcome in ((recorded.request, "diverged"), (without_tool, "finished")):
         flow = with_response(recorded.flow, request, recorded.chunks)
         known = read_flow(flow, "a")
         assert known is not None
@@ -385,7 +387,7 @@ def test_a_parallel_conversation_does_not_hide_a_loop() -> None:
     responses = []
     for loop in turns(10, opening="Another one?"):
         responses.append(matched(matcher, loop).saved)
-        assert all(matched(matcher, one).saved is FIRST for one in turns_with_result(FIRST))
+        assert all(matched(matcher, request).saved is FIRST for request in turns_with_result(FIRST))
     assert responses == [FIRST] * 8 + [None] * 2
 
 
@@ -394,20 +396,20 @@ def test_recorded_repetitions_do_not_count() -> None:
     recorded = [replace(FIRST, source=str(at)) for at in range(10)]
     matcher = Matcher(recorded, repeats=8)
     responses = [matched(matcher, FIRST.request).saved for _ in range(18)]
-    assert [one and one.source for one in responses] == [*map(str, range(10)), *["9"] * 7, None]
+    assert [fixture and fixture.source for fixture in responses] == [*map(str, range(10)), *["9"] * 7, None]
 
 
 def test_a_recorded_repetition_of_a_call_is_replayed() -> None:
     """If the model repeated the call although it had the result, the recorded repetition is sent."""
     [call] = FIRST.record.calls
-    again = replace(
+    repetition = replace(
         FIRST, source="again", request=SECOND.request, request_body=SECOND.request_body, request_key=SECOND.request_key
     )
-    matcher = Matcher([FIRST, again])
+    matcher = Matcher([FIRST, repetition])
     first = matched(matcher, {**SECOND.request, "temperature": 1})
-    assert (first.outcome, first.saved) == (Outcome.DIVERGED, again)
+    assert (first.outcome, first.saved) == (Outcome.DIVERGED, repetition)
     echo, result = SECOND.request["messages"][-2:]
-    echo, result = ({**one} for one in json.loads(json.dumps([echo, result]).replace(call.id, "call_again")))
+    echo, result = ({**message} for message in json.loads(json.dumps([echo, result]).replace(call.id, "call_again")))
     longer = [*SECOND.request["messages"], echo, result]
     assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).outcome is Outcome.FINISHED
 
@@ -418,32 +420,32 @@ def test_a_result_that_led_to_a_repeated_call_does_not_finish_it(text: str, outc
     first, second = load(FLOWS / "openai-responses-single.flow")
     [call] = first.record.calls
 
-    def asked(result: str) -> dict[str, Any]:
+    def request_with(result: str) -> dict[str, Any]:
         output = {"type": "function_call_output", "call_id": call.id, "output": result}
         return {**first.request, "previous_response_id": "resp_1", "input": [output]}
 
-    body = json.dumps(asked("missing argument")).encode()
-    again = replace(second, record=first.record, request=json.loads(body), request_body=body)
-    changed = json.dumps({**asked(text), "temperature": 1}).encode()
-    match = Matcher([first, again]).match(first.path, changed)
+    body = json.dumps(request_with("missing argument")).encode()
+    repetition = replace(second, record=first.record, request=json.loads(body), request_body=body)
+    changed = json.dumps({**request_with(text), "temperature": 1}).encode()
+    match = Matcher([first, repetition]).match(first.path, changed)
     assert match is not None
     assert match.outcome is outcome
 
 
 def test_the_history_decides_between_equal_last_messages() -> None:
-    """Two conversations with the same last message are told apart by their first."""
+    """Two conversations with the same last message are distinguished by their first."""
 
-    def asked(*texts: str) -> dict[str, Any]:
+    def request_with(*texts: str) -> dict[str, Any]:
         return {**FIRST.request, "messages": [{"role": "user", "content": text} for text in texts]}
 
     def recorded(*texts: str) -> LlmFlow:
-        body = json.dumps(asked(*texts)).encode()
+        body = json.dumps(request_with(*texts)).encode()
         words = replace(FIRST.request_key, words=texts[-1])
         return replace(FIRST, source=texts[0], request=json.loads(body), request_body=body, request_key=words)
 
     matcher = Matcher([recorded("red", "go on"), recorded("blue", "well", "go on")])
     for first in ("red", "blue"):
-        match = matched(matcher, asked(first, "changed", "go on"))
+        match = matched(matcher, request_with(first, "changed", "go on"))
         assert (match.outcome, match.saved and match.saved.source) == (Outcome.DIVERGED, first)
 
 
@@ -453,17 +455,17 @@ def test_a_redacted_request_matches_its_original(tmp_path: Path) -> None:
     with (FLOWS / "openai-chat-single.flow").open("rb") as file:
         flow = next(iter(FlowReader(file).stream()))
     assert isinstance(flow, http.HTTPFlow)
-    asked = json.loads(flow.request.content or b"")
-    asked["messages"][0]["content"] += f" {key} and project BLUEBIRD-7"
-    flow.request.content = json.dumps(asked).encode()
+    request = json.loads(flow.request.content or b"")
+    request["messages"][0]["content"] += f" {key} and project BLUEBIRD-7"
+    flow.request.content = json.dumps(request).encode()
     for name, redaction in (("a", Redaction()), ("b", Redaction(patterns=("BLUEBIRD-\\d",)))):
         save([flow], tmp_path / f"{name}.flow", redaction)
         [fixture] = load(tmp_path / f"{name}.flow")
         assert key.encode() not in fixture.request_body
-        again = http.HTTPFlow(flow.client_conn, flow.server_conn)
-        again.request = flow.request.copy()
-        assert Provider([fixture], strict=True).respond(again)
-        assert again.metadata[REPLAY]["answer"] == "exact"
+        replayed = http.HTTPFlow(flow.client_conn, flow.server_conn)
+        replayed.request = flow.request.copy()
+        assert Provider([fixture], strict=True).respond(replayed)
+        assert replayed.metadata[REPLAY]["answer"] == "exact"
 
 
 def test_redacted_text_matches_any_text() -> None:
@@ -484,8 +486,8 @@ def test_redacted_text_matches_any_text() -> None:
     assert match.outcome is Outcome.EXACT
     for hidden in ("[redacted]", "*" * 20):
         assert matched(Matcher([saved_as(hidden)]), request).outcome is Outcome.EXACT
-        wrong = json.loads(json.dumps(request).replace("use ", "take "))
-        assert matched(Matcher([saved_as(hidden)]), wrong).outcome is Outcome.DIVERGED
+        other_request = json.loads(json.dumps(request).replace("use ", "take "))
+        assert matched(Matcher([saved_as(hidden)]), other_request).outcome is Outcome.DIVERGED
 
 
 def test_other_requests_are_not_matched() -> None:
@@ -494,7 +496,7 @@ def test_other_requests_are_not_matched() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "difference"),
+    ("recorded", "requested", "difference"),
     [
         ({"a": 1}, {"a": 1.0}, None),
         ({"a": 1}, {"a": True}, "a: recorded 1, requested true"),
@@ -511,10 +513,10 @@ def test_other_requests_are_not_matched() -> None:
         ({"a": "**bold**"}, {"a": "bold"}, 'a: recorded "**bold**", requested "bold"'),
     ],
 )
-def test_the_first_difference_of_two_requests(one: Any, other: Any, difference: str | None) -> None:
+def test_the_first_actualof_two_requests(recorded: Any, requested: Any, difference: str | None) -> None:
     """The difference has a path and both values, shortened and escaped."""
-    where = parting(one, other)
-    assert (where and str(where)) == difference
+    actual = parting(recorded, requested)
+    assert (actual and str(actual)) == difference
 
 
 @pytest.mark.parametrize("text", ["mask", "shape"])
@@ -529,17 +531,17 @@ def test_a_client_may_return_redacted_text(text: str) -> None:
     with path.open("rb") as file:
         flows = [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
     fixtures = [read_flow(redact_flow(flow, redaction), f"x#{at}") for at, flow in enumerate(flows)]
-    matcher = Matcher([one for one in fixtures if one is not None], strict=True)
-    asked = json.loads(flows[1].request.content or b"")
+    matcher = Matcher([fixture for fixture in fixtures if fixture is not None], strict=True)
+    request = json.loads(flows[1].request.content or b"")
     recorded = json.loads(redact(flows[1].request.content or b"", text))
-    asked["messages"][1] = recorded["messages"][1]
-    match = matcher.match(PATH, json.dumps(asked).encode(), redact)
+    request["messages"][1] = recorded["messages"][1]
+    match = matcher.match(PATH, json.dumps(request).encode(), redact)
     assert match
     assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, "x#1")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
-def test_a_request_has_no_difference_to_itself(value: Any) -> None:
+def test_a_request_has_no_actualto_itself(value: Any) -> None:
     """Any value equals itself."""
     assert parting({"a": value}, {"a": value}) is None
 
@@ -551,8 +553,8 @@ def test_matching_does_not_depend_on_the_number_of_flows() -> None:
         many = [_request_with(f"question {at}") for at in range(number)]
         matcher = Matcher(many)
         matched(matcher, FIRST.request)
-        assert all(matched(matcher, one.request).saved is one for one in many)
-        return functions_called(lambda: [matched(matcher, one.request) for one in many[-10:]])
+        assert all(matched(matcher, fixture.request).saved is fixture for fixture in many)
+        return functions_called(lambda: [matched(matcher, fixture.request) for fixture in many[-10:]])
 
     assert called(3000) < 1.2 * called(30)
 

@@ -52,7 +52,7 @@ def test_the_responses_of_a_file_are_in_order() -> None:
         "z-ai/glm-5",
         "z-ai/glm-5-20260211",
     )
-    assert [one.request_key.results for one in (first, second)] == [0, 1]
+    assert [fixture.request_key.results for fixture in (first, second)] == [0, 1]
     assert first.request["messages"][0]["role"] == "user"
     assert first.status == 200
     assert len(first.chunks) == first.record.events == len(first.payloads)
@@ -66,7 +66,7 @@ def test_a_folder_means_all_files_below_it(tmp_path: Path) -> None:
     for name in ("z.flow", "a.flow", "below/b.mitm"):
         shutil.copy(FLOWS / "ollama-single.flow", tmp_path / name)
     (tmp_path / "README.md").write_text("no flow")
-    sources = [Path(one.source).relative_to(tmp_path).as_posix() for one in load(tmp_path)]
+    sources = [Path(fixture.source).relative_to(tmp_path).as_posix() for fixture in load(tmp_path)]
     assert sources == [f"{name}#{number}" for name in ("a.flow", "below/b.mitm", "z.flow") for number in (0, 1)]
 
 

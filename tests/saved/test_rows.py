@@ -115,7 +115,7 @@ def test_a_saved_flow_keeps_each_defect(name: str, tmp_path: Path) -> None:
     path.write_bytes(packed([redact(flow_of(sample))]))
     (fixture,) = load(path)
     findings = {(finding.name, finding.event) for finding in fixture.record.findings}
-    assert name in {one for one, _ in findings}
+    assert name in {found for found, _ in findings}
     assert findings == (sample.findings or findings)
     expectation = expectation_of([fixture])
     assert differences(loads(dumps(expectation)), expectation) == []

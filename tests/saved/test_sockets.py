@@ -49,13 +49,13 @@ def test_the_responses_of_a_socket_are_fixtures(tmp_path: Path) -> None:
     """A fixture has the number of the socket and its own; other flows keep their numbers."""
     path = tmp_path / "a.flow"
     path.write_bytes(flow_file(tflow.tflow(resp=True), socket(conversation.two_answers())))
-    one, other = load(path)
-    assert [fixture.source for fixture in (one, other)] == [f"{path}#1.1", f"{path}#1.2"]
-    assert (one.path, one.request_key.dialect) == (conversation.PATH, "openai-responses")
-    assert [call.name for call in one.record.calls] == ["get_weather"]
-    assert (one.record.findings, one.record.broken, one.record.ended) == ([], None, True)
-    assert other.request_key.results == 1
-    assert [chunk.after for chunk in one.chunks][:3] == [0, 10, 20]
+    first, second = load(path)
+    assert [fixture.source for fixture in (first, second)] == [f"{path}#1.1", f"{path}#1.2"]
+    assert (first.path, first.request_key.dialect) == (conversation.PATH, "openai-responses")
+    assert [call.name for call in first.record.calls] == ["get_weather"]
+    assert (first.record.findings, first.record.broken, first.record.ended) == ([], None, True)
+    assert second.request_key.results == 1
+    assert [chunk.after for chunk in first.chunks][:3] == [0, 10, 20]
 
 
 def test_a_socket_response_has_its_lane_time_and_error() -> None:
@@ -63,39 +63,39 @@ def test_a_socket_response_has_its_lane_time_and_error() -> None:
     messages = conversation.two_lanes()
     found = socket_flows(socket(messages[:-1]))
     assert found is not None
-    one, other = (response.flow for response in found)
-    assert one.metadata["toolstream"]["socket"] == {"stream_id": "a"}
-    [[when, text]] = other.metadata["toolstream"]["socket"]["sent"]
+    first, second = (response.flow for response in found)
+    assert first.metadata["toolstream"]["socket"] == {"stream_id": "a"}
+    [[when, text]] = second.metadata["toolstream"]["socket"]["sent"]
     assert (when, json.loads(text)["type"]) == (50, "response.steer")
-    assert other.request.timestamp_start == messages[1].at
-    assert other.response is not None
-    assert other.response.timestamp_start == messages[3].at
-    assert one.error is not None
-    assert one.error.msg == "the client closed the WebSocket with code 1000"
-    assert "broken" not in other.metadata["toolstream"]
-    assert "sec-websocket-key" not in one.request.headers
+    assert second.request.timestamp_start == messages[1].at
+    assert second.response is not None
+    assert second.response.timestamp_start == messages[3].at
+    assert first.error is not None
+    assert first.error.msg == "the client closed the WebSocket with code 1000"
+    assert "broken" not in second.metadata["toolstream"]
+    assert "sec-websocket-key" not in first.request.headers
 
 
 def test_injected_messages_are_the_sent_response() -> None:
     """The provider's message is marked as dropped, and toolstream's message as injected."""
     flow = socket(conversation.two_answers())
     assert flow.websocket is not None
-    changed = next(one for one in flow.websocket.messages if b"output_item.added" in one.content)
+    changed = next(first for first in flow.websocket.messages if b"output_item.added" in first.content)
     at = flow.websocket.messages.index(changed)
     changed.dropped = True
     injected = WebSocketMessage(Opcode.TEXT, from_client=False, content=b'{"type":"response.x"}', injected=True)
     flow.websocket.messages.insert(at + 1, injected)
     found = socket_flows(flow)
     assert found is not None
-    one, other = (response.flow for response in found)
-    assert one.response is not None
-    assert b"output_item.added" in (one.response.raw_content or b"")
-    sent = one.metadata["toolstream"]["sent"]
+    first, second = (response.flow for response in found)
+    assert first.response is not None
+    assert b"output_item.added" in (first.response.raw_content or b"")
+    sent = first.metadata["toolstream"]["sent"]
     assert b"output_item.added" not in sent["body"]
     assert b'{"type":"response.x"}\n' in sent["body"]
     assert sum(size for _, size in sent["chunks"]) == len(sent["body"])
-    assert other.response is not None
-    assert other.metadata["toolstream"]["sent"]["body"] == other.response.raw_content
+    assert second.response is not None
+    assert second.metadata["toolstream"]["sent"]["body"] == second.response.raw_content
 
 
 def test_other_flows_have_no_socket_responses() -> None:
@@ -135,8 +135,8 @@ def test_a_redacted_socket_is_read_as_before() -> None:
     before, after = socket_flows(flow), socket_flows(redact(flow))
     assert before is not None
     assert after is not None
-    for (_, one), (_, other) in zip(before, after, strict=True):
-        read, clean = read_flow(one, "a"), read_flow(other, "a")
+    for (_, flow_before), (_, flow_after) in zip(before, after, strict=True):
+        read, clean = read_flow(flow_before, "a"), read_flow(flow_after, "a")
         assert read is not None
         assert clean is not None
         assert record_object(read.record) == record_object(clean.record)
@@ -157,7 +157,9 @@ def test_a_rewritten_socket_keeps_its_other_messages() -> None:
         return NewBody([first, b"", *rest[1:], b'{"type":"response.last"}\n'])
 
     written = io.BytesIO(rewritten_flows(io.BytesIO(flow_file(flow)), "a", twice))
-    one, other = responses_in(written, "b")
+    first_response, second_response = responses_in(written, "b")
     assert sources == ["a#0.1", "a#0.2"]
-    assert [json.loads(chunk).get("stream_id") for chunk in one.chunks] == ["a"] * len(list(one.chunks))
-    assert b'"response.completed"' in list(other.chunks)[-1]
+    assert [json.loads(chunk).get("stream_id") for chunk in first_response.chunks] == ["a"] * len(
+        list(first_response.chunks)
+    )
+    assert b'"response.completed"' in list(second_response.chunks)[-1]

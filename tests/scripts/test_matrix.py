@@ -330,8 +330,8 @@ def test_results_are_read_if_complete(tmp_path: Path) -> None:
     assert kept(CLIENT, tmp_path) == stored
     rerun = rerun_results(**{setup: [] for setup in RERUN})
     (folder / "rerun").mkdir()
-    for name, told in rerun.items():
-        (folder / "rerun" / f"{name}.json").write_text(json.dumps(told))
+    for name, document in rerun.items():
+        (folder / "rerun" / f"{name}.json").write_text(json.dumps(document))
     assert kept_rerun(CLIENT, tmp_path) == rerun
     report = combined([(CLIENT, {**rerun, **stored})])
     assert report is not None

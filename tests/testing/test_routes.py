@@ -13,14 +13,14 @@ PROXY = "http://127.0.0.1:4711"
 
 def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
     """The path is the provider's, after the name of the route."""
-    found = routes({})
-    variables = found.variables(PROXY)
+    forwarding = routes({})
+    variables = forwarding.variables(PROXY)
     assert variables["OPENAI_BASE_URL"] == f"{PROXY}/openai-base-url/v1"
-    assert found.origins["openai-base-url"] == "https://api.openai.com"
+    assert forwarding.origins["openai-base-url"] == "https://api.openai.com"
     assert variables["ANTHROPIC_BASE_URL"] == f"{PROXY}/anthropic-base-url"
-    assert found.origins["anthropic-base-url"] == "https://api.anthropic.com"
-    assert found.origins["ollama-host"] == "http://localhost:11434"
-    assert {protocol.name for protocol in PROTOCOLS if not protocol.api.signs_address} <= {*found.origins}
+    assert forwarding.origins["anthropic-base-url"] == "https://api.anthropic.com"
+    assert forwarding.origins["ollama-host"] == "http://localhost:11434"
+    assert {protocol.name for protocol in PROTOCOLS if not protocol.api.signs_address} <= {*forwarding.origins}
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
 )
 def test_a_base_url_of_the_user_is_the_upstream(variable: str, value: str, origin: str, url: str) -> None:
     """The previous value of the variable is the upstream."""
-    found = routes({variable: value})
-    assert found.origins[variable.lower().replace("_", "-")] == origin
-    assert found.variables(PROXY)[variable] == PROXY + url
+    forwarding = routes({variable: value})
+    assert forwarding.origins[variable.lower().replace("_", "-")] == origin
+    assert forwarding.variables(PROXY)[variable] == PROXY + url
 
 
 def test_one_upstream_for_all_variables() -> None:
     """It precedes the user's variables, and its credentials stay with the client."""
-    found = routes({"OPENAI_BASE_URL": "https://a.example/v1"}, "https://me:secret@b.example/x")
-    assert {found.origins[name] for name in found.origins if "-" in name} >= {"https://b.example"}
-    assert found.origins["openai-base-url"] == "https://b.example"
-    assert found.variables(PROXY)["ANTHROPIC_BASE_URL"] == "http://me:secret@127.0.0.1:4711/anthropic-base-url/x"
+    forwarding = routes({"OPENAI_BASE_URL": "https://a.example/v1"}, "https://me:secret@b.example/x")
+    assert {forwarding.origins[name] for name in forwarding.origins if "-" in name} >= {"https://b.example"}
+    assert forwarding.origins["openai-base-url"] == "https://b.example"
+    assert forwarding.variables(PROXY)["ANTHROPIC_BASE_URL"] == "http://me:secret@127.0.0.1:4711/anthropic-base-url/x"
 
 
 @pytest.mark.parametrize("value", ["ftp://secret.example", "https://", "http://a:secret", "https://a:99999999"])

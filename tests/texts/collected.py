@@ -92,6 +92,6 @@ def without_names(text: str) -> str:
 @cache
 def _names() -> re.Pattern[str]:
     document = catalogue.document()
-    names = {one["name"] for kind in document.values() if isinstance(kind, list) for one in kind}
+    names = {entry["name"] for kind in document.values() if isinstance(kind, list) for entry in kind}
     compound = sorted((name for name in names if re.search(r"\W|_", name)), key=len, reverse=True)
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, compound))})(?![\w-])")

@@ -48,10 +48,10 @@ def test_schemas(schema: str) -> None:
 def test_messages(package: str) -> None:
     """The strings in the code contain no such phrase."""
     wrong = [
-        f"{where}: {one}"
+        f"{where}: {phrase}"
         for where, text, is_help in sentences(package)
         if text not in FORMER
-        for one in found(text, (*ANYWHERE, *HELP) if is_help else ANYWHERE)
+        for phrase in found(text, (*ANYWHERE, *HELP) if is_help else ANYWHERE)
     ]
     assert wrong == []
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 LIMIT = 10**9
 NOBODY = 65534
-PIECES = 64
+CHUNK_COUNT = 64
 
 
 def write_first_half(path: Path, ready: int) -> None:
     """Write the first half of a long body, signal it through the pipe `ready`, and wait."""
     folder = Folder(path, LIMIT)
     spool = Spool(path, Memory(0))
-    for _ in range(PIECES):
+    for _ in range(CHUNK_COUNT):
         spool.write(b"x" * PIECE)
 
     def chunks() -> Iterator[bytes]:
@@ -65,12 +65,12 @@ def writer(tmp_path: Path) -> Iterator[int]:
 def test_a_process_killed_during_a_write(tmp_path: Path, writer: int) -> None:
     """A process killed during a write leaves only a hidden file, and the next start deletes it."""
     [part] = tmp_path.iterdir()
-    assert part.stat().st_size >= (PIECES - 1) * PIECE
+    assert part.stat().st_size >= (CHUNK_COUNT - 1) * PIECE
     Folder(tmp_path, LIMIT)
     assert list(tmp_path.iterdir()) == [part], "it is still being written"
     os.kill(writer, signal.SIGKILL)
     os.waitid(os.P_PID, writer, os.WEXITED | os.WNOWAIT)
-    assert [one.name[0] for one in tmp_path.iterdir()] == ["."]
+    assert [path.name[0] for path in tmp_path.iterdir()] == ["."]
     folder = Folder(tmp_path, LIMIT)
     assert not list(tmp_path.iterdir())
     assert folder.write("x", 2, [b"ok"]).read_bytes() == b"ok"

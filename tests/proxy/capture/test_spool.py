@@ -20,7 +20,7 @@ def test_a_spool_returns_its_bytes(tmp_path: Path, size: int, room: int) -> None
     for at in range(0, size, 1000):
         spool.write(data[at : min(at + 1000, size)])
     assert (spool.size, b"".join(spool.chunks())) == (size, data[:size])
-    assert all(len(piece) <= PIECE for piece in spool.chunks())
+    assert all(len(chunk) <= PIECE for chunk in spool.chunks())
     assert list(tmp_path.iterdir()) == []
     spool.close()
     assert memory.room == room

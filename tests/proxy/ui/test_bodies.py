@@ -59,8 +59,8 @@ def shown_response(mitm: Interface, *chunks: bytes, **how: Any) -> http.HTTPFlow
 
 def saved_body(flow: http.HTTPFlow) -> bytes | None:
     """Return the body of the flow in a flow file."""
-    found = next(iter(FlowReader(io.BytesIO(flow_file(flow))).stream()))
-    return found.response.raw_content  # type: ignore[attr-defined,no-any-return]
+    loaded = next(iter(FlowReader(io.BytesIO(flow_file(flow))).stream()))
+    return loaded.response.raw_content  # type: ignore[attr-defined,no-any-return]
 
 
 def test_a_streamed_body_is_shown_and_not_saved() -> None:

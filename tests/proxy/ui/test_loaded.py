@@ -104,7 +104,7 @@ def test_loaded_flows_are_not_processed(tmp_path: Path) -> None:
     ) as mitm:
         flow = load(mitm, path)[0]
         assert (flow.marked, flow.comment) == (":small_red_triangle_down:", "empty-id at event 2")
-    assert [one for one in tmp_path.rglob("*") if one.is_file() and one.read_bytes()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.read_bytes()] == []
 
 
 def test_other_flows_and_files(tmp_path: Path) -> None:

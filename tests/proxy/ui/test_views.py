@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.saved.exchange import Exchange
 
-OTHERS = {
+OTHER_BODIES = {
     "application/json": b'{"a": 1}',
     "text/event-stream": b'data: hello\n\ndata: {"a":1}\n\n',
     "text/html": b"<html><body>x</body></html>",
@@ -87,10 +87,10 @@ def test_streams_are_shown_as_calls_or_events(mitm: Interface, path: Path, caplo
     assert "toolstream cannot show" not in caplog.text
 
 
-@pytest.mark.parametrize("content_type", OTHERS)
+@pytest.mark.parametrize("content_type", OTHER_BODIES)
 def test_other_messages_are_shown_by_mitmproxy(mitm: Interface, content_type: str) -> None:
     """Other messages look as without toolstream, and toolstream's views show their body."""
-    body = OTHERS[content_type]
+    body = OTHER_BODIES[content_type]
     for flow in (response_flow(body, content_type=content_type), tflow.tflow(resp=True)):
         flow.request.path = "/other"
         assert flow.response is not None
@@ -199,15 +199,15 @@ def test_each_message_of_a_socket_is_shown(mitm: Interface) -> None:
     """A message is shown as its event, and the last message of a response shows its calls."""
     flow = socket(conversation.two_answers())
     assert flow.websocket is not None
-    found = [mitm.result(flow, one) for one in flow.websocket.messages]
-    names = [one.view_name for one in found]
-    last = next(at for at, one in enumerate(flow.websocket.messages) if b"response.completed" in one.content)
+    results = [mitm.result(flow, message) for message in flow.websocket.messages]
+    names = [result.view_name for result in results]
+    last = next(at for at, message in enumerate(flow.websocket.messages) if b"response.completed" in message.content)
     assert names[0] == "Raw"
     assert names[last] == "Tool calls"
-    assert "call 0: get_weather" in found[last].text
+    assert "call 0: get_weather" in results[last].text
     assert set(names[1:last]) == {"Events"}
-    assert all(one.text.count("\n") == 1 for one in found[1:last])
-    assert any('arguments="' in one.text for one in found[1:last])
+    assert all(result.text.count("\n") == 1 for result in results[1:last])
+    assert any('arguments="' in result.text for result in results[1:last])
 
 
 def test_a_live_socket_is_shown_with_its_verdict(mitm: Interface) -> None:
@@ -223,15 +223,17 @@ def test_a_live_socket_is_shown_with_its_verdict(mitm: Interface) -> None:
     flow.websocket.messages.clear()
     mitm.view.add([flow])
     mitm.addon.websocket_start(flow)
-    for one in conversation.messages(first, *calls, second, *conversation.answered(second)):
-        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, one.from_client, one.data))
+    for saved in conversation.messages(first, *calls, second, *conversation.answered(second)):
+        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, saved.from_client, saved.data))
         mitm.addon.websocket_message(flow)
     mitm.addon.verdicts.close()
     assert flow.marked == ":x:"
     assert flow.comment.startswith("returned-without-arguments")
-    found = [mitm.result(flow, one) for one in flow.websocket.messages]
+    results = [mitm.result(flow, message) for message in flow.websocket.messages]
     with_verdict = [
-        place for place, one in enumerate(found) if "without arguments (returned-" in one.text.replace("\n   ", "")
+        place
+        for place, result in enumerate(results)
+        if "without arguments (returned-" in result.text.replace("\n   ", "")
     ]
     assert with_verdict == [len(calls), len(calls) + 1]
 
@@ -240,7 +242,7 @@ def test_other_sockets_are_shown_by_mitmproxy(mitm: Interface) -> None:
     """A socket that is not from an LLM is shown raw."""
     flow = tflow.twebsocketflow()
     assert flow.websocket is not None
-    assert {mitm.result(flow, one).view_name for one in flow.websocket.messages} == {"Raw"}
+    assert {mitm.result(flow, message).view_name for message in flow.websocket.messages} == {"Raw"}
 
 
 def test_a_response_is_read_once(mitm: Interface) -> None:

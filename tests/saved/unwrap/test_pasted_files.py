@@ -148,7 +148,7 @@ def test_the_http_head_is_read(tmp_path: Path) -> None:
     assert any("sk-secret-value-1" in secret for secret in response.secrets)
 
 
-def _both_ways(first: str, second: str) -> bytes:
+def _two_logs(first: str, second: str) -> bytes:
     events = wrappers.payloads(bare(CHAT))
     other = [json.loads(json.dumps(event).replace("Oslo", "Rome").replace("get_", "put_")) for event in events]
     return "".join(
@@ -160,7 +160,7 @@ def _both_ways(first: str, second: str) -> bytes:
 def test_two_different_readings_are_an_error(tmp_path: Path) -> None:
     """A proxy may log received and forwarded events; the error names both."""
     path = tmp_path / "x"
-    path.write_bytes(_both_ways("upstream: ", "downstream: "))
+    path.write_bytes(_two_logs("upstream: ", "downstream: "))
     with pytest.raises(UnreadableError, match=r"two ways that differ.*upstream.*downstream"):
         read(path)
 

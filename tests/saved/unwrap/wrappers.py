@@ -31,14 +31,14 @@ def events(body: bytes) -> list[Event]:
     text = body.decode().replace("\r\n", "\n")
     if text.lstrip().startswith("{"):
         return [Event("", line) for line in text.splitlines() if line]
-    found = []
+    lines_ = []
     for block in text.split("\n\n"):
         fields = [line.partition(":") for line in block.split("\n")]
         name = next((value.strip() for field, _, value in fields if field == "event"), "")
         data = [value.removeprefix(" ") for field, _, value in fields if field == "data"]
         if data:
-            found.append(Event(name, "\n".join(data)))
-    return found
+            lines_.append(Event(name, "\n".join(data)))
+    return lines_
 
 
 def payloads(body: bytes) -> list[Any]:
@@ -165,13 +165,13 @@ def followed_raw(body: bytes) -> bytes:
 
 def rows(data: bytes, indent: str = "") -> str:
     """Return Wireshark's hex dump."""
-    found = []
+    lines_ = []
     for at in range(0, len(data), 16):
         row = data[at : at + 16]
         shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
         left, right = " ".join(f"{b:02x}" for b in row[:8]), " ".join(f"{b:02x}" for b in row[8:])
-        found.append(f"{indent}{at:08X}  {left:<23}  {right:<23}   {shown}")
-    return "\n".join(found) + "\n"
+        lines_.append(f"{indent}{at:08X}  {left:<23}  {right:<23}   {shown}")
+    return "\n".join(lines_) + "\n"
 
 
 def followed_hex(body: bytes) -> bytes:
@@ -200,24 +200,24 @@ def _ascii(data: bytes, indent: str) -> str:
 
 def xxd(body: bytes) -> bytes:
     """`xxd`."""
-    found = []
+    lines_ = []
     for at in range(0, len(body), 16):
         row = body[at : at + 16]
         pairs = " ".join(row[n : n + 2].hex() for n in range(0, len(row), 2))
         shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
-        found.append(f"{at:08x}: {pairs:<39}  {shown}")
-    return ("\n".join(found) + "\n").encode()
+        lines_.append(f"{at:08x}: {pairs:<39}  {shown}")
+    return ("\n".join(lines_) + "\n").encode()
 
 
 def hexdump(body: bytes) -> bytes:
     """`hexdump -C`."""
-    found = []
+    lines_ = []
     for at in range(0, len(body), 16):
         row = body[at : at + 16]
         left, right = " ".join(f"{b:02x}" for b in row[:8]), " ".join(f"{b:02x}" for b in row[8:])
         shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
-        found.append(f"{at:08x}  {left:<23}  {right:<23}  |{shown}|")
-    return ("\n".join(found) + f"\n{len(body):08x}\n").encode()
+        lines_.append(f"{at:08x}  {left:<23}  {right:<23}  |{shown}|")
+    return ("\n".join(lines_) + f"\n{len(body):08x}\n").encode()
 
 
 def trace(body: bytes) -> bytes:
