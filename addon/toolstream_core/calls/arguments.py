@@ -55,14 +55,16 @@ class JoinedText(list[str]):
         return len(tail) > len(text) and tail.endswith(text)
 
 
-def repeated(complete: str, after: str) -> tuple[str, bool]:
+def repeated(complete: str, after: str, *, over: bool = True) -> tuple[str, bool]:
     """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
 
-    The text may repeat the object, in any fragments, be markup, or stand for no arguments.
+    The text may repeat the object, in any fragments, be markup, or stand for no arguments. `over`: nothing follows;
+    else a bracket may belong to what follows.
     """
     first, again = complete.strip(WHITE), after.strip(WHITE)
     rest, intended = without(first, again), unwrapped(first)
-    if (rest[:1] not in {"}", "]"} and is_markup(rest)) or (again and has_nothing(again)):
+    is_over = over or rest[:1] not in {"}", "]"}
+    if (is_over and is_garbage(intended, rest)) or (again and has_nothing(again)):
         return intended, True
     return (complete + after if rest == again and intended == first else intended + rest), False
 
@@ -80,6 +82,11 @@ _BEGUN: Final = re.compile(rf"(?:\s|[}}\]]|{_MARK})*+(?:{BEGUN_MARK}|\[/?)?")
 def is_markup(text: str) -> bool:
     """Whether `text` is markup, or a beginning of it."""
     return len(text) <= MAX_MARKUP and _BEGUN.fullmatch(text) is not None
+
+
+def is_garbage(complete: str, rest: str) -> bool:
+    """Whether text after a complete object is markup or brackets; `{}` and a bracket lost what stood between them."""
+    return is_markup(rest) and not (rest[:1] in {"}", "]"} and has_nothing(complete))
 
 
 # Two readings are kept of every argument text, because both are in the wild:
@@ -301,8 +308,8 @@ class ArgumentText:
         """Whether the text that arrived ends with `text`, after other fragments."""
         return self._joined.ends_in(text)
 
-    def reading(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """The intended arguments, and whether they are one JSON value.
+    def reading(self, *, may_be_empty: bool = True, over: bool = True) -> tuple[str, bool]:
+        """The intended arguments, and whether they are one JSON value; `over`: the provider sends no more of them.
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
@@ -324,7 +331,7 @@ class ArgumentText:
             return rest, False
         if not (self.spilled and self.scanner.is_complete and self._holds_object()):
             return joined, False
-        return repeated(joined[: self._end], joined[self._end :])
+        return repeated(joined[: self._end], joined[self._end :], over=over)
 
     def restarted_by(self, fragment: Seen[str]) -> bool:
         """Whether `fragment` starts other arguments: an object that cannot continue the open one."""

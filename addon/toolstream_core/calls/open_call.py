@@ -90,7 +90,7 @@ class OpenCall:
         if self.start_input is not None and self.arguments.empty:
             text = self.start_input
             return text, is_object(text) or (self.over and is_json(text))
-        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.over)
+        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.over, over=self.over)
         if self.over:
             return text, is_value or self.kind is Kind.SERVER
         return text, is_value and is_object(text)

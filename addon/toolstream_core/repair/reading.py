@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from toolstream_core.calls.arguments import BEGUN_MARK, EMPTY, MARKS, PLACEHOLDER, ArgumentText, is_markup
+from toolstream_core.calls.arguments import BEGUN_MARK, EMPTY, MARKS, PLACEHOLDER, ArgumentText, is_garbage
 from toolstream_core.calls.json_text import begun_inside, is_object, paired, without
 from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
@@ -108,7 +108,7 @@ def repetition(complete: str, rest: str) -> Defect | None:
     again = begun_inside(rest) if rest[:1] == '"' else rest
     if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
         return REPLAYED_ARGUMENTS
-    return TRAILING_GARBAGE if rest[0] != "{" and is_markup(rest) else None
+    return TRAILING_GARBAGE if rest[0] != "{" and is_garbage(complete, rest) else None
 
 
 def addition(rest: str) -> Defect:
