@@ -1,4 +1,4 @@
-"""Mutate streams and hold toolstream to its invariants. Knows the command line."""
+"""Mutate streams and check toolstream's invariants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import shared_dir  # noqa: E402 - the checkout's own modules
 from tests.fuzz import cuts, hunt, injected, mutate  # noqa: E402
 from tests.fuzz.case import Case, load  # noqa: E402
 from tests.fuzz.corpus import seeds  # noqa: E402
-from tests.fuzz.invariants import HARMS, INVARIANTS, Seen  # noqa: E402
+from tests.fuzz.invariants import HARMS, INVARIANTS, ClientOutcome  # noqa: E402
 from toolstream_core.model import ABSENT  # noqa: E402
 
 if TYPE_CHECKING:
@@ -37,16 +37,15 @@ Examples:
   scripts/fuzz --seed 7 --cases 20000             the same streams every time
   scripts/fuzz --defects 1 --cases 200000         streams with exactly one injected defect each
   scripts/fuzz --cuts --minutes 5                 healthy streams with events of up to 1 MB, in chunks of many sizes
-A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the invariant that it breaks,
-why, the request, and what was switched on; at most three of a kind. A body without a .case beside it is
-replayed with safe repairs. To read one:
+A failure is written as a body (.sse, .ndjson) and a .case file with the seed, the violated invariant, the reason, the
+request and the options. A body without a .case file is replayed with safe repairs. To read a failure:
   toolstream repair FILE -o - --diff; toolstream inspect FILE
 Invariants (tests/fuzz/invariants.py):
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Hunt, or replay; 1 where an invariant was broken."""
+    """Hunt or replay; return 1 if an invariant was violated."""
     options = _parser().parse_args(arguments)
     if options.cuts:
         return _cut(options)
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cut(options: argparse.Namespace) -> int:
-    """Cut healthy streams, and print where the cut changed something."""
+    """Feed healthy streams in chunks, and print the runs with differences."""
     chosen = [one for one in cuts.streams() if not options.dialect or one.protocol.name in options.dialect]
     random.Random(options.seed).shuffle(chosen)
     end = time.monotonic() + 60 * options.minutes
@@ -73,7 +72,7 @@ def _cut(options: argparse.Namespace) -> int:
             print("".join(f"{line}\n" for line in found), end="", flush=True)
             if time.monotonic() >= end:
                 break
-    print(f"{done} of {len(chosen)} streams cut, {failed} changed by it")
+    print(f"{done} of {len(chosen)} streams checked, {failed} with differences")
     return 1 if failed else 0
 
 
@@ -113,33 +112,33 @@ def _rate(tally: hunt.Tally, count: int) -> str:
 
 
 def _replay(case: Case, invariants: Sequence[str]) -> int:
-    seen = Seen(case)
-    print(f"{seen.dialect or 'not read'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
+    outcome = ClientOutcome(case)
+    print(f"{outcome.dialect or 'unknown protocol'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
     if case.request is not ABSENT:
         print(f"request {case.request}")
-    for title, run in (("as it came", seen.off), ("as it went on", seen.on)):
+    for title, run in (("received", outcome.off), ("forwarded", outcome.on)):
         print(f"--- {title}\n{run.out.decode('utf-8', 'replace')}")
-        print(f"calls {run.calls}\ntold {sorted(run.names)}")
-    print("what went on has the calls", seen.reread.calls)
-    found = list(hunt.broken(case, invariants))
+        print(f"calls {run.calls}\nfindings {sorted(run.finding_names)}")
+    print("calls in the forwarded stream", outcome.reread.calls)
+    found = list(hunt.violations(case, invariants))
     for one in found:
-        print(f"BROKEN {one.invariant}: {one.why}")
+        print(f"VIOLATED {one.invariant}: {one.why}")
     return 1 if found else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    told = EPILOG + "".join(
+    epilog = EPILOG + "".join(
         f"  {name}: {(invariant.__doc__ or '').splitlines()[0]}\n" for name, invariant in INVARIANTS.items()
     )
     parser = argparse.ArgumentParser(
-        prog="scripts/fuzz", description=__doc__, epilog=told, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="scripts/fuzz", description=__doc__, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=1, help="how long (1)")
-    parser.add_argument("--cases", type=int, default=0, help="so many streams in this process, instead of minutes")
-    parser.add_argument("--seed", default="1", help="what everything is drawn from (1)")
+    parser.add_argument("--cases", type=int, default=0, help="number of streams in this process, instead of minutes")
+    parser.add_argument("--seed", default="1", help="random seed (1)")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--dialect", action="append", help="streams of this protocol only; may be repeated")
-    parser.add_argument("--cuts", action="store_true", help="cut healthy streams with long events instead")
+    parser.add_argument("--cuts", action="store_true", help="check chunk boundaries of long healthy streams instead")
     parser.add_argument(
         "--defects",
         choices=("1", "2", MANY),

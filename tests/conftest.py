@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, and where the recorded streams are. Knows pytest."""
+"""Shared setup of the tests: hypothesis profiles, and the folder of recorded streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Tests run the same way every time and never fail for a slow machine; to look further, now and then:
+# Tests are deterministic and do not fail on a slow machine. To search further:
 # scripts/test --hypothesis-profile=search
 settings.register_profile(
     "ci",
@@ -25,31 +25,31 @@ settings.register_profile(
 settings.register_profile("search", settings.get_profile("ci"), derandomize=False, max_examples=3000)
 settings.load_profile("ci")
 
-# Where the tests run in the background, a shell has Ctrl-C ignored, and so would everything that they start.
+# A shell starts background jobs with SIGINT ignored, and every process that they start inherits that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _COLLECT_EVERY = 20_000
-"""Objects that are made before the garbage collector looks for cycles: a test makes many and leaves few."""
+"""Objects that are allocated before the garbage collector runs: a test allocates many and keeps few."""
 NO_SHARED = "no folder of recorded streams: put it beside the project as ../shared, or name it in TOOLSTREAM_SHARED"
 
 
 def shared_dir() -> Path | None:
-    """Recorded streams too large to be kept with the project, where this machine has them.
+    """Return the folder of recorded streams that are too large for the repository, if this machine has it.
 
-    For what is parametrized over them; a single test asks for the fixture `shared`.
+    For parametrized cases; a single test uses the fixture `shared`.
     """
     folder = Path(os.environ.get("TOOLSTREAM_SHARED") or ROOT.parent / "shared")
     return folder if folder.is_dir() else None
 
 
 needs_shared = pytest.mark.skipif(shared_dir() is None, reason=NO_SHARED)
-"""Skips a test, or a whole file as its `pytestmark`, where `shared_dir()` gives nothing."""
+"""Skips a test, or a file as its `pytestmark`, if `shared_dir()` returns `None`."""
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Where the recorded streams are; without them the test is skipped."""
+    """Return the folder of recorded streams, or skip the test."""
     folder = shared_dir()
     if folder is None:
         pytest.skip(NO_SHARED)
@@ -57,13 +57,13 @@ def shared() -> Path:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end: the garbage collector need not go through it again and again."""
+    """Exclude the collected items from garbage collection: they live until the end."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Repeat what failed before the tests, where whoever looks at the tests' last line sees it."""
+    """Repeat the steps that failed before the tests below the summary."""
     if failed := os.environ.get("TOOLSTREAM_FAILED_STEPS"):
         terminalreporter.write_line(f"FAILED before the tests: {failed}", red=True)

@@ -1,4 +1,4 @@
-"""How many functions are called: a measure of work that no machine's speed changes."""
+"""Counts function calls: a measure of work that does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def functions_called(work: Callable[[], object], *, builtins: bool = True) -> int:
-    """Python's, a generator that goes on among them; and C's, unless `builtins` is false."""
+    """Count calls of Python functions, resumed generators, and C functions unless `builtins` is false."""
     profile = Profile(builtins=builtins)
     profile.enable()
     try:
         work()
     finally:
         profile.disable()
-    # What ends the counting is counted itself.
+    # The profiler counts its own `disable`.
     return sum(entry.callcount for entry in profile.getstats() if "lsprof" not in str(entry.code))

@@ -1,6 +1,6 @@
-"""One test for many small cases: it runs them all and names each one that fails. Knows pytest.
+"""Runs many small cases as one test that names each failed case.
 
-A test costs pytest several milliseconds, in each process that collects it too; many cases need less than one.
+A pytest item costs several milliseconds in each worker that collects it; many cases need less than one.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ type Invariant = Callable[..., None]
 
 
 class Case(NamedTuple):
-    """The arguments of one run of an invariant, and the test that it belongs to."""
+    """The arguments of one run of an invariant, and the name of its test."""
 
     group: str
     arguments: tuple[Any, ...]
 
 
 def grouped(cases: Iterable[Case]) -> Callable[[Invariant], Invariant]:
-    """Make an invariant over single cases a test over groups of them; the failures of a group are raised together.
+    """Turn an invariant of one case into a test of groups of cases that raises all failures of a group together.
 
-    Arguments after those of its cases are fixtures, which the cases of a group share.
+    Further parameters of the invariant are fixtures, which the cases of a group share.
     """
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for case in cases:
         groups.setdefault(case.group, []).append(case.arguments)
-    taken = len(next(iter(groups.values()))[0])
+    count = len(next(iter(groups.values()))[0])
 
     def decorate(invariant: Invariant) -> Invariant:
         def test(each: list[tuple[Any, ...]], **fixtures: Any) -> None:
@@ -40,11 +40,11 @@ def grouped(cases: Iterable[Case]) -> Callable[[Invariant], Invariant]:
                 raise ExceptionGroup(f"{len(failed)} of {len(each)} cases", failed)
 
         test.__name__, test.__doc__ = invariant.__name__, invariant.__doc__
-        # What pytest reads the names of fixtures from.
-        asked = [*signature(invariant).parameters.values()][taken:]
-        test.__signature__ = Signature([Parameter("each", Parameter.POSITIONAL_OR_KEYWORD), *asked])  # type: ignore[attr-defined]
-        marked: Invariant = pytest.mark.parametrize("each", groups.values(), ids=groups)(test)
-        return marked
+        # pytest reads the names of fixtures from the signature.
+        fixture_parameters = [*signature(invariant).parameters.values()][count:]
+        test.__signature__ = Signature([Parameter("each", Parameter.POSITIONAL_OR_KEYWORD), *fixture_parameters])  # type: ignore[attr-defined]
+        parametrized: Invariant = pytest.mark.parametrize("each", groups.values(), ids=groups)(test)
+        return parametrized
 
     return decorate
 

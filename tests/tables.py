@@ -1,8 +1,8 @@
-"""What can be injected into each protocol, its shapes, and what only a repair restores."""
+"""The injectors and shapes of each protocol, and the defects that only a repair undoes."""
 
 from toolstream_core.protocols.registry import PROTOCOLS
 
 INJECTORS = {protocol.name: protocol.injectors for protocol in PROTOCOLS}
 SHAPES = {protocol.name: protocol.shapes for protocol in PROTOCOLS}
 REPAIRED_ONLY = frozenset({"decorated-name", "missing-namespace", "trailing-garbage", "split-surrogate"})
-"""Defects whose broken stream is read as it is: only the repair restores the intended calls."""
+"""Defects that the resolver does not undo: only the repair restores the intended calls."""

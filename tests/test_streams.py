@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.calls.patterns import Meant, Pattern, patterns
+from tests.calls.patterns import ExpectedCall, Pattern, patterns
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.table import DEFECTS
@@ -41,14 +41,14 @@ def told(record: Record) -> list[tuple[str, str, int]]:
     return sorted({(finding.name, str(finding.severity), finding.event) for finding in record.findings})
 
 
-def intended(call: Call) -> Meant:
+def intended(call: Call) -> ExpectedCall:
     """As the samples write it; arguments that were cut off are never complete."""
     state = "guessed" if call.guessed else "" if call.kind is Kind.FUNCTION else str(call.kind)
     if call.kind is Kind.CUSTOM and not is_json(call.arguments):
-        return Meant(call.id, call.name, call.arguments, state)
+        return ExpectedCall(call.id, call.name, call.arguments, state)
     if call.complete:
-        return Meant(call.id, call.name, json.loads(call.arguments), state)
-    return Meant(call.id, call.name, call.arguments, "cut")
+        return ExpectedCall(call.id, call.name, json.loads(call.arguments), state)
+    return ExpectedCall(call.id, call.name, call.arguments, "cut")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)

@@ -1,4 +1,4 @@
-"""Short ways to say fragments in tests. Knows the nouns."""
+"""Short constructors of fragments, and short forms of calls."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 def delta(
     arguments: Seen[str] = ABSENT,
     index: Seen[int] = 0,
-    id: Seen[str] = ABSENT,  # noqa: A002 - the wire's word
+    id: Seen[str] = ABSENT,  # noqa: A002 - the field's name
     name: Seen[str] = ABSENT,
     **more: object,
 ) -> Fragment:
-    """A chat delta's entry; `index=ABSENT` for none."""
+    """Return a fragment of a Chat Completions entry; `index=ABSENT` leaves out the index."""
     return Fragment(index=index, id=id, name=name, arguments=arguments)._replace(**more)  # type: ignore[arg-type]
 
 
 def resolved(calls: Calls, fragments: Iterable[Fragment]) -> list[Call]:
-    """What the fragments mean, one event each, and then the end."""
+    """Return the calls of fragments in one event each, after the end of the stream."""
     for number, fragment in enumerate(fragments):
         calls.take(fragment, number)
     calls.conclude(EventContent(end=True))
     return calls.resolved()
 
 
-def said(calls: Iterable[Call]) -> list[tuple[str, str, str]]:
-    """Id, name and arguments of each call."""
+def call_tuples(calls: Iterable[Call]) -> list[tuple[str, str, str]]:
+    """Return id, name and arguments of each call."""
     return [(call.id, call.name, call.arguments) for call in calls]

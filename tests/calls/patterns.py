@@ -1,4 +1,4 @@
-"""The known patterns as short wire samples, each with the calls that were meant. Knows the framings."""
+"""The known patterns as short sample streams, each with its intended calls and findings."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ PATHS = {
 }
 
 
-class Meant(NamedTuple):
-    """A call that a pattern means; arguments that are not whole are text."""
+class ExpectedCall(NamedTuple):
+    """An expected call; incomplete arguments are text."""
 
     id: str
     name: str
     arguments: object
     state: str = ""
-    """`cut`, `guessed`, `server`, or nothing of these."""
+    """`cut`, `guessed`, `server`, or empty."""
 
 
 @dataclass
 class Pattern:
-    """One sample. Its slug names the pattern; what follows a colon tells samples of one pattern apart."""
+    """A sample stream. Its name is the pattern's slug, with a suffix after a colon for several samples of a pattern."""
 
     name: str
     protocol: str
     body: bytes = b""
     content_type: str = "text/event-stream"
     source: str = ""
-    """The report that shows it."""
+    """The URL of a report."""
     tools: dict[str, bool | str | None] = field(default_factory=dict)
-    calls: list[Meant] = field(default_factory=list)
+    calls: list[ExpectedCall] = field(default_factory=list)
     findings: list[tuple[str, str, int]] = field(default_factory=list)
-    """What is told of it: name, severity and event number; nothing where it is valid."""
+    """Name, severity and event number of each expected finding; empty for a valid stream."""
 
     def __str__(self) -> str:
-        """As a test's id."""
+        """Return a test id."""
         return self.name
 
     @property
     def exchange(self) -> StreamFacts:
-        """What is known beside the body."""
+        """Path, content type and request."""
         path = PATHS.get(self.protocol, "/v1/chat/completions")
         request: dict[str, object] = {"tools": [*map(_tool, self.tools.items())]}
         if self.protocol == "bedrock":
             request = {"toolConfig": {"tools": [*map(_tool_spec, self.tools.items())]}}
         return StreamFacts(path=path, content_type=self.content_type, request=request)
 
-    def take(self, word: str, rest: str) -> None:
-        """A line of the sample: the words are those of `streams/*.txt`."""
-        match word:
+    def add_line(self, keyword: str, rest: str) -> None:
+        """Add a line of `streams/*.txt` to the sample."""
+        match keyword:
             case "=":
-                self.calls.append(Meant(*json.loads(rest)))
+                self.calls.append(ExpectedCall(*json.loads(rest)))
             case "!":
                 name, severity, event = rest.split()
                 self.findings.append((name, severity, int(event)))
@@ -85,12 +85,12 @@ class Pattern:
                 message = chunk(payload.encode()) if name == CHUNK else fresh(payload.encode(), name)
                 self.body, self.content_type = self.body + message.encode(), MESSAGES
             case _:
-                self.body += _block(word, rest).encode()
+                self.body += _block(keyword, rest).encode()
 
 
-def _block(word: str, rest: str) -> str:
-    """T: an entry of tool_calls; D: a delta; F: a finish; E: an event; the others are framing."""
-    match word:
+def _block(keyword: str, rest: str) -> str:
+    """Return the event of a line: T entry of tool_calls, D delta, F finish reason, E event; others are framing."""
+    match keyword:
         case "T":
             return _block("D", f'{{"tool_calls":[{rest}]}}')
         case "D":
@@ -114,7 +114,7 @@ def _block(word: str, rest: str) -> str:
             return f": {rest}\n\n"
         case "DONE":
             return _data("[DONE]")
-    raise ValueError(f"no such word: {word}")
+    raise ValueError(f"unknown keyword: {keyword}")
 
 
 def _data(payload: str) -> str:
@@ -122,33 +122,33 @@ def _data(payload: str) -> str:
 
 
 def _tool(declared: tuple[str, bool | str | None]) -> dict[str, object]:
-    """A tool, and whether it has required parameters; its namespace; or `null` where it takes text of any form."""
-    name, needs = declared
-    if isinstance(needs, str):
-        return {"type": "namespace", "name": needs, "tools": [{"type": "function", "name": name}]}
-    if needs is None:
+    """Return a tool: `kind` is whether it has required parameters, its namespace, or `None` for a custom tool."""
+    name, kind = declared
+    if isinstance(kind, str):
+        return {"type": "namespace", "name": kind, "tools": [{"type": "function", "name": name}]}
+    if kind is None:
         return {"type": "custom", "name": name}
-    return {"function": {"name": name, "parameters": _schema(needs=needs)}}
+    return {"function": {"name": name, "parameters": _schema(required=bool(kind))}}
 
 
 def _tool_spec(declared: tuple[str, bool | str | None]) -> dict[str, object]:
-    """A tool as Bedrock is offered it, and whether it has required parameters."""
-    name, needs = declared
-    return {"toolSpec": {"name": name, "inputSchema": {"json": _schema(needs=needs)}}}
+    """Return a tool of a Bedrock request."""
+    name, kind = declared
+    return {"toolSpec": {"name": name, "inputSchema": {"json": _schema(required=bool(kind))}}}
 
 
 def patterns() -> list[Pattern]:
-    """All of them."""
+    """Return all sample streams."""
     found: list[Pattern] = []
     for path in sorted(FOLDER.glob("*.txt")):
         for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-            word, _, rest = line.partition(" ")
-            if word == "##":
+            keyword, _, rest = line.partition(" ")
+            if keyword == "##":
                 found.append(Pattern(rest, path.stem))
-            elif word:
-                found[-1].take(word, rest)
+            elif keyword:
+                found[-1].add_line(keyword, rest)
     return found
 
 
-def _schema(*, needs: object) -> dict[str, object]:
-    return {"properties": {"x": {}}, "required": ["x"]} if needs else {"required": []}
+def _schema(*, required: bool) -> dict[str, object]:
+    return {"properties": {"x": {}}, "required": ["x"]} if required else {"required": []}

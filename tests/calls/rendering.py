@@ -1,4 +1,4 @@
-"""Intended calls in the valid streams of each protocol, drawn by chance. Knows what the protocols document."""
+"""Random intended calls, and random valid encodings of them in each protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VALUES = st.recursive(
 
 
 class Intended(NamedTuple):
-    """A call, as it is meant."""
+    """An intended call."""
 
     choice: int
     id: str
@@ -38,7 +38,7 @@ class Intended(NamedTuple):
 
 
 def intended(values: st.SearchStrategy[object] = VALUES, choices: int = 1) -> st.SearchStrategy[list[Intended]]:
-    """Some calls, each with an id of its own."""
+    """Return a strategy for calls with distinct ids."""
     ids = st.from_regex(r"call_[a-z0-9]{4,8}", fullmatch=True)
     arguments = st.dictionaries(KEYS, values, max_size=3)
     one = st.builds(Intended, st.integers(0, choices - 1), ids, NAMES, arguments)
@@ -46,75 +46,75 @@ def intended(values: st.SearchStrategy[object] = VALUES, choices: int = 1) -> st
 
 
 def chat(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Header and fragments or whole, ids repeated or not, calls interleaved, several entries in a delta."""
+    """Draw chunks with complete calls or fragments, repeated ids, interleaved calls, and several entries in a delta."""
     places = {choice: itertools.count() for choice in (0, 1)}
     queues: list[list[Payload]] = []
     for call in calls:
         index = {"index": next(places[call.choice])}
-        again: Payload = draw(st.sampled_from([{}, {"id": None}, {"id": ""}, {"id": call.id, "type": "function"}]))
-        head, *rest = pieces(draw, call.text)
+        repeated: Payload = draw(st.sampled_from([{}, {"id": None}, {"id": ""}, {"id": call.id, "type": "function"}]))
+        head, *rest = fragments(draw, call.text)
         first = {**index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": head}}
-        more: list[Payload] = [{**index, **again, "function": {"arguments": piece}} for piece in rest]
+        more: list[Payload] = [{**index, **repeated, "function": {"arguments": fragment}} for fragment in rest]
         queues.append([_chunk(call.choice, first), *(_chunk(call.choice, entry) for entry in more)])
-    chunks = _entries_together(draw, interleaved(draw, queues))
+    chunks = _merge_entries(draw, interleaved(draw, queues))
     finishes = [_choice(choice, {}, "tool_calls") for choice in sorted({call.choice for call in calls})]
     return [*chunks, *finishes]
 
 
-def chat_answer(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Not streamed."""
+def chat_unstreamed(draw: Draw, calls: list[Intended]) -> list[Payload]:
+    """Return an unstreamed response."""
     messages = [
         {"role": "assistant", "tool_calls": [_tool_call(call) for call in calls if call.choice == choice]}
         for choice in (0, 1)
     ]
-    choices = [{"index": at, "message": said, "finish_reason": "tool_calls"} for at, said in enumerate(messages)]
+    choices = [{"index": at, "message": message, "finish_reason": "tool_calls"} for at, message in enumerate(messages)]
     return [{"object": "chat.completion", "choices": choices}]
 
 
 def responses(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Items with all their events, or without deltas, one after the other or at once, said again at the end or not."""
+    """Draw the events of items, with or without deltas, interleaved or not, and repeated at the end or not."""
     queues: list[list[Payload]] = []
     for at, call in enumerate(calls):
-        where = {"output_index": at, "item_id": f"fc_{call.id}"}
-        life: list[Payload] = [_item_event("added", at, call, "")]
+        place = {"output_index": at, "item_id": f"fc_{call.id}"}
+        events: list[Payload] = [_item_event("added", at, call, "")]
         if draw(st.booleans()):
             kind = {"type": "response.function_call_arguments.delta"}
-            life += [{**kind, **where, "delta": piece} for piece in pieces(draw, call.text)]
-        life.append({"type": "response.function_call_arguments.done", **where, "arguments": call.text})
-        life.append(_item_event("done", at, call, call.text))
-        queues.append(life)
+            events += [{**kind, **place, "delta": fragment} for fragment in fragments(draw, call.text)]
+        events.append({"type": "response.function_call_arguments.done", **place, "arguments": call.text})
+        events.append(_item_event("done", at, call, call.text))
+        queues.append(events)
     output = [_item(call, call.text) for call in calls] if draw(st.booleans()) else []
     end = {"type": "response.completed", "response": {"object": "response", "status": "completed", "output": output}}
     return [{"type": "response.created", "response": {"output": []}}, *interleaved(draw, queues), end]
 
 
-def responses_answer(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Not streamed."""
+def responses_unstreamed(draw: Draw, calls: list[Intended]) -> list[Payload]:
+    """Return an unstreamed response."""
     return [{"object": "response", "status": "completed", "output": [_item(call, call.text) for call in calls]}]
 
 
 def anthropic(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """One block after the other, with pings; no input may be no delta or an empty one."""
+    """Draw consecutive blocks with pings; without input, with no delta or an empty delta."""
     events: list[Payload] = [{"type": "message_start", "message": {"model": "m"}}]
     for at, call in enumerate(calls):
         text = "" if not call.arguments and draw(st.booleans()) else call.text
         events.append({"type": "content_block_start", "index": at, "content_block": _block(call, {})})
-        for piece in pieces(draw, text):
-            delta = {"type": "input_json_delta", "partial_json": piece}
+        for fragment in fragments(draw, text):
+            delta = {"type": "input_json_delta", "partial_json": fragment}
             events.append({"type": "content_block_delta", "index": at, "delta": delta})
             events += [{"type": "ping"}] if draw(st.booleans()) else []
         events.append({"type": "content_block_stop", "index": at})
     return [*events, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}]
 
 
-def anthropic_answer(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Not streamed."""
+def anthropic_unstreamed(draw: Draw, calls: list[Intended]) -> list[Payload]:
+    """Return an unstreamed response."""
     content = [_block(call, call.arguments) for call in calls]
     return [{"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use"}]
 
 
 def gemini(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Each call one part, one or several parts in a chunk."""
+    """Draw chunks with a part for each call, one or several parts in a chunk."""
     chunks: list[Payload] = []
     for call in calls:
         part = {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
@@ -126,14 +126,14 @@ def gemini(draw: Draw, calls: list[Intended]) -> list[Payload]:
     return [*chunks, {"candidates": [{"finishReason": "STOP", "index": 0}]}]
 
 
-def gemini_answer(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Not streamed."""
+def gemini_unstreamed(draw: Draw, calls: list[Intended]) -> list[Payload]:
+    """Return an unstreamed response."""
     parts = [{"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in calls]
     return [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}]
 
 
 def gemini_partial(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Arguments in parts: text grows, other values come at once."""
+    """Draw partial arguments: text in several parts, other values in one."""
     chunks: list[Payload] = []
     for call in calls:
         chunks.append(_candidate(0, {"functionCall": {"id": call.id, "name": call.name, "willContinue": True}}))
@@ -146,7 +146,7 @@ def gemini_partial(draw: Draw, calls: list[Intended]) -> list[Payload]:
 
 
 def ollama(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Each call whole, one or several in a line."""
+    """Draw lines with complete calls, one or several in a line."""
     lines: list[Payload] = []
     for call in calls:
         entry = {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
@@ -158,41 +158,41 @@ def ollama(draw: Draw, calls: list[Intended]) -> list[Payload]:
     return [*lines, {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}]
 
 
-def ollama_answer(draw: Draw, calls: list[Intended]) -> list[Payload]:
-    """Not streamed."""
+def ollama_unstreamed(draw: Draw, calls: list[Intended]) -> list[Payload]:
+    """Return an unstreamed response."""
     entries = [{"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in calls]
     return [{"message": {"role": "assistant", "content": "", "tool_calls": entries}, "done": True}]
 
 
-def pieces(draw: Draw, text: str) -> list[str]:
-    """`text` cut anywhere, with empty pieces among them."""
+def fragments(draw: Draw, text: str) -> list[str]:
+    """Draw fragments of `text`, some of them empty."""
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=5)))
     return [text[begin:end] for begin, end in itertools.pairwise([0, *cuts, len(text)])]
 
 
 def interleaved(draw: Draw, queues: list[list[Payload]]) -> list[Payload]:
-    """One after the other, or each queue's next whenever chance says so; none begins before those before it."""
+    """Join the queues in order, or interleave them; no queue begins before the earlier queues."""
     if draw(st.booleans()):
         return [payload for queue in queues for payload in queue]
     waiting = [list(queue) for queue in queues]
     merged = []
-    begun = 0
+    started = 0
     while any(waiting):
-        at = draw(st.sampled_from([at for at, queue in enumerate(waiting[: begun + 1]) if queue]))
-        begun = max(begun, at + 1)
+        at = draw(st.sampled_from([at for at, queue in enumerate(waiting[: started + 1]) if queue]))
+        started = max(started, at + 1)
         merged.append(waiting[at].pop(0))
     return merged
 
 
-def _entries_together(draw: Draw, chunks: list[Payload]) -> list[Payload]:
-    together: list[Payload] = []
+def _merge_entries(draw: Draw, chunks: list[Payload]) -> list[Payload]:
+    merged: list[Payload] = []
     for chunk in chunks:
-        into, entries = (_entries(together[-1]) if together else None), _entries(chunk)
-        if into is not None and into[0] == entries[0] and draw(st.booleans()):
-            into[1].extend(entries[1])
+        target, entries = (_entries(merged[-1]) if merged else None), _entries(chunk)
+        if target is not None and target[0] == entries[0] and draw(st.booleans()):
+            target[1].extend(entries[1])
         else:
-            together.append(chunk)
-    return together
+            merged.append(chunk)
+    return merged
 
 
 def _entries(chunk: Payload) -> tuple[int, list[Payload]]:
@@ -212,17 +212,17 @@ def _tool_call(call: Intended) -> Payload:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
 
 
-def _item_event(what: str, at: int, call: Intended, said: str) -> Payload:
-    return {"type": f"response.output_item.{what}", "output_index": at, "item": _item(call, said)}
+def _item_event(status: str, at: int, call: Intended, arguments: str) -> Payload:
+    return {"type": f"response.output_item.{status}", "output_index": at, "item": _item(call, arguments)}
 
 
-def _item(call: Intended, said: str) -> Payload:
+def _item(call: Intended, arguments: str) -> Payload:
     named = {"id": f"fc_{call.id}", "call_id": call.id, "name": call.name}
-    return {"type": "function_call", **named, "arguments": said}
+    return {"type": "function_call", **named, "arguments": arguments}
 
 
-def _block(call: Intended, said: dict[str, object]) -> Payload:
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": said}
+def _block(call: Intended, arguments: dict[str, object]) -> Payload:
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
 
 def _candidate(choice: int, part: Payload) -> Payload:
@@ -231,8 +231,8 @@ def _candidate(choice: int, part: Payload) -> Payload:
 
 def _patches(draw: Draw, path: str, value: object) -> list[Payload]:
     if isinstance(value, str):
-        cut = pieces(draw, value)
-        return [{"jsonPath": path, "stringValue": piece, "willContinue": True} for piece in cut]
+        parts = fragments(draw, value)
+        return [{"jsonPath": path, "stringValue": fragment, "willContinue": True} for fragment in parts]
     if value is None:
         return [{"jsonPath": path, "nullValue": "NULL_VALUE"}]
     return [{"jsonPath": path, "boolValue" if isinstance(value, bool) else "numberValue": value}]

@@ -1,4 +1,4 @@
-"""Argument text: two readings, completeness as it grows, and what a cut-off call never becomes."""
+"""Argument text: its readings and its completeness while it grows."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ JSON = st.recursive(
 OBJECTS = st.dictionaries(st.text(), JSON, min_size=1, max_size=4)
 
 
-def read(*pieces: str, may_be_empty: bool = True) -> tuple[str, bool]:
-    """What the fragments mean."""
+def read(*fragments: str, may_be_empty: bool = True) -> tuple[str, bool]:
+    """Return the arguments in the fragments, and whether they are complete."""
     text = ArgumentText()
-    for piece in pieces:
-        text.add(piece)
+    for fragment in fragments:
+        text.add(fragment)
     return text.reading(may_be_empty=may_be_empty)
 
 
 @pytest.mark.parametrize(
-    ("pieces", "intended"),
+    ("fragments", "intended"),
     [
         pytest.param(['{"a"', ": 1}"], '{"a": 1}', id="joined"),
         pytest.param(['{"pat', '{"pattern":', '{"pattern":"x"}'], '{"pattern":"x"}', id="cumulative"),
-        pytest.param(['{"c"', ':"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="whole again at the end"),
-        pytest.param(['{"c":"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="whole twice"),
+        pytest.param(['{"c"', ':"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="complete again at the end"),
+        pytest.param(['{"c":"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="complete twice"),
         pytest.param(["{}", '{"a":1}'], '{"a":1}', id="braces before the arguments"),
-        pytest.param(["{}", '{"a"', ":1}"], '{"a":1}', id="braces before arguments in pieces"),
-        pytest.param(["{}", '{"a":1}', '{"a":1}'], '{"a":1}', id="braces, then whole twice"),
+        pytest.param(["{}", '{"a"', ":1}"], '{"a":1}', id="braces before fragments"),
+        pytest.param(["{}", '{"a":1}', '{"a":1}'], '{"a":1}', id="braces, then complete twice"),
         pytest.param(["null", '{"a":1}'], '{"a":1}', id="null before the arguments"),
         pytest.param(['"{\\"n\\": 2}"'], '{"n": 2}', id="encoded twice"),
-        pytest.param(['"{hello}"'], '"{hello}"', id="a string that holds no object stays one"),
+        pytest.param(['"{hello}"'], '"{hello}"', id="a string without an object"),
         pytest.param(['{"a":1}', "<|end|>"], '{"a":1}', id="a special token after it"),
-        pytest.param([""], "{}", id="empty means none"),
-        pytest.param([], "{}", id="nothing means none"),
+        pytest.param([""], "{}", id="empty"),
+        pytest.param([], "{}", id="no fragment"),
         pytest.param(['{"a":1}', "{}"], '{"a":1}', id="braces after the arguments"),
-        pytest.param(['{"a":', "1}", "{}"], '{"a":1}', id="braces after arguments in pieces"),
-        pytest.param(["null"], "{}", id="null means none"),
-        pytest.param([" ", "\n"], "{}", id="white space means none"),
+        pytest.param(['{"a":', "1}", "{}"], '{"a":1}', id="braces after fragments"),
+        pytest.param(["null"], "{}", id="null"),
+        pytest.param([" ", "\n"], "{}", id="whitespace"),
         pytest.param(['{"x":[', "{}", ",", "{}", "]}"], '{"x":[{},{}]}', id="empty objects inside"),
         pytest.param(['{"a":"', "{}", '"}'], '{"a":"{}"}', id="braces inside a string"),
-        pytest.param(['{"a":"\\', '"}"}'], '{"a":"\\"}"}', id="an escape cut in two"),
+        pytest.param(['{"a":"\\', '"}"}'], '{"a":"\\"}"}', id="a split escape"),
     ],
 )
-def test_meaning(pieces: list[str], intended: str) -> None:
-    """Joined wins where it is one JSON value, else the last whole fragment, else what follows a placeholder."""
-    assert read(*pieces) == (intended, True)
+def test_complete_arguments_are_read(fragments: list[str], intended: str) -> None:
+    """Arguments are the joined fragments if those are one JSON value, or the last complete copy in them."""
+    assert read(*fragments) == (intended, True)
 
 
 @pytest.mark.parametrize(
-    "pieces",
+    "fragments",
     [
         ['{"a":', "{}"],
         ['{"x":[', "{}", ","],
@@ -71,13 +71,13 @@ def test_meaning(pieces: list[str], intended: str) -> None:
         ["{", "}}"],
     ],
 )
-def test_cut_off_is_never_whole(pieces: list[str]) -> None:
-    """A call that was cut is not completed by an object that lies inside it."""
-    assert read(*pieces) == ("".join(pieces), False)
+def test_truncated_arguments_are_incomplete(fragments: list[str]) -> None:
+    """Truncated arguments are incomplete, even if they contain an object."""
+    assert read(*fragments) == ("".join(fragments), False)
 
 
 @pytest.mark.parametrize(
-    ("pieces", "half"),
+    ("fragments", "expected"),
     [
         (["{}", '{"a":'], '{"a":'),
         (["{}", '{}{"a":'], '{"a":'),
@@ -85,86 +85,86 @@ def test_cut_off_is_never_whole(pieces: list[str]) -> None:
         (['{"a":1}', '{"a":1', '}{"a":'], '{"a":1}{"a":'),
     ],
 )
-def test_half_of_them_is_read_as_the_whole_would_be(pieces: list[str], half: str) -> None:
-    """Without a placeholder before it, nor a whole repetition; neither completes it."""
-    assert read(*pieces) == (half, False)
+def test_incomplete_arguments_are_read_without_placeholder_and_repetition(fragments: list[str], expected: str) -> None:
+    """Incomplete arguments are read without a placeholder before them or a complete repetition in them."""
+    assert read(*fragments) == (expected, False)
 
 
 @pytest.mark.parametrize("again", ['{"a": 1}', '{ "a":1 }{"a":1}', '{"a": 1}<|tool_call_end|>'])
-def test_a_repetition_may_be_spelt_otherwise(again: str) -> None:
-    """It is the same JSON."""
-    text, whole = read('{"a":1}', again)
-    assert (json.loads(text), whole) == ({"a": 1}, True)
+def test_a_repetition_may_be_formatted_differently(again: str) -> None:
+    """A repetition of the same JSON in another format is not appended."""
+    text, is_complete = read('{"a":1}', again)
+    assert (json.loads(text), is_complete) == ({"a": 1}, True)
 
 
-def test_nothing_is_no_arguments_where_some_are_required() -> None:
-    """For a tool with required parameters nothing means that the arguments were lost."""
+def test_empty_arguments_are_incomplete_if_some_are_required() -> None:
+    """Empty arguments of a tool with required parameters are incomplete."""
     assert read("", may_be_empty=False) == ("", False)
 
 
 @given(OBJECTS, st.lists(st.integers(0, 200)))
-def test_any_cut_reads_alike(value: dict[str, object], cuts: list[int]) -> None:
-    """However arguments are cut they read the same, and are whole exactly at their end."""
-    whole = json.dumps(value)
-    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+def test_arguments_are_complete_exactly_at_their_end(value: dict[str, object], cuts: list[int]) -> None:
+    """Arguments in any fragments are read the same, and are complete exactly at their end."""
+    full_text = json.dumps(value)
+    places = sorted({0, len(full_text), *(cut for cut in cuts if cut < len(full_text))})
     text = ArgumentText()
     for begin, end in itertools.pairwise(places):
         assert not text.is_complete
-        text.add(whole[begin:end])
+        text.add(full_text[begin:end])
     assert text.is_complete
-    assert text.reading() == (whole, True)
+    assert text.reading() == (full_text, True)
 
 
 @given(OBJECTS, st.data())
-def test_a_prefix_is_not_whole(value: dict[str, object], data: st.DataObject) -> None:
-    """Whatever is missing at the end, what came is not whole."""
-    whole = json.dumps(value)
-    end = data.draw(st.integers(1, len(whole) - 1))
+def test_a_prefix_is_incomplete(value: dict[str, object], data: st.DataObject) -> None:
+    """A proper prefix of arguments is incomplete."""
+    full_text = json.dumps(value)
+    end = data.draw(st.integers(1, len(full_text) - 1))
     middle = data.draw(st.integers(0, end))
-    assert read(whole[:middle], whole[middle:end])[1] is False
+    assert read(full_text[:middle], full_text[middle:end])[1] is False
 
 
 @given(OBJECTS, st.lists(st.integers(0, 200), min_size=1))
-def test_cumulative_reads_as_the_last(value: dict[str, object], cuts: list[int]) -> None:
-    """Each fragment the arguments so far: the last one is what was meant."""
-    whole = json.dumps(value)
-    ends = sorted({len(whole), *(cut for cut in cuts if 2 <= cut < len(whole))})
-    assert json.loads(read(*(whole[:end] for end in ends))[0]) == value
+def test_the_last_cumulative_fragment_is_read(value: dict[str, object], cuts: list[int]) -> None:
+    """If each fragment repeats the arguments so far, the last fragment is read."""
+    full_text = json.dumps(value)
+    ends = sorted({len(full_text), *(cut for cut in cuts if 2 <= cut < len(full_text))})
+    assert json.loads(read(*(full_text[:end] for end in ends))[0]) == value
 
 
 @given(st.lists(st.text(max_size=6), max_size=40))
-def test_never_raises(pieces: list[str]) -> None:
-    """Foreign text is read without an error, and nothing of it is lost where it is no JSON."""
-    text, whole = read(*pieces)
-    assert whole or text == "".join(pieces)
+def test_never_raises(fragments: list[str]) -> None:
+    """Any text is read without an error, and text that is not JSON is read entirely."""
+    text, is_complete = read(*fragments)
+    assert is_complete or text == "".join(fragments)
 
 
 class Counted(str):
-    """Text that counts how many characters of it are looked at one by one."""
+    """Text that counts reads of single characters."""
 
-    looked = 0
+    reads = 0
     __slots__ = ()
 
     def __getitem__(self, key: object) -> str:
-        """Count an index as one character, a slice as none: it is one copy."""
-        Counted.looked += isinstance(key, int)
+        """Count an index; a slice is one copy and is not counted."""
+        Counted.reads += isinstance(key, int)
         return super().__getitem__(key)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("pieces", [1_000, 4_000])
-def test_cost_is_linear(pieces: int) -> None:
-    """A call of any number of fragments costs so many steps a fragment, however long it has become."""
-    Counted.looked = 0
+def test_cost_is_linear(fragments: int) -> None:
+    """A fragment costs the same number of steps for any length of the call."""
+    Counted.reads = 0
     text = ArgumentText()
     text.add(Counted('{"a":"'))
-    for _ in range(pieces):
+    for _ in range(fragments):
         text.add(Counted('b\\"c'))
-    assert Counted.looked <= 6 * pieces + 20
-    assert len(text._joined) <= pieces / 200 + arguments._BLOCK
+    assert Counted.reads <= 6 * fragments + 20
+    assert len(text._joined) <= fragments / 200 + arguments._BLOCK
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over the cap nothing more is kept, and the call is not whole."""
+    """Beyond the limit no text is kept, and the call is incomplete."""
     monkeypatch.setattr(arguments, "MAX_TEXT", 10)
     text = ArgumentText()
     for _ in range(100):
@@ -173,8 +173,8 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.reading() == ("1234512345", False)
 
 
-def test_half_of_arguments_encoded_twice_is_read_decoded() -> None:
-    """Where garbage follows whole ones."""
+def test_doubly_encoded_arguments_with_garbage_are_decoded() -> None:
+    """Doubly encoded arguments with garbage after them are decoded, and incomplete."""
     assert read('"{\\"a\\":1}"NaN') == ('{"a":1}NaN', False)
 
 
@@ -183,8 +183,8 @@ SCHEMA: dict[str, object] = {"properties": KNOWN, "required": ["n"]}
 TOOL = Parameters.of(SCHEMA, "read")
 
 
-def grown(text: str, tool: Parameters = TOOL) -> ArgumentText:
-    """The text, character by character."""
+def added_by_character(text: str, tool: Parameters = TOOL) -> ArgumentText:
+    """Add a text character by character."""
     arguments = ArgumentText(parameters=tool)
     for character in text:
         arguments.add(character)
@@ -193,8 +193,8 @@ def grown(text: str, tool: Parameters = TOOL) -> ArgumentText:
 
 @pytest.mark.parametrize("beginning", ["{", '{"'])
 @pytest.mark.parametrize("value", [{"path": "a"}, {"n": 1, "path": {"x": ["}"]}}, {"paths": [], "n": None}])
-def test_a_lost_beginning_is_found_if_the_first_key_is_a_parameter(beginning: str, value: object) -> None:
-    """However the rest is cut: both readings are the intended object, which is complete exactly at its end."""
+def test_a_lost_beginning_is_restored_if_the_first_key_is_a_parameter(beginning: str, value: object) -> None:
+    """A lost beginning is restored in all fragmentations; the arguments are complete exactly at their end."""
     rest = json.dumps(value).removeprefix(beginning)
     for cut in range(len(rest)):
         text = ArgumentText(parameters=TOOL)
@@ -202,8 +202,8 @@ def test_a_lost_beginning_is_found_if_the_first_key_is_a_parameter(beginning: st
         assert not text.is_complete
         text.add(rest[cut:])
         assert (text.beginning, text.reading(), text.is_complete) == (beginning, (json.dumps(value), True), True)
-    assert grown(rest).reading() == (json.dumps(value), True)
-    assert grown(rest).text() == rest
+    assert added_by_character(rest).reading() == (json.dumps(value), True)
+    assert added_by_character(rest).text() == rest
 
 
 @pytest.mark.parametrize(
@@ -222,38 +222,38 @@ def test_a_lost_beginning_is_found_if_the_first_key_is_a_parameter(beginning: st
         "12",
     ],
 )
-def test_other_texts_lack_no_beginning(text: str) -> None:
-    """What begins as JSON, what is cut inside its first key, and what is no object; nor without known parameters."""
-    assert not grown(text).beginning
-    assert grown(text).reading() == grown(text, UNKNOWN).reading()
-    assert grown(text, Parameters(frozenset({"other"}))).beginning == ""
+def test_no_beginning_is_added_to_other_texts(text: str) -> None:
+    """No beginning is added to JSON, to a truncated first key, to other values, or without known parameters."""
+    assert not added_by_character(text).beginning
+    assert added_by_character(text).reading() == added_by_character(text, UNKNOWN).reading()
+    assert added_by_character(text, Parameters(frozenset({"other"}))).beginning == ""
 
 
 @pytest.mark.parametrize("key", ["arguments", "parameters"])
 @pytest.mark.parametrize("inner", [{"path": "a"}, {}, {"path": {"name": "}"}}, json.dumps({"path": "a"})])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_complete_call_means_its_arguments(key: str, inner: object, indent: int | None) -> None:
-    """However it is cut; complete exactly at its end."""
+def test_a_complete_call_as_arguments_is_unwrapped(key: str, inner: object, indent: int | None) -> None:
+    """A complete call in the place of arguments is read as its arguments, and is complete exactly at its end."""
     text, intended = json.dumps({"name": "read", key: inner}, indent=indent), inner
     intended = json.loads(inner) if isinstance(inner, str) else inner
-    for grew in (grown(text), grown(text[:-1])):
-        grew.add("" if grew.size == len(text) else "}")
-        assert (json.loads(grew.reading()[0]), grew.is_complete) == (intended, True)
-    assert not grown(text[:-1]).is_complete
+    for text_so_far in (added_by_character(text), added_by_character(text[:-1])):
+        text_so_far.add("" if text_so_far.size == len(text) else "}")
+        assert (json.loads(text_so_far.reading()[0]), text_so_far.is_complete) == (intended, True)
+    assert not added_by_character(text[:-1]).is_complete
 
 
 @pytest.mark.parametrize("key", ["arguments", "input"])
 @pytest.mark.parametrize("inner", [{"path": "a"}, json.dumps({"path": "a"})])
-def test_a_wrapper_means_what_it_holds(key: str, inner: object) -> None:
-    """However it is cut."""
-    assert json.loads(grown(json.dumps({key: inner})).reading()[0]) == {"path": "a"}
+def test_a_wrapper_is_unwrapped(key: str, inner: object) -> None:
+    """Arguments wrapped in one key are read as their inner object."""
+    assert json.loads(added_by_character(json.dumps({key: inner})).reading()[0]) == {"path": "a"}
 
 
 @pytest.mark.parametrize("text", [', "arguments": {"path": "a"}}', '"parameters":{"path": "a"}}'])
-def test_the_rest_of_a_complete_call_means_its_arguments(text: str) -> None:
-    """The server took the name out, and sent what follows it."""
-    assert grown(text).reading() == ('{"path": "a"}', True)
-    assert not grown(text[:-1]).is_complete
+def test_the_rest_of_a_complete_call_is_unwrapped(text: str) -> None:
+    """A complete call without its name, which the server removed, is read as its arguments."""
+    assert added_by_character(text).reading() == ('{"path": "a"}', True)
+    assert not added_by_character(text[:-1]).is_complete
 
 
 @pytest.mark.parametrize(
@@ -273,13 +273,13 @@ def test_the_rest_of_a_complete_call_means_its_arguments(text: str) -> None:
         ({"name": "read", "arguments": {}}, Parameters.of({**SCHEMA, "required": []}, "read")),
     ],
 )
-def test_other_objects_are_no_calls(value: object, tool: Parameters) -> None:
-    """Of another tool, with further keys, or where they may be arguments."""
-    assert grown(json.dumps(value), tool).reading() == (json.dumps(value), True)
+def test_other_objects_are_not_unwrapped(value: object, tool: Parameters) -> None:
+    """An object of another tool, with further keys, or with keys that are parameters, is not unwrapped."""
+    assert added_by_character(json.dumps(value), tool).reading() == (json.dumps(value), True)
 
 
-def test_a_long_fragment_shows_what_it_lacks_as_short_ones_do() -> None:
-    """How many characters come at once decides nothing."""
+def test_fragment_sizes_do_not_matter() -> None:
+    """Lost beginnings and complete calls are recognised in fragments of all sizes."""
     tool = Parameters.of({"properties": {"city": {}}, "required": ["city"]}, "f")
     for text, head in (('city": "' + "x" * 500 + '"}', 0), ('{"name": "f", "arguments": {"city": "' + "x" * 500, 27)):
         for size in (1, 300, 1000):

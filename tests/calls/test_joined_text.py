@@ -1,12 +1,12 @@
-"""Pieces are joined, however many there are."""
+"""Joined text."""
 
 from __future__ import annotations
 
 from toolstream_core.calls.arguments import JoinedText
 
 
-def test_pieces_are_joined_in_order() -> None:
-    """Also where they are read in between."""
+def test_fragments_are_joined_in_order() -> None:
+    """Fragments are joined in order, also if the text is read in between."""
     text = JoinedText()
     assert text.text() == ""
     for number in range(1000):
@@ -19,8 +19,8 @@ def test_pieces_are_joined_in_order() -> None:
     assert text.text() == "".join(map(str, range(1000)))
 
 
-def test_the_last_part_is_found_behind_others_only() -> None:
-    """A text that is all that came ends nothing."""
+def test_ends_in_needs_text_before_the_suffix() -> None:
+    """`ends_in` is true for a proper suffix only."""
     text = JoinedText()
     text.append("ab")
     assert (text.ends_in("b"), text.ends_in("ab")) == (True, False)

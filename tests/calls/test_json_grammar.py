@@ -1,4 +1,4 @@
-"""Escapes and numbers of JSON, a character at a time."""
+"""Escapes and numbers of JSON, character by character."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from toolstream_core.calls.scanner import NUMBER, WHOLE_NUMBER, escape_with
 
 
 def escaped(text: str) -> str | None:
-    """What an escape is after each of its characters."""
+    """Return the state of an escape after all characters of `text`."""
     escape: str | None = text[0]
     for character in text[1:]:
         assert escape
@@ -20,14 +20,14 @@ def escaped(text: str) -> str | None:
     ("text", "left"),
     [("\\n", ""), ("\\u", "\\u"), ("\\u12a", "\\u12a"), ("\\u12aF", ""), ("\\x", None), ("\\u1g", None)],
 )
-def test_an_escape_is_over_open_or_none(text: str, left: str | None) -> None:
-    """RFC 8259, section 7."""
+def test_escapes(text: str, left: str | None) -> None:
+    """An escape is complete, incomplete or invalid, as RFC 8259 defines in section 7."""
     assert escaped(text) == left
 
 
 @pytest.mark.parametrize("number", ["0", "-0", "10", "-1.5", "1e5", "0E-07", "01", "1.", "-", "1e", "1e+"])
 def test_numbers(number: str) -> None:
-    """RFC 8259, section 6: no leading zero, digits behind a point and in an exponent."""
+    """A number has no leading zero, and digits after a point and in an exponent (RFC 8259, section 6)."""
     state: str | None = "-"
     for character in number.removeprefix("-"):
         state = NUMBER[state].get(character) if state else None

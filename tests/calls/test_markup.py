@@ -1,4 +1,4 @@
-"""What is markup behind arguments, and what is not."""
+"""Recognition of markup after arguments."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolstream_core.calls.arguments import MAX_MARKUP, is_markup
     ["<|tool_call_end|>", "<|tool", "</tool_call>", "</", "}", "]}\n", "[/TOOL_CALLS]", "[/TO", "```", "`", "<x a='1"],
 )
 def test_markup(text: str) -> None:
-    """Tags and brackets, also where their end has not come."""
+    """Tags and brackets are markup, also incomplete ones."""
     assert is_markup(text)
 
 
 @pytest.mark.parametrize("text", ["and so on", '{"a":1}', "< 5 apples", "<|x|> and", "x" * 9, "}" * (MAX_MARKUP + 1)])
-def test_no_markup(text: str) -> None:
-    """Words, objects, and what is too long."""
+def test_other_text_is_not_markup(text: str) -> None:
+    """Words, objects and long text are not markup."""
     assert not is_markup(text)

@@ -1,4 +1,4 @@
-"""One call while its fragments come: whether it is whole, whatever its kind."""
+"""Completeness of a call while its fragments are received."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolstream_core.model import Fragment, Kind
 
 
 def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> OpenCall:
-    """A call with these arguments."""
+    """Return a call with these arguments."""
     call = OpenCall(Fragment(kind=kind), 0)
     call.arguments.add(text)
     call.over = over
@@ -17,7 +17,7 @@ def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> Open
 
 
 @pytest.mark.parametrize(
-    ("text", "by_itself", "when_over"),
+    ("text", "while_open", "when_over"),
     [
         ('{"a":1}', True, True),
         ('"{\\"a\\":1}"', True, True),
@@ -32,19 +32,19 @@ def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> Open
         ('{"a":1}{"b":2}', False, False),
     ],
 )
-def test_whole(text: str, *, by_itself: bool, when_over: bool) -> None:
-    """By itself only an object is; when it is over, whatever is JSON, or nothing."""
-    assert opened(text).is_complete() is by_itself
+def test_completeness_of_a_function_call(text: str, *, while_open: bool, when_over: bool) -> None:
+    """An open call is complete with an object only; an ended call with any JSON or without arguments."""
+    assert opened(text).is_complete() is while_open
     assert opened(text, over=True).is_complete() is when_over
 
 
-def test_nothing_may_be_too_little() -> None:
-    """For a tool that needs arguments."""
+def test_a_call_with_required_parameters_needs_arguments() -> None:
+    """An ended call of a tool with required parameters is incomplete without arguments."""
     assert not opened("", over=True).is_complete(may_be_empty=False)
 
 
-def test_what_opened_it_counts_where_nothing_follows() -> None:
-    """Arguments of a block's start."""
+def test_the_start_input_counts_without_deltas() -> None:
+    """Without deltas, the input in a block's start is the call's arguments."""
     call = opened("")
     call.start_input = '{"a":1}'
     assert call.intended_arguments() == ('{"a":1}', True)
@@ -53,7 +53,7 @@ def test_what_opened_it_counts_where_nothing_follows() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.CUSTOM, Kind.SERVER])
-def test_other_kinds(kind: Kind) -> None:
-    """Free text, and what the provider runs, is whole when it is over."""
+def test_completeness_of_other_kinds(kind: Kind) -> None:
+    """A custom or server call is complete when it has ended."""
     assert not opened("*** Begin", kind).is_complete()
     assert opened("*** Begin", kind, over=True).is_complete()

@@ -1,4 +1,4 @@
-"""Whatever valid way a protocol takes to say calls: the calls that were intended are what is read."""
+"""Every valid encoding of calls is read as the intended calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tests.calls.rendering import Render
 
 
-class Edit(NamedTuple):
-    """How intended calls become a body."""
+class Encoding(NamedTuple):
+    """An encoding of intended calls."""
 
     render: Render
     content_type: str
@@ -27,23 +27,23 @@ class Edit(NamedTuple):
 
 
 SSE, JSON, LINES = "text/event-stream", "application/json", "application/x-ndjson"
-WAYS = {
-    "chat": Edit(rendering.chat, SSE, intended(choices=2)),
-    "chat, not streamed": Edit(rendering.chat_answer, JSON, intended(choices=2)),
-    "responses": Edit(rendering.responses, SSE, intended()),
-    "responses, not streamed": Edit(rendering.responses_answer, JSON, intended()),
-    "anthropic": Edit(rendering.anthropic, SSE, intended()),
-    "anthropic, not streamed": Edit(rendering.anthropic_answer, JSON, intended()),
-    "gemini": Edit(rendering.gemini, SSE, intended(choices=2)),
-    "gemini, not streamed": Edit(rendering.gemini_answer, JSON, intended()),
-    "gemini, partial arguments": Edit(rendering.gemini_partial, SSE, intended(SCALARS)),
-    "ollama": Edit(rendering.ollama, LINES, intended()),
-    "ollama, not streamed": Edit(rendering.ollama_answer, JSON, intended()),
+ENCODINGS = {
+    "chat": Encoding(rendering.chat, SSE, intended(choices=2)),
+    "chat, not streamed": Encoding(rendering.chat_unstreamed, JSON, intended(choices=2)),
+    "responses": Encoding(rendering.responses, SSE, intended()),
+    "responses, not streamed": Encoding(rendering.responses_unstreamed, JSON, intended()),
+    "anthropic": Encoding(rendering.anthropic, SSE, intended()),
+    "anthropic, not streamed": Encoding(rendering.anthropic_unstreamed, JSON, intended()),
+    "gemini": Encoding(rendering.gemini, SSE, intended(choices=2)),
+    "gemini, not streamed": Encoding(rendering.gemini_unstreamed, JSON, intended()),
+    "gemini, partial arguments": Encoding(rendering.gemini_partial, SSE, intended(SCALARS)),
+    "ollama": Encoding(rendering.ollama, LINES, intended()),
+    "ollama, not streamed": Encoding(rendering.ollama_unstreamed, JSON, intended()),
 }
 
 
 def body(payloads: list[dict[str, Any]], content_type: str) -> bytes:
-    """The payloads in their framing; SSE events have their type as name where they have one."""
+    """Return the payloads in their framing; SSE events are named by their type."""
     if content_type == LINES:
         return "".join(f"{json.dumps(payload)}\n" for payload in payloads).encode()
     if content_type == JSON:
@@ -56,22 +56,22 @@ def _event(payload: dict[str, Any]) -> str:
     return f"{name}data: {json.dumps(payload, ensure_ascii=False)}\n\n"
 
 
-def meant(call: Call) -> Intended:
-    """What was read of a call."""
+def as_intended(call: Call) -> Intended:
+    """Convert a resolved call."""
     return Intended(call.choice, call.id, call.name, json.loads(call.arguments))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @given(data=st.data())
-def test_read_as_intended(way: str, data: st.DataObject) -> None:
-    """The same calls with the same values, in the same order within a choice, all whole and none guessed."""
-    render, content_type, calls = WAYS[way]
-    wanted = data.draw(calls)
-    payloads = render(data.draw, wanted)
+def test_encodings_are_read_as_intended(encoding: str, data: st.DataObject) -> None:
+    """Every encoding gives the intended calls in the order of their choice, all complete and none guessed."""
+    render, content_type, calls = ENCODINGS[encoding]
+    expected = data.draw(calls)
+    payloads = render(data.draw, expected)
     record = read_body([body(payloads, content_type)], StreamFacts(content_type=content_type))
     assert record is not None
     for choice in (0, 1):
-        read = [meant(call) for call in record.calls if call.choice == choice]
-        assert read == [call for call in wanted if call.choice == choice]
+        read = [as_intended(call) for call in record.calls if call.choice == choice]
+        assert read == [call for call in expected if call.choice == choice]
     assert all(call.complete and not call.guessed for call in record.calls)
-    assert record.ended == (way != "gemini, partial arguments")
+    assert record.ended == (encoding != "gemini, partial arguments")

@@ -1,4 +1,4 @@
-"""Calls that come again under their id."""
+"""Calls that are repeated under their id."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ EARLIER = Compared("grep", '{"a": 1}', '{"a":1}')
     ],
 )
 def test_a_call_repeats_an_earlier_one_with_its_name_and_arguments(call: Compared, *, repeats: bool | None) -> None:
-    """It is unknown while the call may still become the same."""
+    """A call repeats an earlier call with its name and arguments; while incomplete, this may be unknown."""
     assert call.repeats([EARLIER]) is repeats
     assert call.repeats([Compared("other", "{}"), EARLIER]) is repeats
     assert call.repeats([]) is False
 
 
 def test_it_is_unknown_while_the_earlier_call_is_incomplete() -> None:
-    """Both may become the same."""
+    """It is unknown whether a call repeats an earlier call that is incomplete and may become equal."""
     begun = Compared("grep", None, '{"a"', settled=False)
     assert Compared("grep", '{"a": 1}', '{"a":1}').repeats([begun]) is None
     assert Compared("grep", '{"b": 1}', '{"b":1}').repeats([begun]) is False
 
 
-def test_a_call_is_compared_with_those_before_it() -> None:
-    """It may be known under its id itself."""
+def test_a_call_does_not_repeat_itself() -> None:
+    """A call is compared with other calls of its id, not with itself."""
     calls = SameId[Compared](lambda one: one)
     first, again = Compared("grep", "{}", "{}"), Compared("grep", "{}", "{}")
     assert calls.add("c1", first)
@@ -49,7 +49,7 @@ def test_a_call_is_compared_with_those_before_it() -> None:
 
 
 def test_few_calls_of_one_id_are_kept() -> None:
-    """A stream whose calls all have one id costs no more for each call."""
+    """Only a limited number of calls of one id is kept and compared."""
     compared = 0
 
     def compare(number: int) -> Compared:
@@ -64,8 +64,8 @@ def test_few_calls_of_one_id_are_kept() -> None:
     assert compared == MAX_SAME_ID + 1
 
 
-def test_white_space_does_not_count() -> None:
-    """Two encoders may write one value."""
+def test_whitespace_is_ignored() -> None:
+    """The beginnings of equal arguments are equal, without whitespace."""
     spaced, dense = ArgumentText(), ArgumentText()
     spaced.add('{ "a":\n1')
     dense.add('{"a":1')

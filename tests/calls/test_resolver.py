@@ -1,4 +1,4 @@
-"""What every resolver shares: phantoms fall away, positions are dense, the number of calls is bounded."""
+"""The shared parts of all resolvers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.calls.fragments import delta
 from tests.counted import functions_called
-from tests.invariants.driven import changed
+from tests.invariants.driven import repaired
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
 from toolstream_core.calls.json_text import same_arguments
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("nothing", [ABSENT, None, "", "null", "None", "undefined"])
-def test_nothing_is_known(nothing: object) -> None:
-    """Absent, null, empty and a stringified null say nothing."""
+def test_blank_values(nothing: object) -> None:
+    """Absent, null, empty and stringified null values are blank."""
     assert nonblank(nothing) == ""  # type: ignore[arg-type]
 
 
@@ -42,20 +42,20 @@ def test_nothing_is_known(nothing: object) -> None:
     ],
 )
 def test_same_arguments(one: str, other: str, same: bool) -> None:
-    """Equal to the letter or as JSON."""
+    """Arguments are the same if they are equal as text or as JSON."""
     assert same_arguments(one, other) is same
 
 
-def test_positions_are_dense_without_phantoms() -> None:
-    """An entry that said nothing leaves no hole."""
+def test_positions_have_no_gaps() -> None:
+    """An entry without content leaves no gap in the positions."""
     calls = ChatCalls()
     for number, fragment in enumerate([delta(index=0), delta("{}", 1, "a", "f"), delta("{}", 2, "b", "g")]):
         calls.take(fragment, number)
     assert [call.position for call in calls.resolved()] == [0, 1]
 
 
-def test_a_call_that_says_another_again_is_dropped_beside_others_of_its_id() -> None:
-    """Also where the first call of that id is another one."""
+def test_repeated_calls_of_a_shared_id_are_dropped() -> None:
+    """A call that repeats any earlier call of its id is dropped."""
     calls = ChatCalls()
     for number, (name, index) in enumerate([("f", 0), ("g", 1), ("g", 2), ("f", 3)]):
         calls.take(delta("{}", index, "a", name), number)
@@ -71,8 +71,8 @@ OPENING: dict[type[Calls], Callable[[int], Fragment]] = {
 
 
 @pytest.mark.parametrize("protocol", OPENING)
-def test_calls_are_bounded(protocol: type[Calls], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream that opens calls without end fills no memory; it is noted."""
+def test_the_number_of_calls_is_limited(protocol: type[Calls], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream with too many calls keeps a limited number of them and is marked as overflowed."""
     monkeypatch.setattr(resolver, "MAX_CALLS", 3)
     calls = protocol()
     sizes = []
@@ -85,7 +85,7 @@ def test_calls_are_bounded(protocol: type[Calls], monkeypatch: pytest.MonkeyPatc
 
 
 def _kept(value: object) -> int:
-    """How many entries the containers in `value` have together."""
+    """Return the number of entries in all containers of `value`."""
     if isinstance(value, dict):
         return len(value) + sum(map(_kept, value.values()))
     if isinstance(value, list):
@@ -102,8 +102,8 @@ GROWING: dict[type[Calls], tuple[Fragment, Fragment]] = {
 
 
 @pytest.mark.parametrize("protocol", GROWING)
-def test_a_fragment_costs_the_same_however_long_its_call_is(protocol: type[Calls]) -> None:
-    """Counted in functions called, Python's and C's, while a call of very many fragments grows."""
+def test_a_fragment_costs_the_same_in_a_long_call(protocol: type[Calls]) -> None:
+    """A fragment costs the same number of function calls in a short and in a long call."""
     first, more = GROWING[protocol]
     calls = protocol()
     calls.take(first, 0)
@@ -114,8 +114,8 @@ def test_a_fragment_costs_the_same_however_long_its_call_is(protocol: type[Calls
     assert late <= early + 8
 
 
-def test_whole_fills_only_what_is_not_whole() -> None:
-    """What a later phase says does not replace arguments that came whole."""
+def test_a_later_copy_does_not_replace_complete_arguments() -> None:
+    """Arguments of a later complete copy do not replace complete arguments."""
     calls = ChatCalls()
     calls.take(delta('{"x":1}', 0, "a", "f"), 0)
     calls.take(Fragment(id="a", name="f", arguments='{"x":2}', phase=Phase.WHOLE), 1)
@@ -123,10 +123,10 @@ def test_whole_fills_only_what_is_not_whole() -> None:
 
 
 @pytest.mark.parametrize("healthy", streams(), ids=str)
-def test_calls_beyond_the_bound_pass(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are not read, and are no part of the last one that is."""
+def test_calls_beyond_the_limit_are_forwarded(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls beyond the limit are forwarded unchanged, and are not added to the last call."""
     monkeypatch.setattr(resolver, "MAX_CALLS", 1)
-    went = changed(healthy.body, healthy.exchange)
-    assert went.out == healthy.body
-    assert len(went.record.calls) == 1
-    assert went.record.calls[0].complete
+    outcome = repaired(healthy.body, healthy.exchange)
+    assert outcome.out == healthy.body
+    assert len(outcome.record.calls) == 1
+    assert outcome.record.calls[0].complete

@@ -1,4 +1,4 @@
-"""The scanner against `json.loads`: at every prefix, for every cut, and for text that is no JSON."""
+"""The JSON scanner compared with `json.loads`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOISE = st.text(st.sampled_from('{}[]",:\\ \n\t\x01u0019ab.eE+-tfn/é\ud83d'), m
 
 
 def parses(text: str) -> bool:
-    """Whether `text` is JSON by the standard: Python also takes `NaN` and `Infinity`, which are no `int`."""
+    """Return whether `text` is standard JSON: `int` rejects `NaN` and `Infinity`, which Python accepts."""
     try:
         json.loads(text, parse_constant=int)
     except ValueError:
@@ -34,81 +34,81 @@ def parses(text: str) -> bool:
     return True
 
 
-def scanned(pieces: list[str]) -> tuple[JsonScanner, str]:
-    """The scanner behind all the pieces, and what they have behind the value."""
-    scanner, behind = JsonScanner(), ""
-    for piece in pieces:
-        behind += piece if behind else piece[scanner.feed(piece) :]
-    return scanner, behind.lstrip(" \t\n\r")
+def scanned(fragments: list[str]) -> tuple[JsonScanner, str]:
+    """Feed the fragments; return the scanner and the text after the value."""
+    scanner, rest = JsonScanner(), ""
+    for fragment in fragments:
+        rest += fragment if rest else fragment[scanner.feed(fragment) :]
+    return scanner, rest.lstrip(" \t\n\r")
 
 
 def cut(text: str, cuts: list[int]) -> list[str]:
-    """`text` in pieces."""
+    """Split `text` into fragments."""
     places = sorted({0, len(text), *(one for one in cuts if one < len(text))})
     return [text[begin:end] for begin, end in itertools.pairwise(places)]
 
 
 @given(TEXTS)
-def test_every_prefix(text: str) -> None:
-    """A prefix of JSON is viable, and whole exactly where it is JSON itself."""
+def test_prefixes(text: str) -> None:
+    """A prefix of JSON is viable, and complete exactly if it is JSON."""
     for end in range(len(text) + 1):
-        scanner, behind = scanned([text[:end]])
-        assert not behind
+        scanner, rest = scanned([text[:end]])
+        assert not rest
         assert scanner.viable
         assert scanner.is_complete is parses(text[:end])
 
 
 @given(TEXTS | NOISE, st.lists(st.integers(0, 200)))
-def test_any_cut_says_the_same(text: str, cuts: list[int]) -> None:
-    """The pieces do not matter: what is found is what is found in the whole text."""
-    one, behind = scanned([text])
-    other, behind_other = scanned(cut(text, cuts))
-    assert (one.viable, one.is_complete, one.ended, one.depth, one.in_string, behind) == (
-        other.viable, other.is_complete, other.ended, other.depth, other.in_string, behind_other,
+def test_the_scanner_does_not_depend_on_fragments(text: str, cuts: list[int]) -> None:
+    """The scanner has the same state after a text in any fragments."""
+    one, rest = scanned([text])
+    other, other_rest = scanned(cut(text, cuts))
+    assert (one.viable, one.is_complete, one.ended, one.depth, one.in_string, rest) == (
+        other.viable, other.is_complete, other.ended, other.depth, other.in_string, other_rest,
     )  # fmt: skip
 
 
 @given(TEXTS, NOISE, st.integers(0, 200), st.integers(0, 3))
-def test_what_is_no_json(text: str, noise: str, at: int, drop: int) -> None:
-    """Text with something wrong in it is JSON exactly where `json.loads` says so."""
-    wrong = text[:at] + noise + text[at + drop :]
-    scanner, behind = scanned([wrong])
-    assert (scanner.is_complete and not behind) is parses(wrong)
+def test_damaged_text_is_complete_only_if_it_is_json(text: str, noise: str, at: int, drop: int) -> None:
+    """A damaged text is complete exactly if `json.loads` parses it."""
+    damaged = text[:at] + noise + text[at + drop :]
+    scanner, rest = scanned([damaged])
+    assert (scanner.is_complete and not rest) is parses(damaged)
 
 
 @given(NOISE)
-def test_what_is_not_viable_stays_so(text: str) -> None:
-    """Once it can be no JSON any more, nothing makes it JSON."""
-    scanner, behind = scanned([text])
-    if behind or not scanner.viable:
+def test_text_that_is_not_viable_has_no_json_continuation(text: str) -> None:
+    """No continuation makes JSON of a text that is not viable."""
+    scanner, rest = scanned([text])
+    if rest or not scanner.viable:
         assert not any(parses(text + end) for end in ("", '"', "}", "]", '"}', "1", "0}", "rue", "null", "e1", "u0000"))
 
 
 @pytest.mark.parametrize("text", ["{\"a\":'}'}", '{"a":"\\d"}', "{a:1}", '{"a":1]', '{"p":"C:\\users"}'])
-def test_broken_text_still_ends(text: str) -> None:
-    """Its quotes and brackets tell where it ends, all the same."""
+def test_invalid_objects_have_an_end(text: str) -> None:
+    """The end of an invalid object is found by its quotes and brackets."""
     scanner, _ = scanned([*text])
     assert scanner.ended
     assert not scanner.viable
 
 
 class Counted(str):
-    """Text that counts how often it is looked at."""
+    """Text that counts reads of its characters."""
 
-    looked = 0
+    reads = 0
     __slots__ = ()
 
     def __getitem__(self, key: object) -> str:
-        """Count it."""
-        Counted.looked += 1
+        """Count a read."""
+        Counted.reads += 1
         return super().__getitem__(key)  # type: ignore[index]
 
 
 def test_cost_is_linear() -> None:
-    """A fragment costs a bounded number of steps, however much came before."""
-    Counted.looked = 0
+    """A fragment costs a limited number of steps, independent of the text before it."""
+    Counted.reads = 0
     scanner = JsonScanner()
     scanner.feed('{"a":"')
     for _ in range(4_000):
         scanner.feed(Counted('b\\"c\\n'))
-    assert Counted.looked <= 4_000
+    assert Counted.reads <= 4_000

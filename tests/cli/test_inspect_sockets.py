@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.inspected import save
 from tests.invariants.healthy import request, streams
-from tests.invariants.test_invariants import injector
+from tests.invariants.test_invariants import injected
 from tests.saved.test_sockets import socket
 from toolstream_core.sockets.saved import SavedMessage
 
@@ -63,7 +63,7 @@ def test_findings_on_a_saved_socket(inspect: Inspect, tmp_path: Path) -> None:
         stream for stream in streams() if (stream.dialect, stream.name) == ("openai-realtime", "fragments of two")
     )
     other = healthy.body.replace(json.loads(healthy.body.splitlines()[0])["response"]["id"].encode(), b"resp_other")
-    broken = injector(healthy, "cumulative-arguments").body
+    broken = injected(healthy, "cumulative-arguments").body
     first, second = inspect.streams(save_socket(tmp_path / "a.flow", healthy.dialect, broken, other), code=1)
     assert {finding["name"] for finding in first["findings"]} == {"cumulative-arguments"}
     assert second["findings"] == []

@@ -14,7 +14,7 @@ from mitmproxy.io import FlowReader
 from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
-from tests.invariants.driven import changed, injected
+from tests.invariants.driven import injected, repaired
 from tests.invariants.healthy import streams
 from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
@@ -93,7 +93,7 @@ def test_a_repaired_truncated_call_ends_with_a_disconnect(tmp_path: Path, capsys
     assert written.error.msg == "cut by toolstream_repair: cut-off-call"
     assert isinstance(written, HTTPFlow)
     assert written.response is not None
-    assert written.response.content == changed(truncated, HEALTHY.exchange).out
+    assert written.response.content == repaired(truncated, HEALTHY.exchange).out
     assert (tmp_path / "c.flow").read_bytes() == (tmp_path / "b.flow").read_bytes()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.grouped import Case, grouped
-from tests.invariants.healthy import everywhere
+from tests.invariants.healthy import over_all_transports
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
@@ -23,7 +23,7 @@ from toolstream_core.transit.faults import point
 if TYPE_CHECKING:
     from tests.invariants.healthy import Healthy
 
-HEALTHY = everywhere()
+HEALTHY = over_all_transports()
 STREAM = next(one for one in HEALTHY if str(one) == "openai-chat, fragments of two")
 EVENTS = [event + b"\n\n" for event in STREAM.body.split(b"\n\n") if event]
 
@@ -85,7 +85,7 @@ def test_inside_the_arguments() -> None:
     assert record is not None
     assert [call.complete for call in record.calls] == [False]
     assert record.calls[0].arguments.startswith("{")
-    one_event = next(one for one in HEALTHY if one.name == "whole" and one.dialect == "openai-chat")
+    one_event = next(one for one in HEALTHY if one.name == "one chunk" and one.dialect == "openai-chat")
     schedule = Schedule(one_event.exchange, drawn(settings(Words(fault=["cut"])), one_event.exchange, 1))
     sent = bytes_of(schedule.feed(one_event.body))
     assert one_event.body.startswith(sent)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.healthy import Healthy, everywhere
+from tests.invariants.healthy import Healthy, over_all_transports
 from toolstream_core.delivery.sent_bytes import SentBytes, response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record, StreamFacts
@@ -27,7 +27,7 @@ def read_again(sent: SentBytes) -> Record | None:
             return record
 
 
-@pytest.mark.parametrize("healthy", everywhere(), ids=str)
+@pytest.mark.parametrize("healthy", over_all_transports(), ids=str)
 def test_the_sent_response_of_every_protocol(healthy: Healthy) -> None:
     """The bytes are kept, or there are too many to keep."""
     intended = read_body([healthy.body], healthy.exchange)

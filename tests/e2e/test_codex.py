@@ -16,7 +16,7 @@ from tests.e2e.harness import repair_options
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.test_sockets import messages_of
 from tests.invariants.healthy import Healthy
-from tests.invariants.test_invariants import injector
+from tests.invariants.test_invariants import injected
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 from toolstream_core.protocols.responses import responses
@@ -83,7 +83,7 @@ def proxy(proxies: Proxies, upstream: SocketServer) -> Iterator[Mitmdump]:
 CASES = {
     "healthy": (SHELL.body, {}),
     "shaped": (SHELL.body, {"toolstream_shape": [*SHAPES["openai-responses"]]}),
-    **{name: (injector(SHELL, name).body, {"toolstream_repair": ["safe"]}) for name in DEFECTS},
+    **{name: (injected(SHELL, name).body, {"toolstream_repair": ["safe"]}) for name in DEFECTS},
 }
 
 

@@ -14,7 +14,7 @@ from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.script import event_stream
 from tests.invariants.driven import sse
 from tests.invariants.healthy import Healthy, streams
-from tests.invariants.test_invariants import CANNOT, injector
+from tests.invariants.test_invariants import CANNOT, injected
 from tests.tables import INJECTORS
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SAID_NOTHING = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('"
 """What providers put in the place of an id that they have not."""
 CALLS = {
     **{
-        (dialect, name): injector(healthy, name).body
+        (dialect, name): injected(healthy, name).body
         for dialect, healthy in STREAMS.items()
         for name in ABOUT_IDS
         if name in INJECTORS[dialect] and (name, healthy.name) not in CANNOT

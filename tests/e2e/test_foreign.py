@@ -12,7 +12,7 @@ from tests.e2e.harness import repair_options
 from tests.e2e.harness.foreign import CLIENTS, Client, Programs, unavailable
 from tests.e2e.harness.script import Response, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
-from tests.invariants.test_invariants import ALL_PAIRS, injector
+from tests.invariants.test_invariants import ALL_PAIRS, injected
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 
@@ -148,7 +148,7 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Cli
 def comparable_stream(client: Client, name: str) -> Healthy | None:
     """A stream of two calls that can have the defect, or of one where it can say no more."""
     known = (TWO[client.dialect], *HEALTHY[client.dialect])
-    return next((one for one in known if injector(one, name).changes and comparable(one, name)), None)
+    return next((one for one in known if injected(one, name).changes and comparable(one, name)), None)
 
 
 def is_misread(through: Through, client: Client, name: str, healthy: Healthy) -> bool:

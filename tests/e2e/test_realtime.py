@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.invariants.healthy import request, streams
-from tests.invariants.test_invariants import CANNOT, injector
+from tests.invariants.test_invariants import CANNOT, injected
 from tests.tables import INJECTORS
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -96,9 +96,9 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
 ) -> None:
     """Every defect that is safely repaired, one after the other on one socket; what is no response's passes."""
     broken = [
-        messages_of(injector(TWO, name).body)
+        messages_of(injected(TWO, name).body)
         for name in INJECTORS["openai-realtime"]
-        if name in SAFELY and (name, TWO.name) not in CANNOT and injector(TWO, name).changes
+        if name in SAFELY and (name, TWO.name) not in CANNOT and injected(TWO, name).changes
     ]
     broken = [one for one in broken if json.loads(one[-1])["type"] in ENDS]
     healthy = [messages_of(one.body) for one in HEALTHY]

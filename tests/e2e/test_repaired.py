@@ -19,7 +19,7 @@ from tests.e2e.harness.repaired import READERS, EndRecords, Reader, Reading, Sdk
 from tests.e2e.harness.script import Response, Send
 from tests.invariants import strict
 from tests.invariants.healthy import IN_NAMESPACE, PING, TIME, WEATHER, Healthy, streams
-from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injector, run
+from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injected, run
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -222,7 +222,7 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Rea
     changes = {
         healthy: changed
         for healthy in HEALTHY[reader.dialect]
-        if (changed := injector(healthy, name).changes) and comparable(healthy, name)
+        if (changed := injected(healthy, name).changes) and comparable(healthy, name)
     }
     changes = {healthy: changes[healthy] for healthy in selected(changes, f"{reader} {name}")}
     for healthy in changes:
@@ -317,4 +317,4 @@ def test_without_the_repair(through: Through, reader: Reader, name: str) -> None
         said = (reading.names_and_arguments, reading.finish)
     assert said != (CALLS[str(healthy)], reader.finish)
     [record] = through.records()
-    assert [fault["changes"] for fault in record["faults"]] == [injector(healthy, name).changes] != [0]
+    assert [fault["changes"] for fault in record["faults"]] == [injected(healthy, name).changes] != [0]

@@ -15,7 +15,7 @@ from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
 from tests.e2e.test_repaired import HEALTHY, REPAIRED, TWO, comparable
 from tests.e2e.test_sockets import NO_MESSAGES, ends
 from tests.e2e.test_sockets import messages_of as events_of
-from tests.invariants.test_invariants import injector
+from tests.invariants.test_invariants import injected
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 
@@ -85,7 +85,7 @@ def broken(dialect: str) -> list[list[str]]:
     two = TWO[dialect]
     unfit = NO_MESSAGES | BY_TOOLS
     names = [name for name in REPAIRED[dialect] if name not in unfit and comparable(two, name)]
-    planted = [injector(two, name) for name in names]
+    planted = [injected(two, name) for name in names]
     found = [messages_of(two, one.body) for one in planted if one.changes]
     return [messages for messages in found if ends(messages)]
 

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.invariants.healthy import request, streams
-from tests.invariants.test_invariants import CANNOT, injector
+from tests.invariants.test_invariants import CANNOT, injected
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -150,7 +150,7 @@ def planted() -> Iterator[tuple[str, Healthy, list[str]]]:
     for name in INJECTORS["openai-responses"]:
         if name in SAFELY and name not in NO_MESSAGES:
             for one in RESPONSES:
-                if (name, one.name) not in CANNOT and (broken := injector(one, name)).changes:
+                if (name, one.name) not in CANNOT and (broken := injected(one, name)).changes:
                     yield name, one, messages_of(broken.body)
 
 
@@ -197,7 +197,7 @@ def test_answers_of_several_lanes_are_mended_apart(
 ) -> None:
     """Their messages come in turns; each keeps its own order and its lane, in messages that are put in too."""
     names = ["cumulative-arguments", "missing-head", "repeated-stop"]
-    responses = [messages_of(injector(TWO, name).body) for name in names]
+    responses = [messages_of(injected(TWO, name).body) for name in names]
     planned = sockets.plan(SocketPlan(responses, concurrent=len(names)))
     lanes: dict[str, list[dict[str, Any]]] = {}
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
@@ -218,7 +218,7 @@ def test_answers_of_several_lanes_are_mended_apart(
 
 def test_an_answer_that_never_ends_is_over_when_the_next_one_begins(proxies: Proxies, sockets: SocketServer) -> None:
     """Each is mended by itself."""
-    responses = [messages_of(injector(TWO, "missing-finish").body), messages_of(TWO.body)]
+    responses = [messages_of(injected(TWO, "missing-finish").body), messages_of(TWO.body)]
     planned = sockets.plan(SocketPlan(responses))
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
@@ -287,7 +287,7 @@ def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
 def test_other_ways_with_sockets(proxies: Proxies, sockets: SocketServer, mode: str) -> None:
     """Passed on unread, even where something is to be mended; refused with 426, by which clients ask over HTTP."""
     proxy = proxies.get(toolstream_websocket=mode, toolstream_repair="safe")
-    broken = messages_of(injector(TWO, "cumulative-arguments").body)
+    broken = messages_of(injected(TWO, "cumulative-arguments").body)
     planned = sockets.plan(SocketPlan([broken]))
     route = Way(proxy, sockets)
     if mode == "refuse":
@@ -304,7 +304,7 @@ def test_other_ways_with_sockets(proxies: Proxies, sockets: SocketServer, mode: 
 def test_a_burst_keeps_its_order(proxies: Proxies, sockets: SocketServer) -> None:
     """Thousands of messages at once, of which some are rewritten, some go by, some are dropped."""
     delta = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0}
-    whole = messages_of(injector(TWO, "repeated-stop").body)
+    whole = messages_of(injected(TWO, "repeated-stop").body)
     texts = [json.dumps({**delta, "delta": str(number), "sequence_number": 0}) for number in range(3000)]
     planned = sockets.plan(SocketPlan([[*whole[:1], *texts, *whole[1:]]]))
     got: list[dict[str, Any]] = []

@@ -47,7 +47,10 @@ def together(interleaved: Healthy) -> Healthy:
 
 
 BADLY_READ: Final = {one.name: one for one in (CHAT["interleaved"], together(CHAT["interleaved"]))}
-READ: Final = {**BADLY_READ, **{name: CHAT[name] for name in ("fragments of two", "whole, two", "two in one event")}}
+READ: Final = {
+    **BADLY_READ,
+    **{name: CHAT[name] for name in ("fragments of two", "one chunk each", "two in one event")},
+}
 
 
 def strict() -> list[Any]:

@@ -1,4 +1,4 @@
-"""The middle of long calls, and text: what goes by unparsed is read, judged and mended as what is parsed."""
+"""The fast path: skipped events of long calls and text give the same results as parsed events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 type Payload = dict[str, object]
 
-PIECES = st.sampled_from(
+FRAGMENTS = st.sampled_from(
     [
         "a",
         "",
@@ -63,7 +63,7 @@ PIECES = st.sampled_from(
         '{"a":"bcd"}',
     ]
 )
-BEGINS = st.sampled_from(
+BEGINNINGS = st.sampled_from(
     [
         ['{"', "a", '":"'],
         ['"', '{\\"', "a", '\\":\\"'],
@@ -76,8 +76,7 @@ BEGINS = st.sampled_from(
         ["2}", "a"],
     ]
 )
-"""Arguments, also ones that are encoded twice, have garbage behind them, come again or all each time, or lost their
-head."""
+"""Beginnings of arguments: plain, encoded twice, with trailing garbage, repeated, cumulative, or truncated."""
 TEXTS = st.sampled_from(
     [
         "word ",
@@ -107,14 +106,14 @@ ODDITIES = st.sampled_from(["", "empty id", "known id", "null id", "no number", 
 
 
 def block(payload: Payload, name: str = "", *, escaped: bool = False, spaces: str = "") -> bytes:
-    """An SSE event; `escaped`: with all but ASCII in escapes; `spaces`: what stands behind commas and colons."""
+    """Return a server-sent event, with non-ASCII text escaped if `escaped`, and `spaces` after commas and colons."""
     separators = f",{spaces}", f":{spaces}"
     data = json.dumps(payload, separators=separators, ensure_ascii=escaped).encode("utf-8", "backslashreplace")
     return (f"event: {name}\n".encode() if name else b"") + b"data: " + data + b"\n\n"
 
 
-def chat(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
-    """Text, and one call."""
+def chat(texts: Sequence[str], fragments: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """Yield text and a call of Chat Completions."""
     empty: Payload = {"id": ""}
     identities: dict[str, Payload] = {
         "empty id": empty,
@@ -125,8 +124,8 @@ def chat(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[b
     spaces = " " if oddity == "spaces" else ""
     identity = identities.get(oddity, {})
 
-    def delta(said: Payload, finish: str | None = None, padding: str = "") -> bytes:
-        choice = {"index": 0, "delta": said, "finish_reason": finish}
+    def delta(content: Payload, finish: str | None = None, padding: str = "") -> bytes:
+        choice = {"index": 0, "delta": content, "finish_reason": finish}
         head: Payload = {"id": "x", "object": "chat.completion.chunk", "choices": [choice]}
         padded = {**head, "obfuscation": padding} if finish is None and not spaces else head
         return block(padded, escaped=oddity in {"known id", "same number"}, spaces=spaces)
@@ -135,15 +134,15 @@ def chat(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[b
         yield delta({"content": text}, padding="ab"[: at % 3])
     function = {"name": "f", "arguments": ""}
     yield delta({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})
-    for at, piece in enumerate(pieces):
-        entry = {"index": 0, **identity, "function": {"arguments": piece}}
+    for at, fragment in enumerate(fragments):
+        entry = {"index": 0, **identity, "function": {"arguments": fragment}}
         yield delta({"tool_calls": [entry]}, padding="ab"[: at % 3])
     yield delta({}, "tool_calls")
     yield b"data: [DONE]\n\n"
 
 
-def responses(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
-    """A message, and one call."""
+def responses(texts: Sequence[str], fragments: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """Yield a message and a call of Responses."""
     number = 0
 
     def event(kind: str, **fields: object) -> bytes:
@@ -162,17 +161,17 @@ def responses(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Itera
     yield event("output_item.done", output_index=0, item=message)
     item = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "f", "arguments": ""}
     yield event("output_item.added", output_index=1, item=item)
-    for at, piece in enumerate(pieces):
-        fields = {"item_id": "" if oddity == "empty id" else "i1", "output_index": 1, "delta": piece}
+    for at, fragment in enumerate(fragments):
+        fields = {"item_id": "" if oddity == "empty id" else "i1", "output_index": 1, "delta": fragment}
         yield event("function_call_arguments.delta", **fields, obfuscation="ab"[: at % 3])
-    whole = {**item, "arguments": "".join(pieces)}
-    yield event("function_call_arguments.done", item_id="i1", output_index=1, arguments=whole["arguments"])
-    yield event("output_item.done", output_index=1, item=whole)
-    yield event("completed", response={**head, "status": "completed", "output": [message, whole]})
+    complete = {**item, "arguments": "".join(fragments)}
+    yield event("function_call_arguments.done", item_id="i1", output_index=1, arguments=complete["arguments"])
+    yield event("output_item.done", output_index=1, item=complete)
+    yield event("completed", response={**head, "status": "completed", "output": [message, complete]})
 
 
-def anthropic(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
-    """Text, and one call, in blocks; their indexes may have an offset."""
+def anthropic(texts: Sequence[str], fragments: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """Yield a text block and a call of Messages, with an index offset for `no number`."""
     offset = 3 if oddity == "no number" else 0
 
     def event(kind: str, **fields: object) -> bytes:
@@ -188,8 +187,10 @@ def anthropic(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Itera
     yield event("content_block_stop", index=offset)
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
     yield event("content_block_start", index=offset + 1, content_block=call)
-    for piece in pieces:
-        yield event("content_block_delta", index=offset + 1, delta={"type": "input_json_delta", "partial_json": piece})
+    for fragment in fragments:
+        yield event(
+            "content_block_delta", index=offset + 1, delta={"type": "input_json_delta", "partial_json": fragment}
+        )
     yield event("content_block_stop", index=offset + 1)
     yield event("message_delta", delta={"stop_reason": "tool_use", "stop_sequence": None}, usage=usage)
     yield event("message_stop")
@@ -202,56 +203,56 @@ STREAMS: dict[str, Callable[[Sequence[str], Sequence[str], str], Iterator[bytes]
 }
 
 
-class Ear(Sink):
-    """Wants to be told of every event, or of those that say something, and keeps what it is told of these."""
+class RecordingSink(Sink):
+    """Keeps its notifications of every event, or only of events with calls, finish reasons and errors."""
 
     live = True
 
     def __init__(self, *, each: bool = True) -> None:
         self.each = each
-        self.told: list[object] = []
+        self.notifications: list[object] = []
         self.next = 0
 
     def quiet(self, first: int, frames: int, size: int) -> None:
-        assert first >= self.next, "told late"
+        assert first >= self.next, "notified late"
         self.next = first + frames
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        assert event.frame.number >= self.next - 1, "told late"
+    def resolved(self, event: Event, content: EventContent, resolved: Sequence[ResolvedFragment]) -> None:
+        assert event.frame.number >= self.next - 1, "notified late"
         self.next = event.frame.number + 1
-        fragments = [(one.fragment, one.call.position) for one in told]
-        if not self.each and not (fragments or said.finishes or said.error):
+        fragments = [(one.fragment, one.call.position) for one in resolved]
+        if not self.each and not (fragments or content.finishes or content.error):
             return
-        self.told.append((event.frame.number, event.frame.raw, said.text, said.finishes, fragments))
+        self.notifications.append((event.frame.number, event.frame.raw, content.text, content.finishes, fragments))
 
     def found(self, finding: Finding) -> None:
-        self.told.append(finding)
+        self.notifications.append(finding)
 
     def changed(self, changed: Change) -> None:
         sides = changed.before, changed.after, changed.replaced, changed.sent
-        self.told.append([changed.names, changed.event, changed.kind, sides])
+        self.notifications.append([changed.names, changed.event, changed.kind, sides])
 
 
 def run(
-    path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False, ear: Ear | None = None
+    path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False, sink: RecordingSink | None = None
 ) -> tuple[bytes, Record | None]:
-    """What leaves, and the record; `ear` is told of each event."""
+    """Return the forwarded bytes and the record; with `watched`, notify `sink`."""
     exchange = StreamFacts(path=path, content_type="text/event-stream")
-    body = Session(exchange, settings, lambda _: [ear or Ear()] if watched else [])
-    out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
-    out += b"".join(body.end())
-    assert body.error is None
-    return out, body.record()
+    session = Session(exchange, settings, lambda _: [sink or RecordingSink()] if watched else [])
+    out = b"".join(sent for chunk in chunks if chunk for sent in session.feed(chunk))
+    out += b"".join(session.end())
+    assert session.error is None
+    return out, session.record()
 
 
-def nothing_learned(patch: pytest.MonkeyPatch) -> None:
-    """Let the fast path pass no event like an earlier one."""
+def disable_learning(patch: pytest.MonkeyPatch) -> None:
+    """Disable learning in the fast path."""
     patch.setattr(FastPath, "_way_of", lambda *_: None)
     patch.setattr(FastPath, "_learn_text", lambda *_: False)
 
 
 def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
-    """The bytes in chunks of these sizes, the rest in one."""
+    """Return the bytes in chunks of these sizes, and the rest in one chunk."""
     chunks = []
     for size in sizes:
         chunks.append(data[:size])
@@ -264,88 +265,90 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
 @given(
     path=st.sampled_from(sorted(STREAMS)),
     texts=st.lists(TEXTS, max_size=16),
-    pieces=st.builds(lambda begin, pieces: [*begin, *pieces, '"}'], BEGINS, st.lists(PIECES, max_size=24)),
+    fragments=st.builds(
+        lambda beginning, fragments: [*beginning, *fragments, '"}'], BEGINNINGS, st.lists(FRAGMENTS, max_size=24)
+    ),
     oddity=ODDITIES,
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
     watched=st.sampled_from(["", "some", "each"]),
-    injector=st.sampled_from(["", *sorted({name for injectors in INJECTORS.values() for name in injectors})]),
+    fault=st.sampled_from(["", *sorted({name for injectors in INJECTORS.values() for name in injectors})]),
 )
-def test_nothing_differs_from_what_is_parsed(
+def test_the_fast_path_gives_the_results_of_parsing(
     path: str,
     texts: list[str],
-    pieces: list[str],
+    fragments: list[str],
     oddity: str,
     sizes: list[int],
     repaired: bool,
     watched: str,
-    injector: str,
+    fault: str,
 ) -> None:
-    """The bytes that leave and the record, however the network cut the stream, and whatever breaks it."""
-    chunks = list(STREAMS[path](texts, pieces, oddity))
-    faults = ((Fault(name=injector), Budget(None)),) if injector else ()
+    """Forwarded bytes, record and notifications are those of a parsed stream, for all chunks and injected defects."""
+    chunks = list(STREAMS[path](texts, fragments, oddity))
+    faults = ((Fault(name=fault), Budget(None)),) if fault else ()
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
-    plain_ear = Ear(each=watched == "each")
+    parsed_sink = RecordingSink(each=watched == "each")
     with pytest.MonkeyPatch.context() as patch:
-        nothing_learned(patch)
-        plain_out, plain = run(path, chunks, settings, watched=bool(watched), ear=plain_ear)
-    for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
-        ear = Ear(each=watched == "each")
-        out, record = run(path, arrival, settings, watched=bool(watched), ear=ear)
-        assert out == plain_out
-        assert ear.told == plain_ear.told
+        disable_learning(patch)
+        parsed_out, parsed = run(path, chunks, settings, watched=bool(watched), sink=parsed_sink)
+    for received in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
+        sink = RecordingSink(each=watched == "each")
+        out, record = run(path, received, settings, watched=bool(watched), sink=sink)
+        assert out == parsed_out
+        assert sink.notifications == parsed_sink.notifications
         assert record is not None
-        assert plain is not None
-        told, wanted = (
-            [(replace(one, events=NO_EVENTS), list(one.events)) for one in kept.calls] for kept in (record, plain)
+        assert parsed is not None
+        calls, expected_calls = (
+            [(replace(one, events=NO_EVENTS), list(one.events)) for one in kept.calls] for kept in (record, parsed)
         )
-        assert told == wanted
+        assert calls == expected_calls
         assert (record.events, record.bytes, record.findings, record.finish) == (
-            plain.events,
-            plain.bytes,
-            plain.findings,
-            plain.finish,
+            parsed.events,
+            parsed.bytes,
+            parsed.findings,
+            parsed.finish,
         )
-        assert (record.changed, record.changes, record.faults) == (plain.changed, plain.changes, plain.faults)
+        assert (record.changed, record.changes, record.faults) == (parsed.changed, parsed.changes, parsed.faults)
 
 
 SYNTAXES = {defect.name: write for defect, write in MARKUP.items()}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-@pytest.mark.parametrize("row", sorted(SYNTAXES.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
+@pytest.mark.parametrize("defect", sorted(SYNTAXES.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
 @pytest.mark.parametrize("path", sorted(STREAMS))
-def test_a_markup_is_found_however_it_is_cut(path: str, row: str, size: int) -> None:
-    """The text before it went by, and none of its pieces alone looks like one."""
-    markup = SYNTAXES[row]("get_weather", {"city": "Oslo"})
+def test_markup_in_fragments_is_found(path: str, defect: str, size: int) -> None:
+    """Leaked markup is found after skipped text, although no fragment alone looks like markup."""
+    markup = SYNTAXES[defect]("get_weather", {"city": "Oslo"})
     texts = ["word "] * 20 + [markup[at : at + size] for at in range(0, len(markup), size)]
     _, record = run(path, list(STREAMS[path](texts, ['{"a":1}'], "")), Settings())
     assert record is not None
-    assert [finding.name for finding in record.findings] == [row]
+    assert [finding.name for finding in record.findings] == [defect]
 
 
-@pytest.mark.parametrize("arrival", ["one by one", "at once"])
+@pytest.mark.parametrize("chunking", ["one by one", "at once"])
 @pytest.mark.parametrize("oddity", ["", "number last"])
 @pytest.mark.parametrize("path", sorted(STREAMS))
 @pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
-@pytest.mark.parametrize("piece", ["b", 'if (a[0]) { f(\\"b\\"); }\\n'])
+@pytest.mark.parametrize("fragment", ["b", 'if (a[0]) { f(\\"b\\"); }\\n'])
 def test_long_calls_and_texts_are_hardly_parsed(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str, oddity: str, arrival: str, piece: str
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str, oddity: str, chunking: str, fragment: str
 ) -> None:
-    """Of a thousand fragments, of code too, and a thousand words a few are looked at one by one."""
+    """Of a thousand fragments and a thousand words, only a few are parsed."""
     read: list[int] = []
-    ordinary = FastPath.read
+    original = FastPath.read
 
     def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
-        return ordinary(self, frame)
+        return original(self, frame)
 
     monkeypatch.setattr(FastPath, "read", counted)
-    chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *[piece] * 1000, '"}'], oddity))
-    out, record = run(path, chunks if arrival == "one by one" else [b"".join(chunks)], settings)
+    chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *[fragment] * 1000, '"}'], oddity))
+    out, record = run(path, chunks if chunking == "one by one" else [b"".join(chunks)], settings)
     assert out == b"".join(chunks)
     assert record is not None
-    assert record.calls[0].arguments == f'{{"a":"{piece * 1000}"}}'
+    assert record.calls[0].arguments == f'{{"a":"{fragment * 1000}"}}'
     assert record.events == len(chunks)
     assert len(read) < 40
 
@@ -353,73 +356,73 @@ def test_long_calls_and_texts_are_hardly_parsed(
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
 @pytest.mark.parametrize("oddity", ["empty id", "spaces"])
-@pytest.mark.parametrize("piece", ["b", "f(a[0]) {"])
-def test_a_long_call_that_is_rewritten_is_hardly_parsed(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, piece: str, oddity: str, *, watched: bool
+@pytest.mark.parametrize("fragment", ["b", "f(a[0]) {"])
+def test_a_long_rewritten_call_is_hardly_parsed(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, fragment: str, oddity: str, *, watched: bool
 ) -> None:
-    """Each fragment is told and mended all the same."""
+    """Of a long rewritten call, few fragments are parsed, and each is repaired and reported."""
     read: list[int] = []
-    ordinary = FastPath.read
+    original = FastPath.read
 
     def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
-        return ordinary(self, frame)
+        return original(self, frame)
 
     monkeypatch.setattr(FastPath, "read", counted)
     path = "/v1/chat/completions"
-    ear = Ear()
-    stream = list(chat([], ['{"a":"', *[piece] * 1000, '"}'], oddity))
-    _, record = run(path, stream, settings, watched=watched, ear=ear)
-    assert sum(isinstance(one, list) for one in ear.told) == (1002 if watched and settings.repairs else 0)
+    sink = RecordingSink()
+    stream = list(chat([], ['{"a":"', *[fragment] * 1000, '"}'], oddity))
+    _, record = run(path, stream, settings, watched=watched, sink=sink)
+    assert sum(isinstance(one, list) for one in sink.notifications) == (1002 if watched and settings.repairs else 0)
     assert record is not None
-    assert record.calls[0].arguments == f'{{"a":"{piece * 1000}"}}'
+    assert record.calls[0].arguments == f'{{"a":"{fragment * 1000}"}}'
     assert record.changed == (1002 if settings.repairs else 0)
     assert len(read) < 12
 
 
 @pytest.mark.parametrize(("oddity", "each"), [("", False), ("empty id", False), ("empty id", True)])
-def test_what_is_watched_goes_by_without_being_cut_into_frames(
+def test_watched_events_are_skipped_without_framing(
     monkeypatch: pytest.MonkeyPatch, oddity: str, *, each: bool
 ) -> None:
-    """Where each event comes by itself; text only where nobody wants to be told of it one by one."""
+    """Events in chunks of their own are skipped without framing, text only if no sink needs each event."""
     cuts: list[bytes] = []
-    ordinary = SseFramer.feed
+    original = SseFramer.feed
 
     def counted(self: SseFramer, chunk: bytes) -> list[Frame]:
         cuts.append(chunk)
-        return ordinary(self, chunk)
+        return original(self, chunk)
 
     monkeypatch.setattr(SseFramer, "feed", counted)
     texts = [] if each else ["word "] * 1000
     stream = list(chat(texts, ['{"a":"', *["b"] * 1000, '"}'], oddity))
-    run("/v1/chat/completions", stream, Settings(SAFE), watched=True, ear=Ear(each=each))
+    run("/v1/chat/completions", stream, Settings(SAFE), watched=True, sink=RecordingSink(each=each))
     assert len(cuts) <= 12
 
 
 @pytest.mark.parametrize("oddity", ["", "empty id", "known id", "number last"])
 @pytest.mark.parametrize("path", sorted(STREAMS))
-def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path: str, oddity: str) -> None:
-    """Line by line, text between the pieces of a call included."""
-    pieces = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
-    stream = list(STREAMS[path](["word "] * 30, pieces, oddity))
+def test_the_log_is_that_of_a_parsed_stream(monkeypatch: pytest.MonkeyPatch, path: str, oddity: str) -> None:
+    """The log has the lines of a parsed stream, with text between the fragments of a call."""
+    fragments = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
+    stream = list(STREAMS[path](["word "] * 30, fragments, oddity))
     log = logged(path, stream)
-    nothing_learned(monkeypatch)
+    disable_learning(monkeypatch)
     assert log == logged(path, stream)
-    assert len(log) > len(pieces)
+    assert len(log) > len(fragments)
 
 
 def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
-    """The lines of the default log."""
+    """Return the lines of the default log."""
     log: list[str] = []
-    body = Session(
+    session = Session(
         StreamFacts(path=path, content_type="text/event-stream"),
         Settings(SAFE),
         lambda _: [Lines(log.append, Label("#1"))],
     )
     for chunk in chunks:
-        body.feed(chunk)
-    body.end()
-    assert body.record() is not None
+        session.feed(chunk)
+    session.end()
+    assert session.record() is not None
     return log
 
 
@@ -428,13 +431,13 @@ def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
     ("begin", "end"), [('"{\\"a\\":\\"', '\\"}"'), ('{"a":1}<|', "|>"), ('{"a":1}and so', " on"), ("2}", "]")]
 )
 def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str, begin: str, end: str) -> None:
-    """They cost as little as plain ones where nothing is mended."""
+    """Of odd arguments, few fragments are parsed if there are no repairs."""
     read: list[int] = []
-    ordinary = FastPath.read
+    original = FastPath.read
 
     def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
-        return ordinary(self, frame)
+        return original(self, frame)
 
     monkeypatch.setattr(FastPath, "read", counted)
     chunks = list(STREAMS[path]([], [begin, *["b"] * 1000, end], ""))
@@ -444,19 +447,19 @@ def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: 
     assert len(read) < 40
 
 
-def test_a_chunk_inside_an_event_is_no_event_of_its_own() -> None:
-    """It may look like one: an event of several data lines can be cut behind any of them."""
+def test_a_chunk_inside_an_event_is_not_an_event() -> None:
+    """A chunk that ends after a data line inside an event is not counted as an event."""
     words = [
         b'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"%d"}}]}\n\n' % n for n in range(9)
     ]
     body = [*words[:6], b"data: [1,\n", *words[6:]]
     records = []
     for chunks in (body, [b"".join(body)]):
-        line = Session(StreamFacts(path="/v1/chat/completions", content_type="text/event-stream"))
+        session = Session(StreamFacts(path="/v1/chat/completions", content_type="text/event-stream"))
         for chunk in chunks:
-            line.feed(chunk)
-        line.end()
-        record = line.record()
+            session.feed(chunk)
+        session.end()
+        record = session.record()
         assert record is not None
         records.append((record.events, [finding.name for finding in record.findings]))
     assert records[0] == records[1]

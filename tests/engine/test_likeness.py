@@ -1,4 +1,4 @@
-"""A frame like an earlier one is read, counted and rewritten as if it were parsed."""
+"""The fast path reads and rewrites a frame like an earlier frame as if it were parsed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JUNK = st.binary(max_size=4) | st.sampled_from([b'"', b"\\", b"\n", b"\r", b"\n\
 
 
 def frame(dialect: str, text: str, number: int, padding: str = "", name: str = "") -> bytes:
-    """A frame of text."""
+    """Return an event with text."""
     payloads: dict[str, object] = {
         "openai-chat": {"choices": [{"index": 0, "delta": {"content": text}}], "obfuscation": padding},
         "openai-responses": {"type": "response.output_text.delta", "delta": text, "sequence_number": number},
@@ -53,13 +53,13 @@ def frame(dialect: str, text: str, number: int, padding: str = "", name: str = "
 
 
 def fast_path(dialect: str = "openai-chat", read: Callable[[Frame], EventContent] | None = None) -> FastPath:
-    """Of an event stream, at its start."""
+    """Return the fast path of a new event stream."""
     protocol = BY_NAME[dialect]
     return FastPath(SseFramer(), read or protocol.read, protocol.quiet, StageSet(may_leak=may_leak))
 
 
 class Learned:
-    """Knows one frame of text."""
+    """A fast path that has learned one frame of text."""
 
     def __init__(self, dialect: str, raw: bytes, *, passes: bool = True) -> None:
         self.path = fast_path(dialect)
@@ -67,7 +67,7 @@ class Learned:
         self.path._passes_text, self.path.is_idle = passes, not passes
 
     def stop(self, raw: bytes) -> int:
-        """Where the first frame of `raw` ends, if it passes, else 0."""
+        """Return the end of the first frame of `raw` if it is skipped, else 0."""
         sent = Mock()
         self.path.along(raw, 0, sent)
         return sent.call_args_list[0].args[2] if sent.called else 0
@@ -77,8 +77,8 @@ class Learned:
     "dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere-v2"]
 )
 @given(text=TEXTS, number=st.integers(0, 10**6), junk=JUNK, at=st.integers(0, 400), more=st.booleans())
-def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes, at: int, more: bool) -> None:
-    """Whatever bytes are put wherever."""
+def test_only_text_is_skipped(dialect: str, text: str, number: int, junk: bytes, at: int, more: bool) -> None:
+    """A skipped frame is one frame of text without markup, for any inserted bytes."""
     learned = Learned(dialect, frame(dialect, "word", 1, "ab", "x"))
     raw = frame(dialect, text, number, "abc", "x")
     raw = raw[: at % len(raw)] + junk + raw[at % len(raw) :] + (raw if more else b"")
@@ -88,31 +88,31 @@ def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes,
     frames = SseFramer().feed(raw[:stop])
     assert [len(one.raw) for one in frames] == [stop]
     assert frames[0].data is not None
-    said = BY_NAME[dialect].read(frames[0])
-    assert (said.fragments, said.finishes, said.end, said.error) == ((), (), False, None)
-    assert not may_leak(said.text.encode("utf-8", "surrogatepass"))
+    content = BY_NAME[dialect].read(frames[0])
+    assert (content.fragments, content.finishes, content.end, content.error) == ((), (), False, None)
+    assert not may_leak(content.text.encode("utf-8", "surrogatepass"))
 
 
 @pytest.mark.parametrize(
     "dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere-v2"]
 )
 @pytest.mark.parametrize("text", ["", "other words", "tool_calls", "{}", '\\"', "é"])
-def test_text_goes_by(dialect: str, text: str) -> None:
-    """Any text that begins no markup, and any number."""
+def test_text_is_skipped(dialect: str, text: str) -> None:
+    """A frame with other text and numbers is skipped, unless the text may begin markup."""
     raw = frame(dialect, text, 12, "x")
     assert Learned(dialect, frame(dialect, "word", 1, "ab")).stop(raw) == len(raw)
     assert Learned(dialect, frame(dialect, "word", 1, "ab")).stop(frame(dialect, f"{text}<", 12, "x")) == 0
 
 
-def test_no_text_passes_if_it_may_not() -> None:
-    """As while a stage holds frames."""
+def test_no_text_is_skipped_if_disabled() -> None:
+    """No text is skipped while that is disabled, for example while a stage holds frames."""
     raw = frame("openai-chat", "word", 1)
     assert Learned("openai-chat", raw, passes=False).stop(raw) == 0
 
 
 @pytest.mark.parametrize("raw", [b'\xef\xbb\xbfdata: {"text":"a"}\n\n', b'data: {"text":"a"}\r\r'])
-def test_unusual_frames_are_no_pattern(raw: bytes) -> None:
-    """Only a block that begins with a field and ends with a line feed: its bytes mean the same wherever they stand."""
+def test_unusual_frames_are_not_learned(raw: bytes) -> None:
+    """Only a block that begins with a field and ends with line feeds is learned."""
     assert not Learned("openai-chat", raw).is_pattern
 
 
@@ -134,8 +134,8 @@ RAW = HEAD + b'"a"}}]}}]}\n\n'
         (RAW.replace(b"}}]}}]}", b'},"a"]}').replace(b'"id":"",', b""), None),
     ],
 )
-def test_edits(out: bytes, edit: tuple[bytes | None, bytes | None] | None) -> None:
-    """A frame passes, or changes before its arguments, or after them, or both; else nothing is learned."""
+def test_learned_edits(out: bytes, edit: tuple[bytes | None, bytes | None] | None) -> None:
+    """A change before the arguments, after them, or both is learned; other changes are not."""
     assert Likeness(RAW, len(HEAD), len(HEAD) + 3, EventContent()).edit(RAW, out) == edit
 
 
@@ -146,19 +146,19 @@ STRINGS = st.text(max_size=12) | st.sampled_from(
 
 
 def chat(text: str, padding: str, number: int) -> dict[str, object]:
-    """A chat delta."""
+    """Return a Chat Completions delta."""
     entry = {"index": 0, "function": {"arguments": text}}
     return {"n": number % 2, "choices": [{"index": 0, "delta": {"tool_calls": [entry]}}], "obfuscation": padding}
 
 
 def responses(text: str, padding: str, number: int) -> dict[str, object]:
-    """A Responses delta, its number before it."""
+    """Return a Responses delta with a sequence number."""
     kind = "response.function_call_arguments.delta"
     return {"type": kind, "sequence_number": number, "item_id": "fc", "delta": text, "obfuscation": padding}
 
 
 def anthropic(text: str, padding: str, number: int) -> dict[str, object]:
-    """An Anthropic delta."""
+    """Return an Anthropic delta."""
     del padding
     return {"type": "content_block_delta", "index": number % 3, "delta": {"partial_json": text}}
 
@@ -171,7 +171,7 @@ MAKERS: dict[str, Callable[[str, str, int], dict[str, object]]] = {
 
 
 def framed(payload: object, *, ascii_only: bool, spaces: str, junk: bytes = b"", at: int = 0) -> Frame:
-    """A frame, with spaces between its closing brackets and perhaps a byte put somewhere."""
+    """Return a frame with spaces between its closing brackets, and `junk` in the place of a byte."""
     data = json.dumps(payload, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     data = data.replace(b"}}", b"}" + spaces.encode() + b"}")
     if junk:
@@ -189,66 +189,66 @@ def framed(payload: object, *, ascii_only: bool, spaces: str, junk: bytes = b"",
     ),
     st.data(),
 )
-def test_reads_what_the_dialect_reads(
-    name: str, said: list[tuple[str, str, int, bool, str]], data: st.DataObject
+def test_the_fast_path_agrees_with_the_reader(
+    name: str, values: list[tuple[str, str, int, bool, str]], data: st.DataObject
 ) -> None:
-    """For frames alike, nearly alike, and alike with a byte changed."""
+    """The fast path reads similar and damaged frames as the protocol's reader does."""
     dialect, make = BY_NAME[name], MAKERS[name]
-    like = fast_path(name)
-    for text, padding, number, ascii_only, spaces in said:
+    fast = fast_path(name)
+    for text, padding, number, ascii_only, spaces in values:
         junk = data.draw(st.sampled_from([b"", b"", b"", b'"', b"\\", b"{", b"1", b" ", b"\xff", b"\x01"]))
         at = data.draw(st.integers(0, 400))
         one = framed(make(text, padding, number), ascii_only=ascii_only, spaces=spaces, junk=junk, at=at)
-        assert like.read(one) == dialect.read(Frame(one.raw, 0, one.data))
+        assert fast.read(one) == dialect.read(Frame(one.raw, 0, one.data))
 
 
 class Counting:
-    """A dialect's reader that counts its work."""
+    """A protocol's reader that counts its calls."""
 
     def __init__(self, dialect: WireProtocol) -> None:
-        """Of `dialect`."""
+        """Wrap the reader of `dialect`."""
         self.reads = 0
         self._read = dialect.read
 
     def __call__(self, one: Frame) -> EventContent:
-        """Count and read."""
+        """Count the call and read."""
         self.reads += 1
         return self._read(one)
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_saves_the_work(name: str) -> None:
-    """A long call is parsed once, its other frames are not, whatever their padding and number."""
+def test_a_long_call_is_parsed_once(name: str) -> None:
+    """One frame of a long call is parsed; the others are not, with any padding and number."""
     counting = Counting(BY_NAME[name])
-    like = fast_path(name, counting)
+    fast = fast_path(name, counting)
     for number in range(500):
         text, padding = f'piece "{number}"', "x" * (number % 9)
         spaces = " " * (number % 4) if name == "anthropic" else ""
         one = framed(MAKERS[name](text, padding, number * 6), ascii_only=True, spaces=spaces)
-        assert like.read(one).fragments[0].arguments == text
+        assert fast.read(one).fragments[0].arguments == text
     assert counting.reads == 1
 
 
-def test_gives_up_where_there_is_no_likeness() -> None:
-    """A stream whose frames never repeat costs no learning after a while, and reads right."""
+def test_learning_ends_if_no_frames_are_alike() -> None:
+    """A stream without similar frames is read correctly, and learning stops after a while."""
     counting = Counting(BY_NAME["openai-chat"])
-    like = fast_path(read=counting)
+    fast = fast_path(read=counting)
     for number in range(48):
         one = framed({"id": str(number), **chat(f"{number}", "", 0)}, ascii_only=True, spaces="")
-        assert like.read(one).fragments[0].arguments == f"{number}"
+        assert fast.read(one).fragments[0].arguments == f"{number}"
     assert counting.reads == 48
-    assert like._misses < 48
+    assert fast._misses < 48
 
 
-def test_recorded_streams(shared: Path) -> None:
-    """Over every recorded event stream: the same as the dialect's reader, and often without it."""
+def test_the_fast_path_agrees_with_the_reader_on_recorded_streams(shared: Path) -> None:
+    """The fast path reads every recorded event stream as the protocol's reader does, and often without it."""
     saved = 0
     for name, dialect in BY_NAME.items():
         for path in sorted((shared / "streams" / name).glob("*.sse")):
             counting = Counting(dialect)
-            like = fast_path(read=counting)
+            fast = fast_path(read=counting)
             frames = [one for one in SseFramer().feed(path.read_bytes()) if one.data is not None]
             for one in frames:
-                assert like.read(one) == dialect.read(Frame(one.raw, one.number, one.data, one.name)), path.name
+                assert fast.read(one) == dialect.read(Frame(one.raw, one.number, one.data, one.name)), path.name
             saved += len(frames) - counting.reads
     assert saved > 0

@@ -1,4 +1,4 @@
-"""A pipeline that may rewrite loses no byte and says none twice, wherever a stream ends."""
+"""Stages lose no byte and send no byte twice, at every end of a stream and after an internal error."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ HEALTHY = [
     next(one for one in streams() if one.dialect == dialect)
     for dialect in ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
 ]
-WANTED = Settings(SAFE - {UNTERMINATED_EVENT.code})
+REPAIRS = Settings(SAFE - {UNTERMINATED_EVENT.code})
 
 
-def through(body: bytes, healthy: Healthy, size: int) -> bytes:
-    """What goes on of `body`, cut in pieces of `size` bytes."""
-    line = Session(healthy.exchange, WANTED)
-    pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    out = b"".join(passed for piece in pieces for passed in line.feed(piece))
-    out += b"".join(line.end())
-    assert line.error is None
+def output_of(body: bytes, healthy: Healthy, size: int) -> bytes:
+    """Return the forwarded bytes of `body`, fed in chunks of `size` bytes."""
+    session = Session(healthy.exchange, REPAIRS)
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    out = b"".join(forwarded for chunk in chunks for forwarded in session.feed(chunk))
+    out += b"".join(session.end())
+    assert session.error is None
     return out
 
 
 @pytest.mark.parametrize("size", [1, 1000])
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_a_stream_that_ends_within_its_first_event_passes_as_it_is(healthy: Healthy, size: int) -> None:
-    """Also where that event is what the protocol is told by, and its terminator is what lacks."""
+def test_a_stream_that_ends_inside_its_first_event_is_forwarded_unchanged(healthy: Healthy, size: int) -> None:
+    """A stream that ends inside or right after its first event is forwarded unchanged."""
     end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
     first = healthy.body.partition(end)[0]
     for body in (first, first + b"\n", first[:-1], first + end, b": hello\n\n" + first):
-        assert through(body, healthy, size) == body
+        assert output_of(body, healthy, size) == body
 
 
 @pytest.mark.parametrize("size", [1, 1000])
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_what_is_no_answer_on_an_answers_path_passes_as_it_is(healthy: Healthy, size: int) -> None:
-    """Its frames have gone on before its end says that the path's protocol is all there is to go by."""
+def test_other_events_on_a_known_path_are_forwarded_unchanged(healthy: Healthy, size: int) -> None:
+    """Unknown events on the path of an API are forwarded unchanged."""
     frame = b'{"x":1}\n' if healthy.dialect == "ollama" else b'data: {"x":1}\n\n'
     for body in (frame, frame + frame, frame + frame.strip(), frame.strip(), b"data:", b"event: x\ndata: "):
-        assert through(body, healthy, size) == body
+        assert output_of(body, healthy, size) == body
 
 
 BUGS = {
@@ -68,49 +68,49 @@ BUGS = {
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
-    "going by": (FastPath, "forward_frame"),
-    "going by as text": (FastPath, "_pass"),
-    "handing on": (FastPath, "hand_on"),
+    "skipping events": (FastPath, "forward_frame"),
+    "skipping text": (FastPath, "_pass"),
+    "forwarding": (FastPath, "hand_on"),
     "learning": (FastPath, "learn"),
-    "repairing what went by": (ChatRepair, "on_skipped"),
+    "repairing skipped events": (ChatRepair, "on_skipped"),
 }
-"""Where a bug of ours may show."""
+"""Methods that may raise."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"
 TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}\n\n'
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 5000, 100_000])
 @pytest.mark.parametrize("bug", BUGS)
-@pytest.mark.parametrize("shapes", [(), ("sequential",)], ids=["nothing held", "much held"])
+@pytest.mark.parametrize("shapes", [(), ("sequential",)], ids=["no events held", "many events held"])
 @pytest.mark.parametrize("name", ["openai-chat, interleaved", "openai-chat, fragments of two"])
-def test_a_bug_of_ours_loses_no_frame(
+def test_an_internal_error_loses_no_event(
     monkeypatch: pytest.MonkeyPatch, name: str, bug: str, size: int, shapes: tuple[str, ...]
 ) -> None:
-    """Wherever it shows, and whatever is held back just then; at size 0 each event comes by itself."""
+    """An internal error at any call of a method loses no event. With size 0, each event is a chunk."""
     healthy = next(one for one in streams() if str(one) == name)
     body = KEEP_ALIVE + TEXT * 20 + healthy.body
-    arrivals = [body[at : at + size] for at in range(0, len(body), size)] if size else events_of(body)
-    settings = Settings(WANTED.repairs - {COMMENT_AS_DATA.code, EMPTY_DATA.code}, shapes)
+    chunks = [body[at : at + size] for at in range(0, len(body), size)] if size else events_of(body)
+    settings = Settings(REPAIRS.repairs - {COMMENT_AS_DATA.code, EMPTY_DATA.code}, shapes)
     owner, method = BUGS[bug]
-    intended = said(body, healthy)
+    intended = read(body, healthy)
     for good_calls in range(30):
         with monkeypatch.context() as patch:
             patch.setattr(owner, method, failing(getattr(owner, method), iter([False] * good_calls)))
-            line = Session(healthy.exchange, settings)
-            passed = b"".join(one for arrival in arrivals for one in line.feed(arrival))
-            passed += b"".join(line.end())
-        assert passed == body if not shapes else said(passed, healthy) == intended
-        if line.error is None:
+            session = Session(healthy.exchange, settings)
+            forwarded = b"".join(one for chunk in chunks for one in session.feed(chunk))
+            forwarded += b"".join(session.end())
+        assert forwarded == body if not shapes else read(forwarded, healthy) == intended
+        if session.error is None:
             return
 
 
 def events_of(body: bytes) -> list[bytes]:
-    """The blocks of an event stream."""
+    """Return the blocks of an event stream."""
     return [block + b"\n\n" for block in body.split(b"\n\n") if block]
 
 
-def said(body: bytes, healthy: Healthy) -> tuple[bool, int, bool, list[tuple[str, str, str]]]:
-    """What a client reads: the keep-alives, how much text, the end, and the calls."""
+def read(body: bytes, healthy: Healthy) -> tuple[bool, int, bool, list[tuple[str, str, str]]]:
+    """Return keep-alives, number of text events, end and calls that a client reads."""
     record = read_body([body], healthy.exchange)
     assert record
     calls = [(call.id, call.name, call.arguments) for call in record.calls]
@@ -118,76 +118,78 @@ def said(body: bytes, healthy: Healthy) -> tuple[bool, int, bool, list[tuple[str
 
 
 def failing(real: Callable[..., object], good: Iterator[bool]) -> Callable[..., object]:
-    """A function that fails once `good` is empty."""
+    """Return a function that raises once `good` is exhausted."""
 
-    def instead(*args: object, **kwargs: object) -> object:
+    def replacement(*args: object, **kwargs: object) -> object:
         if next(good, True):
             raise RuntimeError("a bug")
         return real(*args, **kwargs)
 
-    return instead
+    return replacement
 
 
 @pytest.mark.parametrize("healthy", streams(), ids=str)
-def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> None:
-    """Wherever it was cut: what was held is said, and nothing is said twice.
+def test_a_shape_sends_the_calls_of_a_truncated_stream(healthy: Healthy) -> None:
+    """A shape sends the received part of a truncated stream once, for every truncation after an event.
 
-    What says calls whole or not at all is held to that in `shapes/test_whole_calls.py`.
+    `stages/shape/test_whole_calls.py` tests the shapes that send only complete calls.
     """
     frames = healthy.frames
     for length in range(1, len(frames) + 1):
         body = b"".join(frames[:length])
         intended = calls(body, healthy)
         for shape in SHAPES[healthy.dialect].keys() - {"whole-calls", "self-contained-deltas"}:
-            line = Session(healthy.exchange, Settings(shapes=(shape,)))
-            passed = b"".join([*line.feed(body), *line.end()])
-            assert line.error is None
-            assert (intended if passed == body else calls(passed, healthy)) == intended, (shape, length)
+            session = Session(healthy.exchange, Settings(shapes=(shape,)))
+            forwarded = b"".join([*session.feed(body), *session.end()])
+            assert session.error is None
+            assert (intended if forwarded == body else calls(forwarded, healthy)) == intended, (shape, length)
 
 
 def calls(body: bytes, healthy: Healthy) -> list[tuple[str, str, str]] | None:
-    """What a client reads; nothing where it cannot tell the protocol yet."""
+    """Return the calls that a client reads, or `None` if the protocol is not recognised yet."""
     record = read_body([body], healthy.exchange)
     return [(call.id, call.name, call.arguments) for call in record.calls] if record else None
 
 
-def test_a_change_that_came_to_nothing_is_not_told() -> None:
-    """The first event had gone on when the second showed which protocol it is."""
+def test_an_impossible_change_is_not_recorded() -> None:
+    """An event that was forwarded before the protocol was recognised is not recorded as changed."""
     healthy = next(one for one in HEALTHY if one.dialect == "openai-chat")
     body = (
         b'data: {"choices":[{"index":0,"finish_reason":null}]}\n\n'
         b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
     )
-    line = Session(replace(healthy.exchange, path=""), Settings(SAFE))
-    assert b"".join([*line.feed(body), *line.end()]) == body
-    record = line.record()
+    session = Session(replace(healthy.exchange, path=""), Settings(SAFE))
+    assert b"".join([*session.feed(body), *session.end()]) == body
+    record = session.record()
     assert record is not None
     assert (record.changed, record.changes) == (0, [])
     assert "missing-delta" in {finding.name for finding in record.findings}
 
 
-def test_a_mark_within_the_body_does_not_come_to_its_start() -> None:
-    """Where all before it was kept back: there a client would not see it, and read the line as data."""
-    half = chat_event({"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}})
+def test_a_byte_order_mark_inside_the_body_does_not_become_its_start() -> None:
+    """A byte order mark after held events stays after a line feed: at the start, a client would ignore it."""
+    incomplete = chat_event({"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}})
     marked = b"\xef\xbb\xbf" + chat_event({"index": 0, "function": {"arguments": "}"}})
-    line = Session(HEALTHY[0].exchange, Settings(SAFE, ("whole-calls",)))
-    out = b"".join(passed for piece in (half, marked) for passed in line.feed(piece)) + b"".join(line.end())
+    session = Session(HEALTHY[0].exchange, Settings(SAFE, ("whole-calls",)))
+    out = b"".join(forwarded for chunk in (incomplete, marked) for forwarded in session.feed(chunk)) + b"".join(
+        session.end()
+    )
     assert out == b"\n" + marked
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-def test_a_mark_stays_at_the_start_where_events_come_before_the_first(size: int) -> None:
-    """They were made; behind them it would be a part of the first one's line."""
+def test_a_byte_order_mark_stays_before_added_events(size: int) -> None:
+    """A byte order mark stays at the start if a repair adds events before the first event."""
     body = (
         b'\xef\xbb\xbfdata: {"type":"response.completed","response":{"status":"completed","output":['
         b'{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}","status":"completed"}]}}\n\n'
     )
-    out = through(body, HEALTHY[1], size)
+    out = output_of(body, HEALTHY[1], size)
     assert out.startswith(b"\xef\xbb\xbfevent: response.output_item.added\n")
     assert out.count(b"\xef\xbb\xbf") == 1
 
 
 def chat_event(entry: dict[str, object]) -> bytes:
-    """A chunk of Chat Completions with one entry."""
+    """Return a chunk of Chat Completions with one entry."""
     chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}
     return b"data: %s\n\n" % json.dumps(chunk).encode()

@@ -1,4 +1,4 @@
-"""The record: what one answer was, streamed or whole, and who is told of it as it comes."""
+"""The record of a response, streamed or not, and the notification of sinks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SSE = StreamFacts(source="here", host="h", content_type="text/event-stream")
 
 
 def chunk(delta: bytes, finish: bytes = b"null") -> bytes:
-    """A chat chunk."""
+    """Return a Chat Completions chunk."""
     return HEAD + delta + b',"finish_reason":' + finish + b"}]}\n\n"
 
 
@@ -32,8 +32,8 @@ FINISH = chunk(b"{}", b'"tool_calls"')
 DONE = b"data: [DONE]\n\n"
 
 
-def test_a_stream() -> None:
-    """Events, bytes, finish, end, model and calls."""
+def test_the_record_of_a_stream() -> None:
+    """The record of a stream has its source, model, counts, finish reason, end and calls."""
     body = TEXT + CALL + FINISH + DONE
     record = read_body([body], SSE)
     assert record is not None
@@ -43,19 +43,19 @@ def test_a_stream() -> None:
     assert (record.findings, record.error, record.broken, record.streamed) == ([], None, None, True)
 
 
-def test_the_model_of_the_answer_beats_the_one_asked_for() -> None:
-    """Where the answer does not say it, what the request asked for is told."""
-    asked = StreamFacts(content_type="text/event-stream", request={"model": "asked", "messages": []})
-    record = read_body([TEXT.replace(b'"model":"m",', b"") + DONE], asked)
+def test_the_model_of_the_response_takes_precedence() -> None:
+    """The model is that of the response, or of the request if the response has none."""
+    facts = StreamFacts(content_type="text/event-stream", request={"model": "requested", "messages": []})
+    record = read_body([TEXT.replace(b'"model":"m",', b"") + DONE], facts)
     assert record is not None
-    assert record.model == "asked"
-    answered = read_body([TEXT + DONE], asked)
-    assert answered is not None
-    assert answered.model == "m"
+    assert record.model == "requested"
+    record_with_model = read_body([TEXT + DONE], facts)
+    assert record_with_model is not None
+    assert record_with_model.model == "m"
 
 
-def test_a_whole_answer() -> None:
-    """Not streamed: one event, its calls, its end."""
+def test_the_record_of_an_unstreamed_response() -> None:
+    """An unstreamed response has one event, its calls, a finish reason and an end."""
     body = b'{"object":"chat.completion","choices":[{"message":{"function_call":{"name":"f"}},"finish_reason":"stop"}]}'
     record = read_body([body], StreamFacts(content_type="application/json"))
     assert record is not None
@@ -81,15 +81,15 @@ def test_a_whole_answer() -> None:
         (TEXT + CALL.replace(b'"choices"', b'"score":"NaN","choices"') + FINISH + DONE, None, []),
     ],
 )
-def test_how_it_stopped(body: bytes, broken: str | None, names: list[str]) -> None:
-    """What is wrong with how it is framed and how it ends, and nothing else."""
+def test_findings_of_framing_and_end(body: bytes, broken: str | None, names: list[str]) -> None:
+    """Defects of the framing and of the end are reported, and no others."""
     record = read_body([body], SSE, broken=broken)
     assert record is not None
     assert [finding.name for finding in record.findings] == names
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("field", "error"),
     [
         (b'error: {"code":500,"message":"no"}', "500: no"),
         (b"error: too long", "too long"),
@@ -98,86 +98,86 @@ def test_how_it_stopped(body: bytes, broken: str | None, names: list[str]) -> No
         (b"event: error\ndata: ", "error event"),
     ],
 )
-def test_what_an_error_says_is_told(said: bytes, told: str) -> None:
-    """In llama.cpp's own field, and under an event's name, JSON or not."""
+def test_the_text_of_an_error_is_recorded(field: bytes, error: str) -> None:
+    """The error text is recorded from an `error` field (llama.cpp) and from an `error` event, JSON or not."""
     for head in (TEXT, b""):
-        record = read_body([head, said + b"\n\n"], replace(SSE, path="/v1/chat/completions"))
+        record = read_body([head, field + b"\n\n"], replace(SSE, path="/v1/chat/completions"))
         assert record is not None
-        assert record.error == told
+        assert record.error == error
 
 
 @pytest.mark.parametrize(("status", "names"), [(200, ["body-not-stream"]), (400, []), (503, [])])
-def test_a_whole_body_where_a_stream_was_asked_for(status: int, names: list[str]) -> None:
-    """An error is whole by right."""
-    asked = StreamFacts(
+def test_an_unstreamed_response_to_a_streaming_request_is_reported(status: int, names: list[str]) -> None:
+    """An unstreamed response to a streaming request is reported, unless it has an error status."""
+    facts = StreamFacts(
         path="/v1/chat/completions", content_type="application/json", request={"stream": True}, status=status
     )
-    record = read_body([b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'], asked)
+    record = read_body([b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'], facts)
     assert record is not None
     assert [finding.name for finding in record.findings] == names
 
 
-def test_what_is_no_answer_has_no_record() -> None:
-    """Other people's streams, and nothing at all."""
+def test_other_bodies_have_no_record() -> None:
+    """Other streams, empty bodies and HTML have no record."""
     assert read_body([b'data: {"price":1}\n\n'], SSE) is None
     assert read_body([], SSE) is None
     assert read_body([b"<html>"], StreamFacts(content_type="text/html")) is None
 
 
-class Ear(Sink):
-    """A sink that keeps what it is told."""
+class RecordingSink(Sink):
+    """A sink that keeps its notifications."""
 
     def __init__(self, *, live: bool, each: bool = False) -> None:
-        """What to ask for."""
+        """Set the kind of events to receive."""
         self.live = live
         self.each = each
-        self.told: list[str] = []
+        self.notifications: list[str] = []
 
     def quiet(self, first: int, frames: int, size: int) -> None:
-        """Keep how many."""
-        self.told.append(f"{frames} quiet from {first}")
+        """Keep the number of frames."""
+        self.notifications.append(f"{frames} quiet from {first}")
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        """Keep which."""
-        self.told.append(f"heard {event.frame.number} {len(told)}")
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
+        """Keep the event's number."""
+        self.notifications.append(f"event {event.frame.number} {len(fragments)}")
 
     def ended(self, record: Record) -> None:
-        """Keep that it is over."""
-        self.told.append(f"ended {record.events}")
+        """Keep the number of events."""
+        self.notifications.append(f"ended {record.events}")
 
 
-def test_sinks_are_told_what_they_ask_for() -> None:
-    """The events to those who live with the stream, one by one to those who ask; the end to all."""
+def test_sinks_receive_the_requested_events() -> None:
+    """A live sink receives events, with `each` every quiet event too; all sinks receive the end."""
     body = [TEXT, TEXT, TEXT * 20, CALL, DONE]
-    live, each, late = Ear(live=True), Ear(live=True, each=True), Ear(live=False)
+    live, each, late = RecordingSink(live=True), RecordingSink(live=True, each=True), RecordingSink(live=False)
     read_body(body, SSE, sinks=[live, late])
     read_body(body, SSE, sinks=[each])
-    assert live.told == [
-        "heard 0 0",
-        "heard 1 0",
+    assert live.notifications == [
+        "event 0 0",
+        "event 1 0",
         "1 quiet from 2",
         "19 quiet from 3",
-        "heard 22 1",
-        "heard 23 0",
+        "event 22 1",
+        "event 23 0",
         "ended 24",
     ]
-    assert each.told[2] == "1 quiet from 2"
-    assert len(each.told) == 25
-    assert late.told == ["ended 24"]
+    assert each.notifications[2] == "1 quiet from 2"
+    assert len(each.notifications) == 25
+    assert late.notifications == ["ended 24"]
 
 
-def test_an_unread_rest_is_told() -> None:
-    """Where reading stopped before the end, the record says so and blames the stream for nothing else."""
+def test_an_unread_rest_is_reported() -> None:
+    """If reading stops after an internal error, that is the only finding."""
 
-    class Broken(Ear):
-        def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-            raise RuntimeError("our fault")
+    class Broken(RecordingSink):
+        def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
+            raise RuntimeError("a bug")
 
     record = read_body([TEXT, CALL], SSE, sinks=[Broken(live=True)])
     assert record is not None
     assert [finding.name for finding in record.findings] == ["unreadable-body"]
 
 
-def test_who_runs_a_call() -> None:
-    """The client runs functions and custom calls, not the provider's own."""
+def test_runs_on_client() -> None:
+    """The client runs function calls and custom calls, but no server calls."""
     assert [runs_on_client(Call(0, 0, kind)) for kind in Kind] == [True, True, False]

@@ -1,4 +1,4 @@
-"""A session: the same bytes are forwarded whatever happens; what is recognised, and when it stops reading."""
+"""A session forwards all bytes; which protocol it recognises, and when it stops reading."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ OTHER = b'data: {"price":1}\n\n'
 TYPES = st.sampled_from(["text/event-stream", "application/x-ndjson", "application/json", "text/plain", ""])
 
 
-class Seen(Sink):
-    """A sink that keeps what it sees."""
+class RecordingSink(Sink):
+    """A sink that keeps the numbers of frames."""
 
     live = True
 
     def __init__(self, *, each: bool = False) -> None:
-        """`each`: ask for every frame by itself."""
+        """With `each`, receive every frame."""
         self.each = each
         self.events: list[int] = []
         self.quiet_ones: list[int] = []
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         """Keep the event's number."""
         self.events.append(event.frame.number)
 
@@ -59,179 +59,179 @@ class Seen(Sink):
         self.quiet_ones.extend(range(first, first + frames))
 
 
-class Begun:
-    """Makes the sinks when the protocol is known."""
+class SinkFactory:
+    """Returns sinks once the protocol is recognised."""
 
     def __init__(self, *sinks: Sink) -> None:
-        """Hand out `sinks`."""
+        """Store the sinks to return."""
         self.sinks = sinks
         self.dialects: list[str] = []
 
     def __call__(self, dialect: WireProtocol) -> Sequence[Sink]:
-        """Note which protocol was recognised."""
+        """Keep the recognised protocol."""
         self.dialects.append(dialect.name)
         return self.sinks
 
 
-def session(begun: Begun, **exchange: str) -> Session:
-    """A session over all protocols."""
-    return Session(StreamFacts(**{"content_type": "text/event-stream", **exchange}), sinks=begun)  # type: ignore[arg-type]
+def new_session(factory: SinkFactory, **exchange: str) -> Session:
+    """Return a session for all protocols."""
+    return Session(StreamFacts(**{"content_type": "text/event-stream", **exchange}), sinks=factory)  # type: ignore[arg-type]
 
 
-def test_the_same_objects_go_on() -> None:
-    """Each chunk that comes is the very object that goes, and the end is nothing."""
-    line = session(Begun(Seen()))
+def test_the_same_objects_are_forwarded() -> None:
+    """Each received chunk is forwarded as the same object, and the end adds nothing."""
+    session = new_session(SinkFactory(RecordingSink()))
     for chunk in (CHUNK, CHUNK[:9], CHUNK[9:], CALL, b"data: [DONE]\n\n"):
-        (passed,) = line.feed(chunk)
-        assert passed is chunk
-    assert line.end() == []
+        (forwarded,) = session.feed(chunk)
+        assert forwarded is chunk
+    assert session.end() == []
 
 
 @given(st.lists(st.binary(min_size=1, max_size=60)), TYPES, st.sampled_from(["", "gzip", "br", "zstd", "deflate", "x"]))
-def test_arbitrary_bytes(chunks: list[bytes], content_type: str, coding: str) -> None:
-    """Nothing raises, nothing empty goes on, every chunk is passed as it is."""
-    line = session(Begun(Seen()), content_type=content_type, content_encoding=coding)
+def test_arbitrary_bytes_are_forwarded(chunks: list[bytes], content_type: str, coding: str) -> None:
+    """Arbitrary bytes raise nothing, and every chunk is forwarded unchanged."""
+    session = new_session(SinkFactory(RecordingSink()), content_type=content_type, content_encoding=coding)
     for chunk in chunks:
-        (passed,) = line.feed(chunk)
-        assert passed is chunk
-    assert line.end() == []
-    assert line.error is None
+        (forwarded,) = session.feed(chunk)
+        assert forwarded is chunk
+    assert session.end() == []
+    assert session.error is None
 
 
 @pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
 @given(data=st.data())
-def test_mutated_streams(path: Path, data: st.DataObject) -> None:
-    """Healthy streams with bytes changed, dropped and doubled, cut anywhere, raise nothing."""
+def test_mutated_streams_are_forwarded(path: Path, data: st.DataObject) -> None:
+    """Healthy streams with changed, dropped and repeated bytes raise nothing in any chunks."""
     body = bytearray(response_bodies(path)[0])
     for _ in range(data.draw(st.integers(0, 6))):
         at = data.draw(st.integers(0, len(body) - 1))
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    line = session(Begun(Seen()))
+    session = new_session(SinkFactory(RecordingSink()))
     step = data.draw(st.integers(1, 400))
     for at in range(0, len(body), step):
         chunk = bytes(body[at : at + step])
-        assert line.feed(chunk) == [chunk]
-    assert line.end() == []
-    assert line.error is None
+        assert session.feed(chunk) == [chunk]
+    assert session.end() == []
+    assert session.error is None
 
 
 def test_a_sink_that_raises_changes_no_byte() -> None:
-    """The first failure ends the reading and is kept; the bytes go on."""
+    """If a sink raises, reading ends, the error is kept, and the bytes are forwarded."""
 
-    class Broken(Seen):
-        def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    class Broken(RecordingSink):
+        def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
             raise ValueError("secret text")
 
-    line = session(Begun(Broken()))
+    session = new_session(SinkFactory(Broken()))
     for _ in range(3):
-        (passed,) = line.feed(CALL)
-        assert passed is CALL
-    assert isinstance(line.error, ValueError)
-    assert line.failure == "ValueError while reading"
-    assert not line.reading
+        (forwarded,) = session.feed(CALL)
+        assert forwarded is CALL
+    assert isinstance(session.error, ValueError)
+    assert session.failure == "ValueError while reading"
+    assert not session.reading
 
 
 @pytest.mark.parametrize(("path", "content_type"), [("/v1/chat/completions", "text/event-stream"), ("/any/thing", "")])
-def test_recognised_by_path_or_content(path: str, content_type: str) -> None:
-    """An unknown path does not matter where the first events tell."""
-    begun = Begun(Seen())
-    line = session(begun, path=path, content_type=content_type)
-    line.feed(CHUNK)
-    assert begun.dialects == ["openai-chat"]
+def test_a_protocol_is_recognised_by_path_or_content(path: str, content_type: str) -> None:
+    """A protocol is recognised by the path, or by its first events on an unknown path."""
+    factory = SinkFactory(RecordingSink())
+    session = new_session(factory, path=path, content_type=content_type)
+    session.feed(CHUNK)
+    assert factory.dialects == ["openai-chat"]
 
 
-def test_content_beats_the_path() -> None:
-    """An answer that is plainly another protocol's is read as that."""
-    begun = Begun(Seen())
-    session(begun, path="/v1/messages").feed(CHUNK)
-    assert begun.dialects == ["openai-chat"]
+def test_the_content_takes_precedence_over_the_path() -> None:
+    """A response of another protocol than the path suggests is read as that protocol."""
+    factory = SinkFactory(RecordingSink())
+    new_session(factory, path="/v1/messages").feed(CHUNK)
+    assert factory.dialects == ["openai-chat"]
 
 
-def test_what_nobody_recognises_is_not_read_on() -> None:
-    """After a few frames it is nobody's business."""
-    begun = Begun(Seen())
-    line = session(begun)
+def test_unrecognised_streams_are_no_longer_read() -> None:
+    """Reading stops after a few frames that no protocol recognises."""
+    factory = SinkFactory(RecordingSink())
+    session = new_session(factory)
     for number in range(MAX_UNRECOGNISED):
-        assert line.reading, number
-        line.feed(OTHER)
-    assert not line.reading
-    line.feed(CHUNK)
-    assert begun.dialects == []
-    assert line.failure is None
+        assert session.reading, number
+        session.feed(OTHER)
+    assert not session.reading
+    session.feed(CHUNK)
+    assert factory.dialects == []
+    assert session.failure is None
 
 
-def test_comments_without_end_fill_no_memory() -> None:
-    """Only the last ones are kept until somebody is recognised; what carried data before them is still read."""
-    seen, begun = Seen(), Begun()
-    begun.sinks = (seen,)
-    line = session(begun)
-    line.feed(OTHER)
+def test_a_limited_number_of_comments_is_kept() -> None:
+    """Until a protocol is recognised, only the last comments are kept, but all frames with data."""
+    sink, factory = RecordingSink(), SinkFactory()
+    factory.sinks = (sink,)
+    session = new_session(factory)
+    session.feed(OTHER)
     for _ in range(1000):
-        line.feed(b": still working\n\n")
-    assert len(line._recogniser.pending) <= 5 * MAX_UNRECOGNISED
-    line.feed(CALL)
-    assert begun.dialects == ["openai-chat"]
-    assert [seen.events[0], seen.events[-1]] == [0, 1]
+        session.feed(b": still working\n\n")
+    assert len(session._recogniser.pending) <= 5 * MAX_UNRECOGNISED
+    session.feed(CALL)
+    assert factory.dialects == ["openai-chat"]
+    assert [sink.events[0], sink.events[-1]] == [0, 1]
 
 
-def test_an_error_alone_on_a_known_path_is_told() -> None:
-    """Nothing but an error, where the path says whose it is."""
-    seen, begun = Seen(), Begun()
-    begun.sinks = (seen,)
-    line = session(begun, path="/v1/chat/completions")
-    line.feed(b'data: {"error":{"message":"no"}}\n\n')
-    line.end()
-    assert begun.dialects == ["openai-chat"]
-    assert seen.events == [0]
+def test_an_error_alone_on_a_known_path_is_read() -> None:
+    """A stream with only an error is read in the protocol of its path."""
+    sink, factory = RecordingSink(), SinkFactory()
+    factory.sinks = (sink,)
+    session = new_session(factory, path="/v1/chat/completions")
+    session.feed(b'data: {"error":{"message":"no"}}\n\n')
+    session.end()
+    assert factory.dialects == ["openai-chat"]
+    assert sink.events == [0]
 
 
-def test_a_whole_answer() -> None:
-    """A body that is one JSON document is an answer that was not streamed, whatever way it comes."""
-    seen, begun = Seen(), Begun()
-    begun.sinks = (seen,)
-    line = session(begun, content_type="application/json")
+def test_a_json_document_is_an_unstreamed_response() -> None:
+    """A JSON document is read as an unstreamed response, also byte by byte."""
+    sink, factory = RecordingSink(), SinkFactory()
+    factory.sinks = (sink,)
+    session = new_session(factory, content_type="application/json")
     for byte in b'{"object": "chat.completion", "choices": []}':
-        line.feed(bytes([byte]))
-    line.end()
-    assert begun.dialects == ["openai-chat"]
-    assert seen.events == [0]
+        session.feed(bytes([byte]))
+    session.end()
+    assert factory.dialects == ["openai-chat"]
+    assert sink.events == [0]
 
 
-def test_coded_bodies_are_read() -> None:
-    """The coding is undone beside the bytes that pass."""
-    seen = Seen()
-    line = session(Begun(seen), content_encoding="gzip")
-    coded = gzip.compress(CALL * 3)
-    assert line.feed(coded) == [coded]
-    line.end()
-    assert seen.events == [0, 1, 2]
+def test_compressed_bodies_are_read() -> None:
+    """A compressed body is read, and forwarded unchanged."""
+    sink = RecordingSink()
+    session = new_session(SinkFactory(sink), content_encoding="gzip")
+    compressed = gzip.compress(CALL * 3)
+    assert session.feed(compressed) == [compressed]
+    session.end()
+    assert sink.events == [0, 1, 2]
 
 
-def test_a_corrupt_coding_ends_the_reading() -> None:
-    """It is told why, and no byte is lost."""
-    line = session(Begun(Seen()), content_encoding="gzip")
-    assert line.feed(b"no gzip at all") == [b"no gzip at all"]
-    assert not line.reading
-    assert line.failure
-    assert line.error is None
+def test_a_corrupt_compression_ends_the_reading() -> None:
+    """A corrupt compression ends the reading with a reason, and no byte is lost."""
+    session = new_session(SinkFactory(RecordingSink()), content_encoding="gzip")
+    assert session.feed(b"no gzip at all") == [b"no gzip at all"]
+    assert not session.reading
+    assert session.failure
+    assert session.error is None
 
 
 @given(st.lists(st.sampled_from([CHUNK, CHUNK, CHUNK, CALL, b": ping\n\n", b"\n"]), max_size=60), st.data())
-def test_frames_at_once_are_numbered_as_one_by_one(blocks: list[bytes], data: st.DataObject) -> None:
-    """Passing frames by in one go tells the same events, and counts the same, as looking at each."""
+def test_skipped_frames_are_counted(blocks: list[bytes], data: st.DataObject) -> None:
+    """Skipping several frames at once gives the same events and numbers as reading each."""
     body = CHUNK + b"".join(blocks) + b"data: [DONE]\n\n"
     step = data.draw(st.integers(500, 6000))
-    told = []
+    numbers = []
     for each in (False, True):
-        seen = Seen(each=each)
-        line = session(Begun(seen))
+        sink = RecordingSink(each=each)
+        session = new_session(SinkFactory(sink))
         for at in range(0, len(body), step):
-            line.feed(body[at : at + step])
-        line.end()
-        told.append((seen.events, seen.quiet_ones))
-    one_by_one = session(Begun(bytewise := Seen()))
+            session.feed(body[at : at + step])
+        session.end()
+        numbers.append((sink.events, sink.quiet_ones))
+    one_by_one = new_session(SinkFactory(bytewise := RecordingSink()))
     for at in range(len(body)):
         one_by_one.feed(body[at : at + 1])
     one_by_one.end()
-    assert told[0] == told[1]
-    assert sorted(told[0][0] + told[0][1]) == sorted(bytewise.events + bytewise.quiet_ones)
+    assert numbers[0] == numbers[1]
+    assert sorted(numbers[0][0] + numbers[0][1]) == sorted(bytewise.events + bytewise.quiet_ones)

@@ -1,4 +1,4 @@
-"""Bodies cut into blocks by a plain reading of each framing, written for the fuzzer alone."""
+"""Splits bodies into blocks, with code that only the fuzzer uses."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """One SSE block, JSON line, array element or AWS message."""
+    """An SSE block, a JSON line, an array element or an AWS message."""
 
     lines: tuple[bytes, ...]
-    """Its lines without their ends: equal in every spelling of a line's end."""
+    """Its lines without line endings."""
     data: bytes | None
-    """`None` where it has none."""
+    """`None` without `data` lines."""
     name: str = ""
 
     @property
     def payload(self) -> Any:
-        """The data as JSON; `None` where it is none."""
+        """The parsed data; `None` if it is not JSON."""
         return parsed(self.data)
 
 
-class Cut(NamedTuple):
-    """A body in blocks."""
+class Split(NamedTuple):
+    """A body split into blocks."""
 
     blocks: list[Block]
     tail: bytes
-    """What the body ends with and no terminator follows: no client is told of it."""
+    """Bytes after the last terminator: clients do not dispatch them."""
 
 
 def parsed(data: bytes | str | None) -> Any:
-    """JSON, or `None`."""
+    """Parse JSON; return `None` if it is invalid."""
     try:
         return json.loads(data.decode("utf-8", "replace") if isinstance(data, bytes) else data or "")
     except (ValueError, RecursionError):
         return None
 
 
-def cut(body: bytes, content_type: str) -> Cut:
-    """The blocks of a body of one of the framings."""
+def split_blocks(body: bytes, content_type: str) -> Split:
+    """Split a body by its framing."""
     if content_type == "application/x-ndjson":
         *lines, tail = body.removeprefix(_BOM).split(b"\n")
-        return Cut([Block((line.strip(),), line.strip()) for line in lines if line.strip()], tail)
+        return Split([Block((line.strip(),), line.strip()) for line in lines if line.strip()], tail)
     if content_type == "application/json":
         return _array(body)
     if content_type == MESSAGES:
         found, tail = messages(body)
-        return Cut([Block((one.raw,), one.data, one.name) for one in found], tail)
+        return Split([Block((one.raw,), one.data, one.name) for one in found], tail)
     return _sse(body)
 
 
-def _sse(body: bytes) -> Cut:
-    """As WHATWG says: a block is what a blank line ends."""
+def _sse(body: bytes) -> Split:
+    """Split as WHATWG specifies: a blank line ends a block."""
     blocks: list[Block] = []
     lines: list[bytes] = []
     at = last = 0
@@ -73,7 +73,7 @@ def _sse(body: bytes) -> Cut:
             blocks.append(_block(lines))
             lines = []
         last = at
-    return Cut(blocks, body[last:])
+    return Split(blocks, body[last:])
 
 
 def _block(lines: list[bytes]) -> Block:
@@ -88,8 +88,8 @@ def _block(lines: list[bytes]) -> Block:
     return Block(tuple(lines), b"\n".join(data) if data else None, name)
 
 
-def _array(body: bytes) -> Cut:
-    """The elements of a JSON array, as far as they are whole."""
+def _array(body: bytes) -> Split:
+    """Split a JSON array into its complete elements."""
     decoder, text = json.JSONDecoder(), body.decode("utf-8", "replace")
     blocks: list[Block] = []
     at = text.find("[") + 1
@@ -103,4 +103,4 @@ def _array(body: bytes) -> Cut:
         data = text[at:end].encode("utf-8", "replace")
         blocks.append(Block((data,), data))
         at = end
-    return Cut(blocks, text[at:].encode("utf-8", "replace"))
+    return Split(blocks, text[at:].encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""One mutated stream with all that is to be done to it, as a value and as files. Knows no invariant."""
+"""A mutated stream with its facts and options, as a value and as files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SUFFIXES = {
 }
 TYPES = {suffix: kind for kind, suffix in SUFFIXES.items()}
 ABSENT_TEXT = "(none)"
-"""How a request that is not there is written."""
+"""How an unknown request is saved."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A body, what is known beside it, and what is switched on."""
+    """A body with its facts and options."""
 
     dialect: str
     body: bytes
@@ -37,56 +37,56 @@ class Case:
     repair: tuple[str, ...] = ("safe",)
     shape: tuple[str, ...] = ()
     broken: str | None = None
-    """How the connection broke at the end; `None` where it ended cleanly."""
+    """The error of the connection; `None` if it ended cleanly."""
     seed: str = ""
-    """What the mutations and the cuts were drawn from."""
+    """The random seed of the mutations and chunk boundaries."""
     origin: str = ""
-    """What was mutated, and how."""
+    """The mutated stream, and the mutations."""
     intended: tuple[tuple[str, str], ...] = ()
-    """Name and arguments (canonical JSON) of each call that the provider meant; none where that is unknown.
+    """Name and arguments (canonical JSON) of each intended call; empty if they are unknown.
 
-    Under no name stand arguments that a call may have, too.
+    An empty name marks further valid arguments.
     """
 
     @property
     def exchange(self) -> StreamFacts:
-        """What is known beside the body."""
+        """Path, content type and request."""
         return StreamFacts(path=self.path, content_type=self.content_type, request=self.request)
 
     @cached_property
     def settings(self) -> Settings:
-        """What is switched on."""
+        """The settings of the options."""
         return settings(Words(repair=self.repair, shape=self.shape))
 
     @property
     def safe_only(self) -> bool:
-        """Whether nothing but safe repairs is on."""
+        """Whether safe repairs are the only option."""
         return self.repair == ("safe",) and not self.shape
 
 
 def save(case: Case, base: Path, **more: str) -> Path:
-    """Write `case` as a bare body and, beside it, the rest of it with `more` as JSON; the path of the body."""
+    """Write the body, and a `.case` file with the rest of the case and `more` as JSON; return the path of the body."""
     base.parent.mkdir(parents=True, exist_ok=True)
     body = base.with_suffix(SUFFIXES.get(case.content_type, ".sse"))
     body.write_bytes(case.body)
-    said = {**more, **asdict(case)}
-    del said["body"]
+    saved = {**more, **asdict(case)}
+    del saved["body"]
     if case.request is ABSENT:
-        said["request"] = ABSENT_TEXT
-    base.with_suffix(".case").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+        saved["request"] = ABSENT_TEXT
+    base.with_suffix(".case").write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
     return body
 
 
 def load(path: Path) -> Case:
-    """The case of a file that `save` wrote; any other body is a case of safe repairs."""
-    beside = path.with_suffix(".case")
-    if not beside.exists():
+    """Return the case of a file that `save` wrote; for a body without a `.case` file, a case of safe repairs."""
+    case_path = path.with_suffix(".case")
+    if not case_path.exists():
         return Case(dialect="", body=path.read_bytes(), content_type=TYPES.get(path.suffix, ""), origin=str(path))
-    said = json.loads(beside.read_text(encoding="utf-8"))
-    body = beside.with_suffix(SUFFIXES.get(said["content_type"], ".sse")).read_bytes()
-    given = {key: said[key] for key in Case.__dataclass_fields__ if key in said}
-    given |= {"repair": tuple(said["repair"]), "shape": tuple(said["shape"])}
-    given["intended"] = tuple((name, arguments) for name, arguments in said.get("intended", ()))
-    if said["request"] == ABSENT_TEXT:
-        given["request"] = ABSENT
-    return Case(**given, body=body)
+    saved = json.loads(case_path.read_text(encoding="utf-8"))
+    body = case_path.with_suffix(SUFFIXES.get(saved["content_type"], ".sse")).read_bytes()
+    fields = {key: saved[key] for key in Case.__dataclass_fields__ if key in saved}
+    fields |= {"repair": tuple(saved["repair"]), "shape": tuple(saved["shape"])}
+    fields["intended"] = tuple((name, arguments) for name, arguments in saved.get("intended", ()))
+    if saved["request"] == ABSENT_TEXT:
+        fields["request"] = ABSENT
+    return Case(**fields, body=body)

@@ -1,4 +1,4 @@
-"""The streams that are mutated: saved flows, samples, healthy streams and, where they are at hand, recorded ones."""
+"""The streams to mutate: saved flows, samples, healthy streams and, if available, recorded streams."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from toolstream_core.model import ABSENT
 from toolstream_core.saved.read import load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
-MOST = 8000
-"""Bytes of a stream; of longer ones some events are taken out."""
-MOST_MESSAGES = 40
-"""Binary messages that stay in any case."""
+MAX_BYTES = 8000
+"""Maximum bytes of a stream; longer streams are shortened."""
+KEPT_MESSAGES = 40
+"""Binary messages that are always kept."""
 PROTOCOLS = {
     "realtime": "openai-realtime",
     "gemini-live": "gemini-live",
@@ -39,7 +39,7 @@ TYPES = {
 
 
 class Seed(NamedTuple):
-    """A stream to be mutated, and what is known beside it."""
+    """A stream to mutate, with its facts."""
 
     name: str
     dialect: str
@@ -51,7 +51,7 @@ class Seed(NamedTuple):
 
 @cache
 def seeds(shared: Path | None = None) -> tuple[Seed, ...]:
-    """All of them; `shared` is the folder of recorded streams."""
+    """Return all seeds; `shared` is the folder of recorded streams."""
     found = [*_healthy(), *_samples(), *_flows()]
     if shared is not None:
         found += [*_recorded(shared / "streams"), *_repro(shared / "repro")]
@@ -68,9 +68,9 @@ def _healthy() -> list[Seed]:
 def _samples() -> list[Seed]:
     found: list[Seed] = []
     for one in patterns():
-        known = one.exchange
+        facts = one.exchange
         dialect = PROTOCOLS.get(one.protocol, "openai-chat")
-        found.append(Seed(one.name, dialect, one.body, known.content_type, known.path, known.request))
+        found.append(Seed(one.name, dialect, one.body, facts.content_type, facts.path, facts.request))
     return found
 
 
@@ -90,43 +90,43 @@ def _recorded(folder: Path) -> list[Seed]:
         path = folder / str(row["file"])
         if path.suffix == ".eventstream":
             dialect = "anthropic" if "anthropic" in path.name else "bedrock"
-            found.append(Seed(path.name, dialect, _few(path.read_bytes()), MESSAGES))
+            found.append(Seed(path.name, dialect, _shortened_messages(path.read_bytes()), MESSAGES))
         elif row["dialect"] in READERS and path.suffix in TYPES:
             found.append(Seed(path.name, row["dialect"], shortened(path.read_bytes()), TYPES[path.suffix]))
     return found
 
 
-def _few(body: bytes) -> bytes:
-    """A long stream of messages without those in the middle."""
+def _shortened_messages(body: bytes) -> bytes:
+    """Remove messages from the middle of a long stream."""
     raw = [one.raw for one in messages(body)[0]]
-    while sum(map(len, raw)) > MOST and len(raw) > MOST_MESSAGES:
+    while sum(map(len, raw)) > MAX_BYTES and len(raw) > KEPT_MESSAGES:
         del raw[len(raw) // 2]
     return b"".join(raw)
 
 
 def _repro(folder: Path) -> list[Seed]:
-    """Streams that once came out worse than they went in."""
+    """Return streams on which a repair once did harm."""
     found: list[Seed] = []
     for path in sorted(folder.glob("*.sse")):
         request = path.with_suffix(".request.json")
-        asked = json.loads(request.read_text(encoding="utf-8")) if request.exists() else ABSENT
-        found.append(Seed(path.name, "", path.read_bytes(), TYPES[".sse"], request=asked))
+        parsed_request = json.loads(request.read_text(encoding="utf-8")) if request.exists() else ABSENT
+        found.append(Seed(path.name, "", path.read_bytes(), TYPES[".sse"], request=parsed_request))
     return found
 
 
 def shortened(body: bytes) -> bytes:
-    """A long stream's begin and end, and of what lies between the events that say something of calls."""
+    """Return the beginning and end of a long stream, and events with calls between them."""
     end = b"\r\n\r\n" if b"\r\n\r\n" in body else b"\n\n" if b"\n\n" in body else b"\n"
     blocks = [block + end for block in body.split(end) if block]
-    short = [block for block in blocks if len(block) < MOST // 2]
-    if len(body) <= MOST or len(blocks) < 10:
-        return body if len(body) <= 3 * MOST else b""
+    short = [block for block in blocks if len(block) < MAX_BYTES // 2]
+    if len(body) <= MAX_BYTES or len(blocks) < 10:
+        return body if len(body) <= 3 * MAX_BYTES else b""
     head, tail = short[:3], short[-4:]
-    said = [block for block in short[3:-4] if b"call" in block or b"tool" in block or b"json" in block]
-    room = MOST - sum(map(len, head + tail))
+    with_calls = [block for block in short[3:-4] if b"call" in block or b"tool" in block or b"json" in block]
+    budget = MAX_BYTES - sum(map(len, head + tail))
     middle: list[bytes] = []
-    for block in said or short[3:-4]:
-        if (room := room - len(block)) < 0:
+    for block in with_calls or short[3:-4]:
+        if (budget := budget - len(block)) < 0:
             break
         middle.append(block)
     return b"".join(head + middle + tail)

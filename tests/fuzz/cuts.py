@@ -1,4 +1,4 @@
-"""Healthy streams with long events, cut everywhere: the cut changes no byte, no record and no log line."""
+"""Healthy streams with long events: chunk boundaries change no byte, no record and no log line."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
 SIZES: Final = (1_000, 5_000, 20_000, 100_000, 1_000_000)
-"""Characters of a long event, about."""
+"""The approximate number of characters of a long event."""
 CUTS: Final = ("700", "1500", "3000", "4095", "4096", "4097", "16384", "random", "borders", "events", "1")
-"""Bytes of a chunk, or another way to cut."""
+"""The chunk size in bytes, or the name of another way to choose chunk boundaries."""
 BYTEWISE: Final = 16 * 1024
-"""Bytes of a body up to which it is cut into single bytes."""
+"""Maximum size of a body that is fed byte by byte."""
 PLACES: Final = ("arguments", "text", "field before", "field after")
-"""What makes an event long."""
+"""The part of an event that is long."""
 LOGS: Final = ("off", "calls", "chunks", "jsonl")
 FORMS: Final = {
     "gemini": (Form.EVENTS, Form.ARRAY),
@@ -47,13 +47,13 @@ FORMS: Final = {
     "openai-realtime": (Form.LINES,),
     "gemini-live": (Form.LINES,),
 }
-"""How a protocol's events are framed; a protocol that is not here has server-sent events alone."""
+"""The framings of a protocol; the others use only server-sent events."""
 _TEXTS: Final = {
     "words": "the quick brown fox jumps over it, and then some more; ",
     "code": 'if (a[0] == "x\\y") {\n\treturn {b: `c`};\n}\n',
     "wide": "naïve 😀 日本語 – ",
 }
-_WRITTEN: Final[dict[str, dict[str, Any]]] = {
+_JSON_STYLES: Final[dict[str, dict[str, Any]]] = {
     "compact": {"separators": (",", ":"), "ensure_ascii": False},
     "spaced": {"separators": (", ", ": "), "ensure_ascii": True},
 }
@@ -62,50 +62,50 @@ _ENDS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
 class Stream(NamedTuple):
-    """What a healthy stream is made of."""
+    """The properties of a healthy stream."""
 
     protocol: WireProtocol
     form: Form
     place: str
     size: int
     text: str
-    written: str
+    json_style: str
     end: str
 
     def __str__(self) -> str:
-        """As a name."""
+        """Return a name."""
         return " ".join([self.protocol.name, self.form.name.lower(), *map(str, self[2:])])
 
     @property
     def exchange(self) -> StreamFacts:
-        """What is known beside its bytes."""
+        """The path and content type."""
         path = self.protocol.api.public_url("m", streamed=True, array=False).removeprefix(self.protocol.api.server)
         return StreamFacts(path=path, content_type=CONTENT_TYPES[self.form])
 
     @property
     def response(self) -> HealthyResponse:
-        """Two calls, and a text where that is to be long."""
+        """Two calls, and a text if the text is long."""
         long = repeated(_TEXTS[self.text], 3 * self.size if self.place in {"arguments", "text"} else 60)
-        said = long if self.place == "arguments" else "Oslo"
-        arguments = json.dumps({"city": said, "days": [1, {"a": None}]}, ensure_ascii=False)
+        city = long if self.place == "arguments" else "Oslo"
+        arguments = json.dumps({"city": city, "days": [1, {"a": None}]}, ensure_ascii=False)
         calls = (HealthyCall("get_weather", arguments), HealthyCall("get_time", '{"zone":"UTC"}'))
         return HealthyResponse(model="m", request={}, calls=calls, text=long if self.place == "text" else "")
 
     def events(self) -> list[bytes]:
-        """The events, framed."""
+        """Return the framed events."""
         events = [
             (
                 name,
                 payload
                 if isinstance(payload, str)
-                else json.dumps(self._padded(payload, at), **_WRITTEN[self.written]),
+                else json.dumps(self._padded(payload, at), **_JSON_STYLES[self.json_style]),
             )
             for at, (name, payload) in enumerate(_frames(self.protocol, self.response, self.size))
         ]
         return list(_FRAMED[self.form](events, _ENDS[self.end]))
 
     def _padded(self, payload: dict[str, Json], number: int) -> dict[str, Json]:
-        """The payload; every third one with an unknown long field, where fields are to be long."""
+        """Add an unknown long field to every third payload, if fields are long."""
         padding = {"x_padding": repeated(_TEXTS[self.text], self.size)}
         if not self.place.startswith("field") or number % 3 != 1:
             return payload
@@ -113,25 +113,25 @@ class Stream(NamedTuple):
 
 
 def repeated(text: str, size: int) -> str:
-    """So many characters of a text, again and again, numbered."""
+    """Return `size` characters: the numbered repetitions of a text."""
     count = size // len(text) + 1
     return "".join(f"{number} {text}" for number in range(count))[:size]
 
 
-def _pieces(size: int) -> Callable[[str], list[str]]:
-    """Cuts texts as a provider may: small pieces first, then long ones."""
+def _fragmenter(size: int) -> Callable[[str], list[str]]:
+    """Return a function that splits texts into short fragments and then long fragments."""
     return lambda text: [text[at:to] for at, to in pairwise([*range(0, 28, 7), *range(28, len(text), size), len(text)])]
 
 
 def _frames(protocol: WireProtocol, response: HealthyResponse, size: int) -> Iterator[tuple[str, Json]]:
-    """Name and payload of each event. Calls that come complete follow a few events of text."""
+    """Yield name and payload of each event. A few events of text precede calls that are sent complete."""
     streamed = protocol._responses("streamed")
-    whole = protocol.healthy_unstreamed(response)
+    unstreamed = protocol.healthy_unstreamed(response)
     if "cut" in signature(streamed).parameters:
-        yield from _read(protocol, streamed(whole, {}, _pieces(size)))
+        yield from _read(protocol, streamed(unstreamed, {}, _fragmenter(size)))
     else:
         yield from _read(protocol, protocol.healthy_stream(HealthyResponse(model="m", request={}, text=_LEAD))[:-1])
-        yield from _read(protocol, streamed(whole, {}))
+        yield from _read(protocol, streamed(unstreamed, {}))
 
 
 def _read(protocol: WireProtocol, events: Iterable[bytes]) -> Iterator[tuple[str, Json]]:
@@ -144,25 +144,25 @@ def _read(protocol: WireProtocol, events: Iterable[bytes]) -> Iterator[tuple[str
 
 
 def _as_events(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
-    for name, said in events:
-        yield (f"event: {name}{end}" * bool(name) + f"data: {said}{end}{end}").encode()
+    for name, data in events:
+        yield (f"event: {name}{end}" * bool(name) + f"data: {data}{end}{end}").encode()
 
 
 def _as_lines(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
-    for _, said in events:
-        yield f"{said}{end}".encode()
+    for _, data in events:
+        yield f"{data}{end}".encode()
 
 
 def _as_array(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
-    for number, (_, said) in enumerate(events):
-        yield ((f",{end}" if number else "[") + said).encode()
+    for number, (_, data) in enumerate(events):
+        yield ((f",{end}" if number else "[") + data).encode()
     yield f"{end}]".encode()
 
 
 def _as_messages(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
-    for name, said in events:
-        inner = said.encode()
-        yield (chunk(inner) if '"type"' in said[:40] or name in said else fresh(inner, name)).encode()
+    for name, data in events:
+        inner = data.encode()
+        yield (chunk(inner) if '"type"' in data[:40] or name in data else fresh(inner, name)).encode()
 
 
 _FRAMED: Final[dict[Form, Callable[[Sequence[tuple[str, str]], str], Iterator[bytes]]]] = {
@@ -174,33 +174,33 @@ _FRAMED: Final[dict[Form, Callable[[Sequence[tuple[str, str]], str], Iterator[by
 
 
 def streams(sizes: Sequence[int] = SIZES) -> Iterator[Stream]:
-    """Every combination that is valid."""
+    """Yield every valid combination."""
     for protocol in PROTOCOLS:
         for form in FORMS.get(protocol.name, (Form.EVENTS,)):
             ends = {Form.MESSAGES: ["lf"], Form.LINES: ["lf", "crlf"], Form.ARRAY: ["lf", "crlf"]}.get(form, [*_ENDS])
-            for made in product(PLACES, sizes, _TEXTS, _WRITTEN, ends):
+            for made in product(PLACES, sizes, _TEXTS, _JSON_STYLES, ends):
                 yield Stream(protocol, form, *made)
 
 
-def cut(events: Sequence[bytes], way: str, seed: str) -> list[bytes]:
-    """A body in chunks."""
-    if way == "events":
+def cut(events: Sequence[bytes], method: str, seed: str) -> list[bytes]:
+    """Return the events in chunks."""
+    if method == "events":
         return list(events)
     body = b"".join(events)
-    dice = random.Random(f"{way} {seed}")
-    if way == "borders":
+    dice = random.Random(f"{method} {seed}")
+    if method == "borders":
         places = [end + dice.randint(-3, 3) for end in accumulate(map(len, events)) for _ in range(2)]
-    elif way == "random":
+    elif method == "random":
         most = dice.choice([50, 500, 5_000, 50_000])
         places = list(accumulate(dice.randint(1, most) for _ in range(2 * len(body) // most + 1)))
     else:
-        places = list(range(0, len(body), int(way)))
+        places = list(range(0, len(body), int(method)))
     bounds = [0, *sorted({place for place in places if 0 < place < len(body)}), len(body)]
     return [body[begin:end] for begin, end in pairwise(bounds)]
 
 
-class Way(NamedTuple):
-    """How a body goes through a session."""
+class RunOptions(NamedTuple):
+    """The options of a run of a session."""
 
     cut: str
     log: str = "off"
@@ -208,13 +208,13 @@ class Way(NamedTuple):
     fast: bool = True
 
     def __str__(self) -> str:
-        """For people."""
+        """Return a description."""
         repair, fast = self.repair or "nothing", "on" if self.fast else "off"
-        return f"cut {self.cut}, log {self.log}, repair {repair}, fast path {fast}"
+        return f"chunks {self.cut}, log {self.log}, repair {repair}, fast path {fast}"
 
 
 class Outcome(NamedTuple):
-    """What came of a body."""
+    """The results of a run."""
 
     sent: list[bytes]
     record: dict[str, Any] | None
@@ -222,13 +222,13 @@ class Outcome(NamedTuple):
     error: Exception | None
 
 
-def run(exchange: StreamFacts, chunks: Sequence[bytes], way: Way) -> Outcome:
-    """Chunks through one session."""
+def run(exchange: StreamFacts, chunks: Sequence[bytes], options: RunOptions) -> Outcome:
+    """Feed the chunks to a session."""
     lines: list[str] = []
-    make = _SINKS.get(way.log)
+    make = _SINKS.get(options.log)
     sinks = [make(lines.append)] if make is not None else []
-    session = Session(exchange, _SETTINGS[way.repair], lambda _: sinks, fast=way.fast)
-    sent = [piece for chunk in chunks for piece in session.feed(chunk)] + session.end()
+    session = Session(exchange, _SETTINGS[options.repair], lambda _: sinks, fast=options.fast)
+    sent = [sent_chunk for chunk in chunks for sent_chunk in session.feed(chunk)] + session.end()
     record = session.record()
     return Outcome(sent, None if record is None else record_object(record), lines, session.error)
 
@@ -241,40 +241,40 @@ _SINKS: Final[dict[str, Callable[[Callable[[str], None]], Sink]]] = {
 _SETTINGS: Final = {"": NOTHING, "safe": Settings(SAFE)}
 
 
-def broken(stream: Stream, cuts: Sequence[str] = CUTS) -> Iterator[str]:
-    """Every way in which the stream does not come through as it is, and what differs there."""
+def differences(stream: Stream, cuts: Sequence[str] = CUTS) -> Iterator[str]:
+    """Yield each run that does not forward and report the stream like a run with one chunk, and the differences."""
     events = stream.events()
     body = b"".join(events)
-    whole = {one: run(stream.exchange, [body], one) for one in _ways("none")}
-    record = whole[Way("none")].record
+    unsplit = {one: run(stream.exchange, [body], one) for one in _run_options("none")}
+    record = unsplit[RunOptions("none")].record
     if record is None or record["findings"] or _calls(record) != _intended(stream):
-        yield f"{stream}: it is read wrongly: {record and (record['findings'], _calls(record))}"
+        yield f"{stream}: wrong record:  {record and (record['findings'], _calls(record))}"
         return
     for name in cuts:
         if name == "1" and len(body) > BYTEWISE:
             continue
         chunks = cut(events, name, str(stream))
-        for way in _ways(name):
-            went = run(stream.exchange, chunks, way)
-            same = way.repair or all(map(operator.is_, went.sent, chunks))
+        for options in _run_options(name):
+            outcome = run(stream.exchange, chunks, options)
+            same = options.repair or all(map(operator.is_, outcome.sent, chunks))
             differs = {
-                "bytes": b"".join(went.sent) != body,
-                "chunk objects": not same or not all(went.sent),
-                "record": went.record != record,
-                "log": went.lines != whole[way._replace(cut="none")].lines,
-                f"{went.error!r}": went.error is not None,
+                "bytes": b"".join(outcome.sent) != body,
+                "chunk objects": not same or not all(outcome.sent),
+                "record": outcome.record != record,
+                "log": outcome.lines != unsplit[options._replace(cut="none")].lines,
+                f"{outcome.error!r}": outcome.error is not None,
             }
             if any(differs.values()):
-                yield f"{stream}: {way}: {', '.join(what for what, one in differs.items() if one)}"
+                yield f"{stream}: {options}: {', '.join(what for what, one in differs.items() if one)}"
 
 
 def failures(stream: Stream) -> list[str]:
-    """All of `broken`, for another process."""
-    return list(broken(stream))
+    """Return `differences` as a list, for another process."""
+    return list(differences(stream))
 
 
-def _ways(cut: str) -> Iterator[Way]:
-    return itertools.starmap(Way, product([cut], LOGS, _SETTINGS, [True, False]))
+def _run_options(cut: str) -> Iterator[RunOptions]:
+    return itertools.starmap(RunOptions, product([cut], LOGS, _SETTINGS, [True, False]))
 
 
 def _calls(record: dict[str, Any]) -> list[tuple[str, Json]]:

@@ -1,4 +1,4 @@
-"""Draws cases, holds them to the invariants, and makes what breaks one small. Knows processes and files."""
+"""Generates cases, checks the invariants, and shrinks the cases that violate one, in several processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.fuzz import mutate
 from tests.fuzz.case import Case, save
-from tests.fuzz.invariants import HARMS, INVARIANTS, Seen
+from tests.fuzz.invariants import HARMS, INVARIANTS, ClientOutcome
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -27,60 +27,60 @@ if TYPE_CHECKING:
     """Makes the case of a name."""
 
 SHRINK_SECONDS = 6.0
-KEPT = 2
-"""Failures of one kind that are written."""
-TRIED = 10
-"""Failures of one invariant and complaint that one process makes small, of whatever kind they turn out to be."""
+SAVED = 2
+"""Failures of one kind that are saved."""
+SHRUNK = 10
+"""Failures of one complaint that one process shrinks."""
 DETAILED = frozenset({"same-for-every-cut", "same-findings-with-repairs", "no-exception", "no-exception-however-cut"})
-"""Invariants whose complaints say behind a colon what differs or what was raised."""
+"""Invariants whose complaints have the difference or the exception after a colon."""
 _NOISE = re.compile(r"""\bb?(["']).*|\d+|\(.*|\[.*|:.*""", re.DOTALL)
 
 
-class Broken(NamedTuple):
-    """A invariant that a case breaks."""
+class Violation(NamedTuple):
+    """A violation of an invariant."""
 
     invariant: str
     why: str
-    rows: tuple[str, ...] = ()
-    """Names of what was mended."""
+    repaired: tuple[str, ...] = ()
+    """The names of the repaired defects."""
 
     @property
     def complaint(self) -> str:
-        """Invariant and complaint without what differs from stream to stream."""
+        """The invariant and the violation without the details of a stream."""
         depth = 2 if self.invariant in DETAILED else 1
         parts = [_NOISE.sub("", part).strip() for part in self.why.split(":")[:depth]]
         return f"{self.invariant}: {': '.join(parts)}"[:150]
 
     @property
     def kind(self) -> str:
-        """The complaint, with what was mended."""
-        return f"{self.complaint} ({', '.join(self.rows)})"
+        """The complaint, with the repaired defects."""
+        return f"{self.complaint} ({', '.join(self.repaired)})"
 
 
-def broken(case: Case, invariants: Iterable[str] = tuple(INVARIANTS)) -> Iterator[Broken]:
-    """What `case` breaks; an invariant that raises is broken too, by itself."""
-    seen = Seen(case)
+def violations(case: Case, invariants: Iterable[str] = tuple(INVARIANTS)) -> Iterator[Violation]:
+    """Yield the violations of a case; an invariant that raises is a violation."""
+    outcome = ClientOutcome(case)
     for name in invariants:
         try:
-            for why in INVARIANTS[name](seen):
-                yield Broken(
-                    name, why, tuple(sorted({row for repair in seen.on.repairs_at_end for row in repair.names}))
+            for why in INVARIANTS[name](outcome):
+                yield Violation(
+                    name, why, tuple(sorted({defect for change in outcome.on.changes for defect in change.names}))
                 )
-        except Exception:  # noqa: BLE001 - a mistake of an invariant is to be seen as what it is
-            yield Broken(name, f"the invariant itself raised: {traceback.format_exc(limit=-3)}")
+        except Exception:  # noqa: BLE001 - a bug of an invariant is reported as such
+            yield Violation(name, f"the invariant itself raised: {traceback.format_exc(limit=-3)}")
 
 
-def shrunk(case: Case, one: Broken) -> Case:
-    """A smaller case that breaks the invariant of `one` in the same way: events and bytes taken out as long as it does.
+def shrunk(case: Case, one: Violation) -> Case:
+    """Return a smaller case with the same complaint as `one`, without events that the complaint does not need.
 
-    With the intended calls, a case stays as it is: what is left of a stream intends other calls.
+    Streams with intended calls are not shortened: their intended calls would differ.
     """
     until = time.monotonic() + SHRINK_SECONDS
 
-    def still(smaller: Case) -> bool:
-        return any(other.complaint == one.complaint for other in broken(smaller, [one.invariant]))
+    def still_violates(smaller: Case) -> bool:
+        return any(other.complaint == one.complaint for other in violations(smaller, [one.invariant]))
 
-    for plainer in (
+    for simplification in (
         {"intended": ()},
         {"request": ABSENT},
         {"path": ""},
@@ -89,8 +89,8 @@ def shrunk(case: Case, one: Broken) -> Case:
         {"shape": ()},
         {"repair": ("safe",)},
     ):
-        smaller = replace(case, **plainer)
-        if smaller != case and still(smaller):
+        smaller = replace(case, **simplification)
+        if smaller != case and still_violates(smaller):
             case = smaller
     if case.intended:
         return case
@@ -101,7 +101,7 @@ def shrunk(case: Case, one: Broken) -> Case:
         while at < len(blocks) and time.monotonic() < until:
             fewer = blocks[:at] + blocks[at + size :]
             smaller = replace(case, body=b"".join(fewer))
-            if fewer and still(smaller):
+            if fewer and still_violates(smaller):
                 blocks, case = fewer, smaller
             else:
                 at += size
@@ -111,17 +111,17 @@ def shrunk(case: Case, one: Broken) -> Case:
 
 @dataclass
 class Tally:
-    """What came of so many cases."""
+    """Counts of cases and violations."""
 
     cases: int = 0
     harms: Counter[str] = field(default_factory=Counter)
-    """Streams with a harm of each group of `HARMS`."""
+    """Streams with a violation in each group of `HARMS`."""
     invariants: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Take another one in."""
+        """Add the counts of another tally."""
         self.cases += other.cases
         self.harms += other.harms
         self.invariants += other.invariants
@@ -130,41 +130,41 @@ class Tally:
 
 
 def cases(make: Make, names: Iterable[str]) -> Iterator[Case]:
-    """The named cases, as far as there is one of each name."""
+    """Yield the cases of the names, without `None`."""
     return (case for case in map(make, names) if case is not None)
 
 
 def hunt(cases: Iterable[Case], invariants: Sequence[str], out: Path | None) -> Tally:
-    """Hold each case to the invariants; what breaks one is made small and written to `out`."""
+    """Check the invariants of each case; shrink the cases that violate one, and write them to `out`."""
     tally = Tally()
     for case in cases:
         tally.cases += 1
-        found: dict[str, Broken] = {}
-        for one in broken(case, invariants):
+        found: dict[str, Violation] = {}
+        for one in violations(case, invariants):
             found.setdefault(one.complaint, one)
-        broke = {one.invariant for one in found.values()}
-        tally.harms.update(name for name, guards in HARMS.items() if broke & guards)
+        violated = {one.invariant for one in found.values()}
+        tally.harms.update(name for name, guards in HARMS.items() if violated & guards)
         for complaint, one in found.items():
             tally.invariants[one.invariant] += 1
             tally.kinds[complaint] += 1
-            if out is not None and tally.kinds[complaint] <= TRIED:
-                tally.files += _written(case, one, out)
+            if out is not None and tally.kinds[complaint] <= SHRUNK:
+                tally.files += _save_shrunk(case, one, out)
     return tally
 
 
-def _written(case: Case, one: Broken, out: Path) -> list[str]:
+def _save_shrunk(case: Case, one: Violation, out: Path) -> list[str]:
     small = shrunk(case, one)
-    one = next(other for other in broken(small, [one.invariant]) if other.complaint == one.complaint)
-    folder = out / (Seen(small).dialect or "unread")
+    one = next(other for other in violations(small, [one.invariant]) if other.complaint == one.complaint)
+    folder = out / (ClientOutcome(small).dialect or "unread")
     stem = f"{one.invariant}-{hashlib.sha256(one.kind.encode()).hexdigest()[:6]}"
-    if len(list(folder.glob(f"{stem}-*.case"))) >= KEPT:
+    if len(list(folder.glob(f"{stem}-*.case"))) >= SAVED:
         return []
     mark = hashlib.sha256(small.body).hexdigest()[:4]
     return [str(save(small, folder / f"{stem}-{mark}", kind=one.kind, why=one.why))]
 
 
 def names(seed: str, worker: int) -> Iterator[str]:
-    """The names of the cases of one worker, without end."""
+    """Yield case names of one worker without end."""
     count = 0
     while True:
         yield f"{seed}:{worker}:{count}"
@@ -172,23 +172,23 @@ def names(seed: str, worker: int) -> Iterator[str]:
 
 
 _interrupted = mmap.mmap(-1, 1)
-"""1 after an interrupt. All processes of a hunt share it: one that is forked just then does not get the signal."""
+"""1 after an interrupt. All processes share it: a process that is forked at that moment does not get the signal."""
 
 
 def note_interrupts() -> None:
-    """An interrupt ends the hunt of this process, and of those that it starts from here on, instead of the process."""
+    """Make an interrupt end the hunt of this process and its later children, instead of the process."""
     _interrupted[0] = 0
     signal.signal(signal.SIGINT, lambda *_: _interrupted.__setitem__(0, 1))
 
 
 def until(drawn: Iterator[str], end: float) -> Iterator[str]:
-    """Names until the clock says so, or an interrupt."""
+    """Yield names until the time `end` or an interrupt."""
     while time.monotonic() < end and not _interrupted[0]:
         yield next(drawn)
 
 
 def in_workers(make: Make, seed: str, workers: int, minutes: float, invariants: Sequence[str], out: Path) -> Tally:
-    """So many minutes in so many processes, or until an interrupt of all of them."""
+    """Hunt in several processes for some minutes or until an interrupt."""
     end = time.monotonic() + 60 * minutes
     total = Tally()
     with multiprocessing.get_context("fork").Pool(workers) as pool:
@@ -204,6 +204,6 @@ def _work(make: Make, seed: str, worker: int, end: float, invariants: Sequence[s
 
 
 def collect_seldom() -> None:
-    """Spare the garbage collector's time, which is otherwise a quarter of it all."""
+    """Run the garbage collector rarely: it would use a quarter of the time."""
     gc.freeze()
     gc.set_threshold(100_000)

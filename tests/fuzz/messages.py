@@ -1,6 +1,6 @@
-"""AWS's binary messages by a plain reading of their layout, written for the fuzzer alone; and as lines of text.
+"""Reads AWS event stream messages, with code that only the fuzzer uses, and converts them to lines of text.
 
-A message is: its length, the headers' length, a checksum of these; headers; payload; a checksum of all before it.
+A message consists of its length, the headers' length, their checksum, headers, payload, and a checksum of all that.
 https://smithy.io/2.0/aws/amazon-eventstream.html
 """
 
@@ -20,17 +20,17 @@ _STRING: Final = 7
 _KINDS: Final = (":event-type", ":exception-type", ":error-code")
 
 
-class Plain(NamedTuple):
-    """One message; name and data are nothing where its checksum is wrong."""
+class Message(NamedTuple):
+    """A message; name and data are empty if its checksum is wrong."""
 
     raw: bytes
     name: str
     data: bytes | None
 
 
-def messages(body: bytes) -> tuple[list[Plain], bytes]:
-    """The messages of a body, and what is behind the last whole one."""
-    found: list[Plain] = []
+def messages(body: bytes) -> tuple[list[Message], bytes]:
+    """Return the messages of a body, and the bytes after the last complete message."""
+    found: list[Message] = []
     at = 0
     while len(body) - at >= _LEAST:
         length, headers, checksum = struct.unpack_from(">III", body, at)
@@ -42,26 +42,26 @@ def messages(body: bytes) -> tuple[list[Plain], bytes]:
     return found, body[at:]
 
 
-def _message(raw: bytes, length: int) -> Plain:
+def _message(raw: bytes, length: int) -> Message:
     if not is_sound(raw):
-        return Plain(raw, "", None)
+        return Message(raw, "", None)
     headers = _headers(raw[_HEAD : _HEAD + length])
     name = next((headers[kind] for kind in _KINDS if kind in headers), "")
     data = raw[_HEAD + length : -4]
     inner = _object(data).get("bytes") if name == "chunk" else None
     try:
-        return Plain(raw, name, base64.b64decode(inner, validate=True) if isinstance(inner, str) else data or None)
+        return Message(raw, name, base64.b64decode(inner, validate=True) if isinstance(inner, str) else data or None)
     except ValueError:
-        return Plain(raw, name, data or None)
+        return Message(raw, name, data or None)
 
 
 def is_sound(raw: bytes) -> bool:
-    """Whether a message's checksum is that of its bytes; at one that is not, AWS's clients raise."""
+    """Return whether a message's checksum is right; otherwise AWS's clients raise."""
     return crc32(raw[:-4]) == int.from_bytes(raw[-4:])
 
 
 def _headers(raw: bytes) -> dict[str, str]:
-    """Headers that are text; behind one of another type nothing is read."""
+    """Return the text headers before the first header of another type."""
     found: dict[str, str] = {}
     at = 0
     while at < len(raw):
@@ -85,12 +85,12 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def as_lines(body: bytes) -> list[bytes]:
-    """A body as lines `NAME DATA`, which can be changed as text; what is behind the last message is left out."""
+    """Convert complete messages to lines `NAME DATA` that can be mutated as text."""
     return [b"%s %s\n" % (one.name.encode(), one.data or b"") for one in messages(body)[0]]
 
 
 def of_lines(lines: list[bytes]) -> bytes:
-    """The body of such lines; one that lacks its end is a message that is cut off."""
+    """Convert such lines to messages; a line without a line feed becomes a truncated message."""
     return b"".join(_of_line(line) for block in lines for line in block.splitlines(keepends=True) if line.strip())
 
 
@@ -99,10 +99,10 @@ def _of_line(line: bytes) -> bytes:
     if name == b"chunk":
         data = json.dumps({"bytes": base64.b64encode(data).decode()}).encode()
     kind = b"exception" if name.endswith(b"Exception") else b"event"
-    said = ((b":%s-type" % kind, name), (b":content-type", b"application/json"), (b":message-type", kind))
+    fields = ((b":%s-type" % kind, name), (b":content-type", b"application/json"), (b":message-type", kind))
     headers = b"".join(struct.pack(">B", len(key)) + key + struct.pack(">BH", _STRING, len(value)) + value
-                       for key, value in ((key, value[:99]) for key, value in said))  # fmt: skip
+                       for key, value in ((key, value[:99]) for key, value in fields))  # fmt: skip
     lengths = struct.pack(">II", _LEAST + len(headers) + len(data), len(headers))
-    whole = lengths + struct.pack(">I", crc32(lengths)) + headers + data
-    whole += struct.pack(">I", crc32(whole))
-    return whole if line.endswith((b"\n", b"\r")) else whole[:-5]
+    message = lengths + struct.pack(">I", crc32(lengths)) + headers + data
+    message += struct.pack(">I", crc32(message))
+    return message if line.endswith((b"\n", b"\r")) else message[:-5]

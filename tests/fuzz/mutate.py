@@ -1,4 +1,4 @@
-"""Makes cases: streams with events, JSON and bytes changed at random, and what is switched on. Knows no invariant."""
+"""Makes cases: streams with random changes of events, JSON and bytes, and random options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlib import crc32
 
 from tests.fuzz.case import Case
 from tests.fuzz.messages import MESSAGES, as_lines, messages, of_lines
-from tests.fuzz.odd import odd_request, oddly_written
+from tests.fuzz.odd import odd_request, with_odd_values
 from tests.fuzz.small import drawn
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import DEFECTS
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from tests.fuzz.corpus import Seed
 
-UNSAFE: Final = [row.name for row in DEFECTS if row.repair == "unsafe"]
-SAFE: Final = [row.name for row in DEFECTS if row.repair == "safe"]
+UNSAFE: Final = [defect.name for defect in DEFECTS if defect.repair == "unsafe"]
+SAFE: Final = [defect.name for defect in DEFECTS if defect.repair == "safe"]
 TEXTS: Final = {
     "arguments",
     "partial_json",
@@ -38,69 +38,69 @@ TEXTS: Final = {
     "input",
     "tool_plan",
 }
-"""Keys whose text may come in several deltas."""
+"""Keys whose text may be sent in several deltas."""
 
-WHOSE: Final = frozenset(
+IDENTITY: Final = frozenset(
     {"index", "id", "item_id", "output_index", "call_id", "toolUseId", "contentBlockIndex", "name"}
 )
-"""Keys that say whose an event is."""
+"""Keys that identify the call of an event."""
 SMALL: Final = 0.2
-"""How many cases have a small stream."""
+"""The share of cases with a small stream."""
 
 type Blocks = list[bytes]
 type Mutation = Callable[[Blocks, random.Random], None]
 
 
 def case(seeds: Sequence[Seed], seed: str) -> Case:
-    """The case that `seed` draws."""
+    """Return the case of a random seed."""
     dice = random.Random(seed)
     small = drawn(sorted({one.dialect for one in seeds}), dice) if dice.random() < SMALL else None
-    mother = small or _drawn(seeds, seed)
-    did: list[str] = []
-    body = mother.body
+    original = small or _drawn(seeds, seed)
+    applied: list[str] = []
+    body = original.body
     if dice.random() < 0.35:
-        body = _injected(mother, body, dice, did)
-    binary = mother.content_type == MESSAGES
-    blocks = _editable(mother, body)
+        body = _injected(original, body, dice, applied)
+    binary = original.content_type == MESSAGES
+    blocks = _editable(original, body)
     if dice.random() < 0.1:
-        blocks = _spliced(blocks, seeds, mother, dice, did)
+        blocks = _spliced(blocks, seeds, original, dice, applied)
     for _ in range(dice.choice((0, 1, 1, 1, 2, 2, 3, 5))):
         name, change = dice.choice(MUTATIONS)
-        did.append(name)
+        applied.append(name)
         blocks = [block for block in blocks if block]
         if blocks:
             change(blocks, dice)
     body = of_lines(blocks) if binary else b"".join(blocks)
     if dice.random() < 0.2:
-        body = _bytes(body, dice, did)
-    repair, shape = _wanted(mother.dialect, dice)
+        body = _bytes(body, dice, applied)
+    repair, shape = _options(original.dialect, dice)
     return Case(
-        dialect=mother.dialect,
+        dialect=original.dialect,
         body=body,
-        content_type=mother.content_type if dice.random() < 0.97 else "",
-        path=mother.path if dice.random() < 0.8 else "",
-        request=_request(mother, body, dice),
+        content_type=original.content_type if dice.random() < 0.97 else "",
+        path=original.path if dice.random() < 0.8 else "",
+        request=_request(original, body, dice),
         repair=repair,
         shape=shape,
         broken="the connection was reset" if dice.random() < 0.25 else None,
         seed=seed,
-        origin=f"{mother.name}: {', '.join(did)}",
+        origin=f"{original.name}: {', '.join(applied)}",
     )
 
 
 def _drawn(seeds: Sequence[Seed], word: str) -> Seed:
-    """One of the streams: most words draw the same one where others are added to them."""
+    """Select a stream; for most words the selection does not change when streams are added."""
     begin = crc32(f"{word} ".encode())
     return max(seeds, key=lambda one: crc32(one.name.encode(), begin))
 
 
 def _editable(seed: Seed, body: bytes) -> Blocks:
-    """The events of a body; binary messages as lines of text."""
+    """Return the events of a body; binary messages as lines of text."""
     return as_lines(body) if seed.content_type == MESSAGES else split(body)
 
 
 def split(body: bytes) -> Blocks:
-    """The events of a body, each with its terminator."""
+    """Return the events of a body, each with its terminator."""
     if body.startswith(b"\0"):
         found, rest = messages(body)
         return [one.raw for one in found] + ([rest] if rest else [])
@@ -111,24 +111,24 @@ def split(body: bytes) -> Blocks:
     return [body]
 
 
-def _injected(mother: Seed, body: bytes, dice: random.Random, did: list[str]) -> bytes:
-    """With a defect or two of the table in it."""
-    names = sorted(INJECTORS.get(mother.dialect, ()))
+def _injected(original: Seed, body: bytes, dice: random.Random, applied: list[str]) -> bytes:
+    """Inject one or two defects."""
+    names = sorted(INJECTORS.get(original.dialect, ()))
     if not names:
         return body
     drawn = [dice.choice(names) for _ in range(dice.choice((1, 1, 1, 2)))]
-    did += drawn
+    applied += drawn
     faults = tuple((Fault(name=name, p=dice.choice((1, 1, 0.5))), Budget(None)) for name in drawn)
-    known = Case("", body, mother.content_type, mother.path, mother.request).exchange
-    line = Session(known, Settings(faults=faults, seed=dice.randrange(1000)))
-    return b"".join([*line.feed(body), *line.end()]) if body else body
+    facts = Case("", body, original.content_type, original.path, original.request).exchange
+    session = Session(facts, Settings(faults=faults, seed=dice.randrange(1000)))
+    return b"".join([*session.feed(body), *session.end()]) if body else body
 
 
-def _spliced(blocks: Blocks, seeds: Sequence[Seed], mother: Seed, dice: random.Random, did: list[str]) -> Blocks:
-    """The begin of this stream and the end of another one, most often of the same protocol."""
-    others = [seed for seed in seeds if seed.dialect == mother.dialect] if dice.random() < 0.8 else seeds
+def _spliced(blocks: Blocks, seeds: Sequence[Seed], original: Seed, dice: random.Random, applied: list[str]) -> Blocks:
+    """Join the beginning of this stream and the end of another, most often of the same protocol."""
+    others = [seed for seed in seeds if seed.dialect == original.dialect] if dice.random() < 0.8 else seeds
     other = _drawn(others, str(dice.random()))
-    did.append(f"spliced with {other.name}")
+    applied.append(f"spliced with {other.name}")
     more = _editable(other, other.body)
     if dice.random() < 0.2:
         both = [block for pair in zip(blocks, more, strict=False) for block in pair]
@@ -141,7 +141,7 @@ def _drop(blocks: Blocks, dice: random.Random) -> None:
     del blocks[at : at + dice.choice((1, 1, 1, 2, 4))]
 
 
-def _double(blocks: Blocks, dice: random.Random) -> None:
+def _repeat(blocks: Blocks, dice: random.Random) -> None:
     at = dice.randrange(len(blocks))
     count = dice.choice((1, 1, 2, 5))
     where = at + count if dice.random() < 0.6 else dice.randint(0, len(blocks))
@@ -159,29 +159,29 @@ def _truncate(blocks: Blocks, dice: random.Random) -> None:
 
 
 def _cut_short(blocks: Blocks, dice: random.Random) -> None:
-    """The last event that is kept is cut within."""
+    """Truncate inside an event."""
     del blocks[dice.randrange(len(blocks)) + 1 :]
     blocks[-1] = blocks[-1][: dice.randint(1, len(blocks[-1]))]
 
 
 def _json(blocks: Blocks, dice: random.Random) -> None:
-    """A value anywhere in an event's JSON becomes an odd one, or goes."""
+    """Replace or remove a value in an event's JSON."""
     at = dice.randrange(len(blocks))
     head, payload, tail = _payload(blocks[at])
     if payload is not None:
-        blocks[at] = head + oddly_written(payload, dice) + tail
+        blocks[at] = head + with_odd_values(payload, dice) + tail
 
 
-def _anothers(blocks: Blocks, dice: random.Random) -> None:
-    """What says whose an event is becomes what another one has there, or goes."""
+def _replace_identity(blocks: Blocks, dice: random.Random) -> None:
+    """Replace an identifying value by the value of another event, or remove it."""
     parts = [_payload(block) for block in blocks]
-    places = [(at, *place) for at, (_, payload, _) in enumerate(parts) for place in _places_of(WHOSE, payload)]
+    places = [(at, *place) for at, (_, payload, _) in enumerate(parts) for place in _places_of(IDENTITY, payload)]
     if not places:
         return
     at, holder, key = dice.choice(places)
     others = [other[name] for _, other, name in places if name == key and other[name] != holder[key]]
     if others and dice.random() < 0.7:
-        holder[key] = copy.deepcopy(dice.choice(others))  # it may have the holder in it
+        holder[key] = copy.deepcopy(dice.choice(others))  # it may contain the holder
     else:
         del holder[key]
     head, payload, tail = parts[at]
@@ -189,7 +189,7 @@ def _anothers(blocks: Blocks, dice: random.Random) -> None:
 
 
 def _places_of(keys: frozenset[str], value: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects within a value that have one of the keys, with that key."""
+    """Yield the objects inside a value that have one of the keys, with that key."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in keys:
@@ -201,7 +201,7 @@ def _places_of(keys: frozenset[str], value: Any) -> Iterator[tuple[dict[str, Any
 
 
 def _texts(blocks: Blocks, dice: random.Random) -> None:
-    """An event with a text becomes two, the text cut between them."""
+    """Split an event with a text into two events."""
     candidates = [at for at, block in enumerate(blocks) if any(key.encode() in block for key in TEXTS)]
     if not candidates:
         return
@@ -211,11 +211,11 @@ def _texts(blocks: Blocks, dice: random.Random) -> None:
     if places:
         holder, key = dice.choice(places)
         text, where = holder[key], dice.randint(0, len(holder[key]))
-        halves: Blocks = []
+        parts: Blocks = []
         for part in (text[:where], text[where:]):
             holder[key] = part
-            halves.append(head + _dumped(payload) + tail)
-        blocks[at : at + 1] = halves
+            parts.append(head + _dumped(payload) + tail)
+        blocks[at : at + 1] = parts
 
 
 def _text_places(value: Any) -> Any:
@@ -231,7 +231,7 @@ def _text_places(value: Any) -> Any:
 
 
 def _markup(blocks: Blocks, dice: random.Random) -> None:
-    """Something is written into a text: what servers leak there."""
+    """Insert leaked markup or other garbage into a text."""
     at = dice.randrange(len(blocks))
     head, payload, tail = _payload(blocks[at])
     places = list(_text_places(payload))
@@ -250,7 +250,7 @@ GARBAGE: Final = (
 
 
 def _framing(blocks: Blocks, dice: random.Random) -> None:
-    """Something is wrong with an event's lines."""
+    """Damage the lines of an event."""
     at = dice.randrange(len(blocks))
     block = blocks[at]
     blocks[at] = dice.choice(
@@ -277,9 +277,9 @@ def _framing(blocks: Blocks, dice: random.Random) -> None:
     )
 
 
-def _bytes(body: bytes, dice: random.Random, did: list[str]) -> bytes:
-    """Single bytes changed, or the body cut anywhere."""
-    did.append("bytes")
+def _bytes(body: bytes, dice: random.Random, applied: list[str]) -> bytes:
+    """Change single bytes, or truncate the body."""
+    applied.append("bytes")
     if dice.random() < 0.5:
         return body[: dice.randint(0, len(body))]
     changed = bytearray(body)
@@ -292,14 +292,14 @@ def _bytes(body: bytes, dice: random.Random, did: list[str]) -> bytes:
 
 MUTATIONS: Final[tuple[tuple[str, Mutation], ...]] = (
     ("drop", _drop),
-    ("double", _double),
+    ("repeat", _repeat),
     ("swap", _swap),
     ("truncate", _truncate),
     ("cut short", _cut_short),
     ("json", _json),
     ("json", _json),
     ("json", _json),
-    ("another's", _anothers),
+    ("identity", _replace_identity),
     ("texts", _texts),
     ("texts", _texts),
     ("markup", _markup),
@@ -308,7 +308,7 @@ MUTATIONS: Final[tuple[tuple[str, Mutation], ...]] = (
 
 
 def _payload(block: bytes) -> tuple[bytes, Any, bytes]:
-    """What stands before an event's JSON, the JSON (`None` where there is none), and what stands behind it."""
+    """Return the bytes before an event's JSON, the JSON (`None` without JSON), and the bytes after it."""
     begin = block.find(b"{")
     end = block.rfind(b"}") + 1
     if begin < 0 or end <= begin:
@@ -326,21 +326,21 @@ def _dumped(payload: Any) -> bytes:
         return json.dumps(payload).encode()
 
 
-def _wanted(dialect: str, dice: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of what is switched on: safe repairs most often."""
-    way = dice.random()
-    if way < 0.7:
+def _options(dialect: str, dice: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Draw the options: most often safe repairs."""
+    choice = dice.random()
+    if choice < 0.7:
         return ("safe",), ()
     shapes = sorted(SHAPES.get(dialect, ())) + [f"for:{client.name}" for client in CLIENTS]
-    shape = (dice.choice(shapes),) if way < 0.9 else ()
-    if way > 0.97:
+    shape = (dice.choice(shapes),) if choice < 0.9 else ()
+    if choice > 0.97:
         return (dice.choice(SAFE),), ()
     return ("safe", *((dice.choice(UNSAFE),) if dice.random() < 0.5 or not shape else ())), shape
 
 
-def _request(mother: Seed, body: bytes, dice: random.Random) -> Any:
-    """The request that goes with a stream, another one, an odd one, or none."""
-    way = dice.random()
-    if way < 0.6:
-        return mother.request
-    return ABSENT if way < 0.8 else odd_request(mother.dialect, body, dice)
+def _request(original: Seed, body: bytes, dice: random.Random) -> Any:
+    """Draw the request: that of the stream, an odd request, or none."""
+    choice = dice.random()
+    if choice < 0.6:
+        return original.request
+    return ABSENT if choice < 0.8 else odd_request(original.dialect, body, dice)

@@ -1,4 +1,4 @@
-"""Odd JSON: values that no provider should send, put anywhere into what one sent."""
+"""Odd JSON: inserts values that no provider should send."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS: Final = frozenset(
         "start", "stopReason",
     }
 )  # fmt: skip
-"""Keys that say something: they are changed more often than others."""
+"""Keys with meaning in a protocol: they are changed more often than others."""
 DEEP: Final = "[" * 60 + "]" * 60
 ODD: Final = (
     *("null", "null", '""', '""', '"null"', "true", "false", "0", "1", "2", "-1", "1.5", "1.0", "1e2", "NaN"),
@@ -32,8 +32,8 @@ ODD: Final = (
 _PLACE: Final = re.compile(r'"@odd(\d+)@"')
 
 
-def oddly_written(payload: Any, dice: random.Random) -> bytes:
-    """The JSON text of `payload` with a value or two made odd, moved, doubled under another key, or taken out."""
+def with_odd_values(payload: Any, dice: random.Random) -> bytes:
+    """Return the JSON of `payload` with one or two values changed, renamed, repeated or removed."""
     holder = [payload]
     for _ in range(dice.choice((1, 1, 1, 2))):
         places = list(_places(holder))
@@ -46,18 +46,18 @@ def oddly_written(payload: Any, dice: random.Random) -> bytes:
 
 
 def _change(container: Any, key: Any, dice: random.Random) -> None:
-    way = dice.random()
-    if way < 0.25:
+    choice = dice.random()
+    if choice < 0.25:
         del container[key]
-    elif way < 0.3 and isinstance(container[key], str):
+    elif choice < 0.3 and isinstance(container[key], str):
         container[key] = [container[key]] if dice.random() < 0.5 else {"value": container[key]}
-    elif way < 0.36 and isinstance(container[key], dict):
+    elif choice < 0.36 and isinstance(container[key], dict):
         container[key] = json.dumps(container[key])
-    elif way < 0.42 and isinstance(container, list):
+    elif choice < 0.42 and isinstance(container, list):
         container.insert(0, container[key])
-    elif way < 0.46 and isinstance(container, dict):
+    elif choice < 0.46 and isinstance(container, dict):
         container[str(dice.choice(sorted(KEYS)))] = container.pop(key)
-    elif way < 0.5 and isinstance(container[key], int):
+    elif choice < 0.5 and isinstance(container[key], int):
         container[key] += dice.choice((-2, -1, 1, 2, 2**60))
     else:
         container[key] = f"@odd{dice.randrange(len(ODD))}@"
@@ -66,7 +66,7 @@ def _change(container: Any, key: Any, dice: random.Random) -> None:
 
 
 def _places(value: Any) -> Any:
-    """Each container with each of its keys."""
+    """Yield each container with each of its keys."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, held in list(inner):
         yield value, key
@@ -77,7 +77,7 @@ NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,40})"')
 
 
 def odd_request(dialect: str, body: bytes, dice: random.Random) -> Any:
-    """A request that offers the tools that `body` calls, with or without parameters; now and then an odd one."""
+    """Return a request with the tools that `body` calls, with or without parameters, and sometimes with odd values."""
     names = sorted({found.decode("utf-8", "replace") for found in NAME.findall(body)})
     tools = [_tool(dialect, name, dice) for name in names]
     request: dict[str, Any] = {"model": "m", "stream": True, "tools": tools, "messages": []}
@@ -85,7 +85,7 @@ def odd_request(dialect: str, body: bytes, dice: random.Random) -> Any:
         request = {"toolConfig": {"tools": tools}, "messages": []}
     if dice.random() < 0.3:
         try:
-            return json.loads(oddly_written(request, dice))
+            return json.loads(with_odd_values(request, dice))
         except ValueError:
             return None
     return request

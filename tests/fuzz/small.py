@@ -1,4 +1,4 @@
-"""Small healthy streams, drawn anew for each case: a change in one of them soon concerns two calls at once."""
+"""Small random healthy streams, in which a mutation is more likely to affect two calls at once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 type Json = dict[str, Any]
 
-WHOLE: Final = ('{"a":1}', '{"b":2}', "{}", '{"a":{"b":1}}', '{"c":"x"}')
+ARGUMENTS: Final = ('{"a":1}', '{"b":2}', "{}", '{"a":{"b":1}}', '{"c":"x"}')
 NAMES: Final = "fgh"
 
 
 def drawn(dialects: Sequence[str], dice: random.Random) -> Seed | None:
-    """A stream of one of these protocols; `None` where there is none."""
+    """Return a stream of one of these protocols, or `None` if none is supported."""
     known = [dialect for dialect in dialects if dialect in STREAMS]
     if not known:
         return None
@@ -44,8 +44,8 @@ def _event_line(event: Json | str) -> bytes:
 
 
 def _fragments(dice: random.Random) -> list[str]:
-    """Arguments, cut into one to three fragments, some of them empty."""
-    text = dice.choice(WHOLE)
+    """Return arguments in one to three fragments, which may be empty."""
+    text = dice.choice(ARGUMENTS)
     cuts = sorted(dice.randint(0, len(text)) for _ in range(dice.choice((0, 1, 1, 2))))
     return [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
@@ -88,15 +88,15 @@ def _responses(dice: random.Random) -> list[Json | str]:
         events.append({"type": "response.output_item.done", "output_index": 0, "item": message})
         output.append(message)
     for number in _calls(dice):
-        place, fragments = len(output), _fragments(dice)
-        whose = {"output_index": place, "item_id": f"fc_{number}"}
+        index, fragments = len(output), _fragments(dice)
+        identity = {"output_index": index, "item_id": f"fc_{number}"}
         item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"c{number}", "name": NAMES[number]}
-        whole = {**item, "arguments": "".join(fragments)}
-        events.append({"type": "response.output_item.added", "output_index": place, "item": {**item, "arguments": ""}})
-        events += [{"type": "response.function_call_arguments.delta", **whose, "delta": text} for text in fragments]
-        events.append({"type": "response.function_call_arguments.done", **whose, "arguments": whole["arguments"]})
-        events.append({"type": "response.output_item.done", "output_index": place, "item": whole})
-        output.append(whole)
+        complete = {**item, "arguments": "".join(fragments)}
+        events.append({"type": "response.output_item.added", "output_index": index, "item": {**item, "arguments": ""}})
+        events += [{"type": "response.function_call_arguments.delta", **identity, "delta": text} for text in fragments]
+        events.append({"type": "response.function_call_arguments.done", **identity, "arguments": complete["arguments"]})
+        events.append({"type": "response.output_item.done", "output_index": index, "item": complete})
+        output.append(complete)
     events.append({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": output}})
     return events
 
@@ -169,7 +169,7 @@ def _interactions(dice: random.Random) -> list[Json | str]:
 
 
 def _gemini(dice: random.Random) -> list[Json | str]:
-    calls = [{"functionCall": {"name": NAMES[one], "args": json.loads(dice.choice(WHOLE))}} for one in _calls(dice)]
+    calls = [{"functionCall": {"name": NAMES[one], "args": json.loads(dice.choice(ARGUMENTS))}} for one in _calls(dice)]
     parts: list[Json] = ([{"text": "hi"}] if dice.random() < 0.3 else []) + calls
     content = [{"content": {"role": "model", "parts": [part]}, "index": 0} for part in parts]
     content[-1]["finishReason"] = "STOP"
@@ -177,11 +177,13 @@ def _gemini(dice: random.Random) -> list[Json | str]:
 
 
 def _ollama(dice: random.Random) -> list[Json | str]:
-    said: list[Json] = [{"content": "hi"}] if dice.random() < 0.3 else []
+    contents: list[Json] = [{"content": "hi"}] if dice.random() < 0.3 else []
     for one in _calls(dice):
-        function = {"name": NAMES[one], "arguments": json.loads(dice.choice(WHOLE))}
-        said.append({"content": "", "tool_calls": [{"function": function}]})
-    lines: list[Json | str] = [{"model": "m", "message": {"role": "assistant", **one}, "done": False} for one in said]
+        function = {"name": NAMES[one], "arguments": json.loads(dice.choice(ARGUMENTS))}
+        contents.append({"content": "", "tool_calls": [{"function": function}]})
+    lines: list[Json | str] = [
+        {"model": "m", "message": {"role": "assistant"} | one, "done": False} for one in contents
+    ]
     return [
         *lines,
         {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"},

@@ -1,10 +1,10 @@
-"""One stream of each framing, its events longer than a chunk: no cut changes it. `scripts/fuzz --cuts` has them all."""
+"""One stream of each framing with events longer than a chunk. `scripts/fuzz --cuts` checks all streams."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.cuts import FORMS, Stream, broken, streams
+from tests.fuzz.cuts import FORMS, Stream, differences, streams
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Form
 
@@ -20,16 +20,16 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("protocol", "form", "place", "text", "end"), CHOSEN)
-def test_no_cut_changes_a_healthy_stream(protocol: str, form: Form, place: str, text: str, end: str) -> None:
-    """Neither its bytes nor its record nor the log, with any log, repaired or not, on the fast path or off it."""
+def test_no_chunk_boundary_changes_a_healthy_stream(protocol: str, form: Form, place: str, text: str, end: str) -> None:
+    """Chunk boundaries change no byte, record or log line, with any log, with and without repairs and fast path."""
     wire = next(one for one in PROTOCOLS if one.name == protocol)
     for size in (1_000, 5_000):
-        assert list(broken(Stream(wire, form, place, size, text, "compact", end))) == []
+        assert list(differences(Stream(wire, form, place, size, text, "compact", end))) == []
 
 
-def test_every_protocol_and_framing_is_among_them() -> None:
-    """Those of a few bytes are read as meant, so that the others are what they should be."""
+def test_every_protocol_and_framing_is_checked() -> None:
+    """The streams include every protocol and framing, and their short versions have the intended calls."""
     short = [one for one in streams([1_000]) if one[2:] == ("arguments", 1_000, "words", "compact", "lf")]
     assert {one.protocol.name for one in short} == {one.name for one in PROTOCOLS}
     assert len(short) == len(PROTOCOLS) + sum(len(forms) - 1 for forms in FORMS.values())
-    assert [why for one in short for why in broken(one, ["events"])] == []
+    assert [why for one in short for why in differences(one, ["events"])] == []

@@ -1,4 +1,4 @@
-"""Streams that broke an invariant once, written small: each stands for a kind of stream that the fuzzer found."""
+"""Small versions of streams that the fuzzer found to violate an invariant."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from tests.fuzz.events import (
     UNREAD,
     F,
     argument_delta,
+    call_delta,
+    call_header,
     chat,
     cohere,
     completed,
     converse,
     delta,
     entry,
-    filled,
     indexless,
+    input_delta,
     item_added,
     item_done,
-    named,
-    partial,
     sse,
     start,
     stop,
     text_block,
-    tool_use,
+    tool_start,
 )
-from tests.fuzz.hunt import broken
-from tests.fuzz.invariants import INVARIANTS, Seen
+from tests.fuzz.hunt import violations
+from tests.fuzz.invariants import INVARIANTS, ClientOutcome
 from tests.fuzz.messages import MESSAGES, of_lines
 
 FOUND: Final = [json.loads(line) for line in Path(__file__).with_name("found.jsonl").read_text("utf-8").splitlines()]
-"""Each has a name that says what it stands for, and a body: `text`, or `messages` for AWS's binary messages.
+"""Each has a descriptive name and a body: `text`, or `messages` for AWS event stream messages.
 
-With `invariants`, only these hold: a call is read otherwise after the repair, and no harm is done.
+With `invariants`, only these hold: a call is resolved differently after the repair, without harm.
 """
 
 
 @pytest.mark.parametrize("ended", ["clean", "broken"])
 @pytest.mark.parametrize("row", FOUND, ids=lambda row: row["name"])
-def test_what_was_found_keeps_every_invariant(row: dict[str, Any], ended: str) -> None:
-    """With safe repairs."""
+def test_found_streams_violate_no_invariant(row: dict[str, Any], ended: str) -> None:
+    """With safe repairs, a stream that the fuzzer found violates no invariant."""
     messages = "messages" in row
     body = of_lines([row["messages"].encode()]) if messages else row["text"].encode(errors="surrogateescape")
     kind = MESSAGES if messages else "application/x-ndjson" if body[:1] == b"{" else "text/event-stream"
     case = Case(row["protocol"], body, kind, broken="reset" if ended == "broken" else None)
-    assert list(broken(case, row.get("invariants", INVARIANTS))) == []
+    assert list(violations(case, row.get("invariants", INVARIANTS))) == []
 
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
@@ -66,12 +66,12 @@ WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
         sse(argument_delta(0, "fc_1", "2}")),
     ),
     "anthropic": (
-        sse(tool_use(0), partial(0, '{"a":1')),
-        (sse(partial(0, "2", {})), sse(partial(0, "2", "input")), UNREAD),
-        sse(partial(0, "2}")),
+        sse(tool_start(0), input_delta(0, '{"a":1')),
+        (sse(input_delta(0, "2", {})), sse(input_delta(0, "2", "input")), UNREAD),
+        sse(input_delta(0, "2}")),
     ),
     "cohere-v2": (
-        sse(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1'}}, "tool-call-delta")),
+        sse(cohere(0, call_header("f")), cohere(0, {"function": {"arguments": '{"a":1'}}, "tool-call-delta")),
         (sse(cohere(0, {"function": {"arguments": "2"}}, "length")), b'data: {"type":"tool-call\n\n'),
         sse(cohere(0, {"function": {"arguments": "2}"}}, "tool-call-delta")),
     ),
@@ -81,32 +81,32 @@ WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
         converse(delta(0, {"input": "2}"}), stop(0)),
     ),
 }
-"""Calls that nothing ends, in two halves, and what stands between them."""
+"""Unfinished calls in two parts, and events that no client reads between the parts."""
 
 WITHOUT_ONE_INDEX: dict[str, bytes] = {
-    "cohere-v2": sse(cohere(0, named("f")), filled(0, '{"a":"'), filled(None, "1"), filled(0, '2"}')),
+    "cohere-v2": sse(cohere(0, call_header("f")), call_delta(0, '{"a":"'), call_delta(None, "1"), call_delta(0, '2"}')),
     "bedrock": converse(
         start(0, F), delta(0, {"input": '{"a":"'}), indexless(delta(0, {"input": "1"})), delta(0, {"input": '2"}'})
     ),
 }
-"""A piece without an index between others that have one."""
+"""A fragment without an index between fragments with an index."""
 
 
 @pytest.mark.parametrize("dialect", WITHOUT_ONE_INDEX)
-def test_no_provider_leaves_out_the_index_of_some_pieces_alone(dialect: str) -> None:
-    """So such a piece is not put into the call: a client that goes by the index has what it would have without us."""
+def test_a_fragment_without_an_index_is_not_added_to_a_call(dialect: str) -> None:
+    """A fragment without an index, between fragments with one, is not added to the call, as without toolstream."""
     kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
     case = Case(dialect, WITHOUT_ONE_INDEX[dialect], kind)
-    assert list(broken(case)) == []
-    seen = Seen(case)
-    assert [call.text for call in seen.changed.calls.values() if call.name] == ['{"a":"2"}']
-    assert seen.off.names == seen.on.names
-    assert seen.on.names - {"cut-off-call"} == {"missing-index", "truncated-stream"}  # of nobody
+    assert list(violations(case)) == []
+    outcome = ClientOutcome(case)
+    assert [call.text for call in outcome.repaired.calls.values() if call.name] == ['{"a":"2"}']
+    assert outcome.off.finding_names == outcome.on.finding_names
+    assert outcome.on.finding_names - {"cut-off-call"} == {"missing-index", "truncated-stream"}
 
 
 @pytest.mark.parametrize("dialect", WITH_A_GAP)
-def test_nothing_is_put_that_ends_a_message_of_which_a_part_was_not_read(dialect: str) -> None:
-    """The same message without that event is ended."""
+def test_no_end_is_added_after_an_unread_event(dialect: str) -> None:
+    """No end is added to a message with an unread event; without that event, it is."""
     begin, unread, rest = WITH_A_GAP[dialect]
     kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
     assert Outcome(Case(dialect, begin + rest, kind)).on.out != begin + rest
@@ -114,8 +114,8 @@ def test_nothing_is_put_that_ends_a_message_of_which_a_part_was_not_read(dialect
         assert Outcome(Case(dialect, begin + gap + rest, kind)).on.out == begin + gap + rest
 
 
-def test_pieces_are_not_joined_where_that_repair_is_off() -> None:
-    """Another one is on."""
+def test_items_are_joined_only_by_their_own_repair() -> None:
+    """The items of one call are joined if `item-per-fragment` is selected, and not by another repair."""
     body = sse(
         item_added(2, "fc_1"),
         item_done(2, "fc_1", '":"'),
@@ -128,8 +128,8 @@ def test_pieces_are_not_joined_where_that_repair_is_off() -> None:
 
 @pytest.mark.parametrize("comments", [1, 8, 9, 20])
 @pytest.mark.parametrize("closes", [False, True])
-def test_comments_behind_an_event_that_is_held_stay_there(comments: int, *, closes: bool) -> None:
-    """Nothing of the stream is changed, also where the body ends with them."""
+def test_comments_after_a_held_event_keep_their_place(comments: int, *, closes: bool) -> None:
+    """Comments after a held event leave the stream unchanged, also at the end of the body."""
     text = '{"a' if closes else "{}"
     held = [argument_delta(0, "fc_1", text), *([item_done(0, "fc_1", text)] if closes else [])]
     body = sse(item_added(0, "fc_1"), *held, *[b": keep-alive\n\n"] * comments)
@@ -140,32 +140,32 @@ def test_comments_behind_an_event_that_is_held_stay_there(comments: int, *, clos
 
 @pytest.mark.parametrize(
     ("repair", "body"),
-    [("reused-index", sse(tool_use(2))), ("offset-index", sse(text_block(0), tool_use(0, id="toolu_1")))],
+    [("reused-index", sse(tool_start(2))), ("offset-index", sse(text_block(0), tool_start(0, id="toolu_1")))],
 )
-def test_a_block_keeps_its_index_where_that_repair_is_off(repair: str, body: bytes) -> None:
-    """The repair of the other defect of indexes is on."""
+def test_a_block_index_is_changed_only_by_its_own_repair(repair: str, body: bytes) -> None:
+    """The repair of one index defect does not change a block with the other."""
     assert Outcome(Case("anthropic", body, repair=(repair,))).on.out == body
     assert Outcome(Case("anthropic", body, repair=("reused-index", "offset-index"))).on.out != body
 
 
-ANOTHER_AT_ITS_INDEX: dict[str, bytes] = {
-    "anthropic": sse(tool_use(1), partial(1, '{"a":1}'), text_block(0), tool_use(1, name="g")),
+SAME_ID_OTHER_NAME: dict[str, bytes] = {
+    "anthropic": sse(tool_start(1), input_delta(1, '{"a":1}'), text_block(0), tool_start(1, name="g")),
     "bedrock": converse(start(0, F), delta(0, {"input": '{"a":1}'}), start(0, F | {"name": "g"})),
-    "cohere-v2": sse(cohere(0, named("f", '{"a":1}')), cohere(0, named("g") | {"id": "f_1"})),
+    "cohere-v2": sse(cohere(0, call_header("f", '{"a":1}')), cohere(0, call_header("g") | {"id": "f_1"})),
 }
 
 
-@pytest.mark.parametrize("dialect", ANOTHER_AT_ITS_INDEX)
-def test_a_start_under_the_id_of_the_open_call_is_another_call_where_its_name_is(dialect: str) -> None:
-    """It has no arguments, and nothing says that it is over."""
+@pytest.mark.parametrize("dialect", SAME_ID_OTHER_NAME)
+def test_a_start_with_the_open_call_s_id_and_another_name_is_another_call(dialect: str) -> None:
+    """A start with the id of the open call but another name starts a call, which is incomplete without arguments."""
     kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
-    outcome = Outcome(Case(dialect, ANOTHER_AT_ITS_INDEX[dialect], kind))
+    outcome = Outcome(Case(dialect, SAME_ID_OTHER_NAME[dialect], kind))
     calls = [("f", '{"a":1}', True), ("g", "", False)]
     assert outcome.off.calls == outcome.reread.calls == calls
 
 
-def test_a_tool_that_needs_no_arguments_is_known_by_its_name_without_decoration() -> None:
-    """The call without arguments shares its index with another one."""
+def test_a_tool_without_parameters_is_found_despite_a_decorated_name() -> None:
+    """A call of a tool without parameters is complete, even with a decorated name and the index of another call."""
     offered = {"tools": [{"type": "function", "function": {"name": "snooze", "parameters": {"required": []}}}]}
     body = sse(
         chat(entry(0, "", id="c1", name="functions.snooze")),
@@ -173,5 +173,5 @@ def test_a_tool_that_needs_no_arguments_is_known_by_its_name_without_decoration(
         chat({}, "tool_calls"),
     )
     case = Case("openai-chat", body, request=offered)
-    assert list(broken(case)) == []
+    assert list(violations(case)) == []
     assert ("snooze", "{}", True) in Outcome(case).reread.calls

@@ -1,4 +1,4 @@
-"""A fixed part of the hunt: the same streams every time, from what lies with the project."""
+"""A fixed part of the fuzzer's cases, from the streams in the repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from tests.fuzz import mutate
 from tests.fuzz.case import Case, load, save
 from tests.fuzz.corpus import seeds
-from tests.fuzz.hunt import Broken, broken, names, note_interrupts, shrunk, until
+from tests.fuzz.hunt import Violation, names, note_interrupts, shrunk, until, violations
 from tests.fuzz.invariants import HARMS, INVARIANTS
 from toolstream_core.model import ABSENT
 
@@ -26,51 +26,51 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PARTS = 8
 CASES = 90
-"""Of each part."""
-RARE = 1
-"""Streams of a part that may break an invariant which harms nobody; `scripts/fuzz` measures how many do."""
+"""The number of cases of each part."""
+TOLERATED = 1
+"""Streams of a part that may violate an invariant outside `HARMS`; `scripts/fuzz` measures the rates."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_mutated_stream_breaks_a_invariant(part: int) -> None:
-    """`scripts/fuzz` looks further, and makes what it finds small."""
+def test_mutated_streams_violate_no_invariant(part: int) -> None:
+    """A mutated stream violates no invariant of `HARMS`, and few violate another."""
     drawn = names("fixed", part)
     mutants = [mutate.case(seeds(), next(drawn)) for _ in range(CASES)]
-    found = [(case.seed, *one) for case in mutants for one in broken(case)]
+    found = [(case.seed, *one) for case in mutants for one in violations(case)]
     harms = frozenset().union(*HARMS.values())
     assert [one for one in found if one[1] in harms] == []
-    assert len({seed for seed, *_ in found}) <= RARE, found
+    assert len({seed for seed, *_ in found}) <= TOLERATED, found
 
 
-def test_a_case_is_drawn_the_same_every_time() -> None:
-    """Its name is all that is needed."""
+def test_a_case_depends_on_its_name_only() -> None:
+    """The same name gives the same case, and other names give other cases."""
     assert mutate.case(seeds(), "fixed:0:7") == mutate.case(seeds(), "fixed:0:7")
     assert len({mutate.case(seeds(), f"fixed:0:{number}").body for number in range(50)}) > 40
 
 
 @pytest.mark.parametrize("request_body", [ABSENT, None, {"tools": []}])
-def test_a_case_is_written_and_read(tmp_path: Path, request_body: object) -> None:
-    """With all that was switched on."""
+def test_a_saved_case_is_loaded(tmp_path: Path, request_body: object) -> None:
+    """A saved case is loaded with all options; a body without a `.case` file gets safe repairs."""
     case = Case("ollama", b"{}\n\xff", "application/x-ndjson", "/api/chat", request_body, ("safe",), ("crlf",), "reset")
     case = replace(case, intended=(("f", "{}"),))
-    assert load(save(case, tmp_path / "x", why="it was so")) == case
+    assert load(save(case, tmp_path / "x", why="a reason")) == case
     (tmp_path / "y.sse").write_bytes(b"data: x")
     assert load(tmp_path / "y.sse").repair == ("safe",)
 
 
-def test_what_breaks_a_invariant_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Events that the complaint does not need go, and so does what is switched on."""
-    monkeypatch.setitem(INVARIANTS, "no-exception", lambda seen: ["seen"] if b"[DONE]" in seen.case.body else [])
+def test_a_violation_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shrinking removes events and options that the complaint does not need; intended calls keep the body."""
+    monkeypatch.setitem(INVARIANTS, "no-exception", lambda outcome: ["found"] if b"[DONE]" in outcome.case.body else [])
     case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
-    small = shrunk(case, Broken("no-exception", "seen"))
+    small = shrunk(case, Violation("no-exception", "found"))
     assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())
-    monkeypatch.setitem(INVARIANTS, "no-exception", lambda seen: ["seen"] if seen.case.intended else [])
+    monkeypatch.setitem(INVARIANTS, "no-exception", lambda outcome: ["found"] if outcome.case.intended else [])
     known = replace(case, intended=(("f", "{}"),))
-    assert shrunk(known, Broken("no-exception", "seen")).body == case.body
+    assert shrunk(known, Violation("no-exception", "found")).body == case.body
 
 
-def test_an_interrupt_ends_workers_that_are_started_just_then() -> None:
-    """A signal that the parent process gets shortly before a fork is not pending in the child."""
+def test_an_interrupt_ends_workers_that_are_being_started() -> None:
+    """An interrupt ends a worker that is forked at that moment, although the signal is not pending in the child."""
     before = signal.getsignal(signal.SIGINT)
     try:
         note_interrupts()
@@ -87,8 +87,8 @@ def test_an_interrupt_ends_workers_that_are_started_just_then() -> None:
     assert not list(drawn)
 
 
-def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path) -> None:
-    """In all processes at once, as Ctrl-C does."""
+def test_an_interrupt_ends_the_hunt_with_a_report(tmp_path: Path) -> None:
+    """An interrupt of all processes, as Ctrl-C sends it, ends the hunt, and the results so far are printed."""
     command: list[str | Path] = [
         sys.executable,
         ROOT / "scripts" / "fuzz.py",
@@ -102,13 +102,13 @@ def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path
         assert process.stdout is not None
         assert "Ctrl-C" in process.stdout.readline()
         os.killpg(process.pid, signal.SIGINT)
-        told = process.stdout.read()
+        output = process.stdout.read()
     assert process.returncode == 0
-    assert re.match(r"\d+ streams in \d+ s", told)
+    assert re.match(r"\d+ streams in \d+ s", output)
 
 
 def test_the_rates_of_streams_with_one_defect_are_printed() -> None:
-    """Exceptions, calls completed that were not, calls or text lost, and each invariant."""
+    """For streams with one defect, the rates of each group of `HARMS` and of each invariant are printed."""
     command = [
         sys.executable,
         str(ROOT / "scripts" / "fuzz.py"),

@@ -1,4 +1,4 @@
-"""The small streams are healthy: nothing is told of them, and repairs pass them as they came."""
+"""The small streams are healthy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.fuzz.small import STREAMS, drawn
 
 @pytest.mark.parametrize("dialect", STREAMS)
 def test_a_small_stream_is_healthy(dialect: str) -> None:
-    """Each of forty."""
+    """A small stream has complete calls and no findings, and safe repairs forward it unchanged."""
     for number in range(40):
         seed = drawn([dialect], random.Random(number))
         assert seed is not None
         outcome = Outcome(Case(dialect, seed.body, seed.content_type))
         assert outcome.off.calls
         assert all(complete for _, _, complete in outcome.off.calls)
-        assert (outcome.off.names, outcome.on.out) == (set(), seed.body)
+        assert (outcome.off.finding_names, outcome.on.out) == (set(), seed.body)
 
 
-def test_no_stream_is_drawn_of_other_protocols() -> None:
-    """Those that have none here."""
+def test_other_protocols_have_no_small_streams() -> None:
+    """For a protocol without small streams, `drawn` returns `None`."""
     assert drawn(["gemini-live", ""], random.Random(1)) is None

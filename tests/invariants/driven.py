@@ -1,4 +1,4 @@
-"""Runs single streams through the stages as a proxy does."""
+"""Runs single streams through the engine, as the proxy does."""
 
 from __future__ import annotations
 
@@ -35,47 +35,47 @@ class Outcome(NamedTuple):
         return [(call.name, json.loads(call.arguments)) for call in self.record.calls]
 
 
-def run(body: bytes, exchange: StreamFacts, wanted: Settings, broken: str | None = None) -> Outcome:
-    """A complete body, in one chunk."""
-    line = Session(exchange, wanted)
-    out = b"".join([*line.feed(body), *line.end(broken=broken)])
-    assert line.error is None
-    record = line.record(broken=broken)
+def run(body: bytes, exchange: StreamFacts, settings: Settings, broken: str | None = None) -> Outcome:
+    """Run a complete body as one chunk."""
+    session = Session(exchange, settings)
+    out = b"".join([*session.feed(body), *session.end(broken=broken)])
+    assert session.error is None
+    record = session.record(broken=broken)
     assert record is not None
     return Outcome(out, record)
 
 
-def seen(body: bytes, exchange: StreamFacts) -> Outcome:
-    """Read only."""
+def inspected(body: bytes, exchange: StreamFacts) -> Outcome:
+    """Run without repairs, shapes and faults."""
     return run(body, exchange, NOTHING)
 
 
-def changed(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Outcome:
-    """With all safe repairs, or with the named ones."""
+def repaired(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Outcome:
+    """Run with all safe repairs, or with the named repairs."""
     return run(body, exchange, Settings(named(names) if names else SAFE), broken)
 
 
 def shaped(body: bytes, exchange: StreamFacts, *names: str) -> bytes:
-    """Re-encoded in these shapes."""
+    """Return the body re-encoded in these shapes."""
     return run(body, exchange, Settings(shapes=names)).out
 
 
 def injected(body: bytes, exchange: StreamFacts, *names: str) -> Outcome:
-    """With faults; the record is that of the changed stream."""
+    """Run with these faults; the record describes the changed stream."""
     return run(body, exchange, Settings(faults=tuple((Fault(name=name), Budget(None)) for name in names)))
 
 
 def exchange(dialect: str) -> StreamFacts:
-    """The facts of a response of `dialect`, with the tools on offer."""
+    """Return the facts of a response of `dialect`; the request offers `TOOLS`."""
     return Healthy(dialect, "", b"").exchange
 
 
 def sse(*payloads: Payload | str) -> bytes:
-    """Blocks with one data line each; text is written unchanged."""
+    """Return server-sent events with one data line each; text is written unchanged."""
     data = (one.encode() if isinstance(one, str) else encoded(one) for one in payloads)
     return b"".join(b"data: " + one + b"\n\n" for one in data)
 
 
 def lines(*payloads: Payload) -> bytes:
-    """JSON lines."""
+    """Return JSON lines."""
     return b"".join(encoded(one) + b"\n" for one in payloads)

@@ -1,4 +1,4 @@
-"""Healthy streams of every protocol, in the ways in which calls are usually said, and the request before them."""
+"""Healthy streams of every protocol in its common encodings of tool calls, and the request before them."""
 
 from __future__ import annotations
 
@@ -32,71 +32,71 @@ PATHS = {
 }
 LINES = "application/x-ndjson"
 CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "gemini-live": LINES, "bedrock": MESSAGES}
-TALKED = {wire.dialect for wire in SOCKETS}
-"""The protocols that are spoken over a WebSocket."""
+SOCKET_DIALECTS = {wire.dialect for wire in SOCKETS}
+"""The protocols that have a WebSocket API."""
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
-"""The tools on offer, each with its one required parameter."""
+"""The available tools, each with its required parameter."""
 
 
-class Wanted(NamedTuple):
-    """A call, and the pieces in which its arguments come."""
+class ToolCall(NamedTuple):
+    """A tool call whose arguments are sent in fragments."""
 
     id: str
     name: str
-    pieces: tuple[str, ...]
+    fragments: tuple[str, ...]
 
 
-WEATHER = Wanted("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
-TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
-PING = Wanted("call_c3", "ping", ("{}",))
-SEARCH = Wanted("call_d4", "search", ('{"query":', '"tool calls"}'))
+WEATHER = ToolCall("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
+TIME = ToolCall("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
+PING = ToolCall("call_c3", "ping", ("{}",))
+SEARCH = ToolCall("call_d4", "search", ('{"query":', '"tool calls"}'))
 """Offered in a namespace (Responses)."""
 IN_NAMESPACE = "in a namespace"
-"""The stream of its call: of all clients, Codex alone knows namespaces."""
+"""The name of the stream with that call. Among the tested clients, only Codex supports namespaces."""
 
 
 class Calls(NamedTuple):
-    """The calls that the streams are made of. `ping` has no arguments."""
+    """The calls in the streams. `ping` has no arguments."""
 
-    weather: Wanted = WEATHER
-    time: Wanted = TIME
-    ping: Wanted = PING
+    weather: ToolCall = WEATHER
+    time: ToolCall = TIME
+    ping: ToolCall = PING
 
 
-def whole(call: Wanted) -> Wanted:
-    """The call with its arguments in one piece."""
-    return call._replace(pieces=("".join(call.pieces),))
+def in_one_fragment(call: ToolCall) -> ToolCall:
+    """Return the call with all arguments in one fragment."""
+    return call._replace(fragments=("".join(call.fragments),))
 
 
 class Healthy(NamedTuple):
-    """A stream in which nothing is wrong."""
+    """A stream without defects."""
 
     dialect: str
     name: str
     body: bytes
     over_socket: bool = False
-    """Whether its events came as messages of a WebSocket, where its API has server-sent events over HTTP."""
+    """Whether the events are WebSocket messages. The same API also sends them as server-sent events."""
 
     @property
     def content_type(self) -> str:
-        """How the body is framed."""
+        """The content type, which selects the framing."""
         return LINES if self.over_socket else CONTENT_TYPES.get(self.dialect, SSE)
 
     @property
     def exchange(self) -> StreamFacts:
-        """What is known beside the body."""
+        """Path, content type and request."""
         return StreamFacts(path=PATHS[self.dialect], content_type=self.content_type, request=request(self.dialect))
 
     @property
     def frames(self) -> list[bytes]:
-        """The body, event by event."""
+        """The bytes of each event."""
         if self.dialect == "bedrock":
             return [frame.raw for frame in EventStreamFramer().feed(self.body)]
         end = b"\n" if self.content_type == LINES else b"\n\n"
         return [frame + end for frame in self.body.removesuffix(end).split(end)]
 
     def __str__(self) -> str:
-        """As a test's id."""
+        """Return a test id."""
         return f"{self.dialect}{' over a socket' if self.over_socket else ''}, {self.name}"
 
 
@@ -127,7 +127,7 @@ def request(dialect: str) -> Payload:
             {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in schemas.items()
         ]
     messages = [{"role": "user", "content": "Go on."}]
-    asked: dict[str, Payload] = {
+    prompts: dict[str, Payload] = {
         "gemini": {"contents": messages},
         "gemini-live": {"contents": messages},
         "gemini-interactions": {"input": "Go on."},
@@ -135,7 +135,7 @@ def request(dialect: str) -> Payload:
         "openai-responses": {"input": messages},
     }
     body: Payload = {"model": "m", "stream": True, "tools": tools}
-    return body | asked.get(dialect, {"messages": messages})
+    return body | prompts.get(dialect, {"messages": messages})
 
 
 def _sse(payloads: list[Payload], *, named: bool, done: bool) -> bytes:
@@ -151,18 +151,23 @@ def _chunk(delta: Payload, finish: str | None = None) -> Payload:
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
 
 
-def _entries(index: int, call: Wanted, *, header: bool) -> list[Payload]:
-    """The entries of a call; `header`: the first carries no arguments."""
-    pieces = ("", *call.pieces) if header else call.pieces
-    first = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": pieces[0]}}
-    return [first, *({"index": index, "function": {"arguments": piece}} for piece in pieces[1:])]
+def _entries(index: int, call: ToolCall, *, header: bool) -> list[Payload]:
+    """Return the entries of a call. With `header`, the first entry has no arguments."""
+    fragments = ("", *call.fragments) if header else call.fragments
+    first = {
+        "index": index,
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": fragments[0]},
+    }
+    return [first, *({"index": index, "function": {"arguments": fragment}} for fragment in fragments[1:])]
 
 
-def _chat(*groups: list[Payload], text: str = "", finish_beside: bool = False) -> bytes:
-    """Each group of entries is one event."""
+def _chat(*groups: list[Payload], text: str = "", finish_with_call: bool = False) -> bytes:
+    """Return a stream with one event for each group of entries."""
     chunks = [_chunk({"role": "assistant", "content": text})]
     chunks += [_chunk({"tool_calls": group}) for group in groups]
-    if finish_beside:
+    if finish_with_call:
         chunks[-1]["choices"][0]["finish_reason"] = "tool_calls"
     else:
         chunks.append(_chunk({}, "tool_calls"))
@@ -170,7 +175,7 @@ def _chat(*groups: list[Payload], text: str = "", finish_beside: bool = False) -
     return _sse([*chunks, {**_chunk({}), "choices": [], "usage": usage}], named=False, done=True)
 
 
-def _one_by_one(*entries: Payload) -> list[list[Payload]]:
+def _one_per_event(*entries: Payload) -> list[list[Payload]]:
     return [[entry] for entry in entries]
 
 
@@ -182,29 +187,33 @@ def _interleaved(one: list[Payload], other: list[Payload]) -> list[Payload]:
 def _chat_streams(calls: Calls) -> dict[str, bytes]:
     weather, time = _entries(0, calls.weather, header=True), _entries(1, calls.time, header=True)
     return {
-        "fragments": _chat(*_one_by_one(*weather)),
-        "fragments of two": _chat(*_one_by_one(*weather, *time), text="Let me look."),
-        "arguments in the header": _chat(*_one_by_one(*_entries(0, calls.weather, header=False))),
-        "whole": _chat(_entries(0, whole(calls.weather), header=False)),
-        "whole, two": _chat(
-            _entries(0, whole(calls.weather), header=False), _entries(1, whole(calls.time), header=False)
+        "fragments": _chat(*_one_per_event(*weather)),
+        "fragments of two": _chat(*_one_per_event(*weather, *time), text="Let me look."),
+        "arguments in the header": _chat(*_one_per_event(*_entries(0, calls.weather, header=False))),
+        "one chunk": _chat(_entries(0, in_one_fragment(calls.weather), header=False)),
+        "one chunk each": _chat(
+            _entries(0, in_one_fragment(calls.weather), header=False),
+            _entries(1, in_one_fragment(calls.time), header=False),
         ),
         "two in one event": _chat(
-            [*_entries(0, whole(calls.weather), header=False), *_entries(1, whole(calls.time), header=False)]
+            [
+                *_entries(0, in_one_fragment(calls.weather), header=False),
+                *_entries(1, in_one_fragment(calls.time), header=False),
+            ]
         ),
-        "finish beside a call": _chat(_entries(0, whole(calls.weather), header=False), finish_beside=True),
-        "interleaved": _chat(*_one_by_one(*_interleaved(weather, time))),
-        "without arguments": _chat(*_one_by_one(*_entries(0, calls.ping, header=True))),
+        "finish with the call": _chat(_entries(0, in_one_fragment(calls.weather), header=False), finish_with_call=True),
+        "interleaved": _chat(*_one_per_event(*_interleaved(weather, time))),
+        "without arguments": _chat(*_one_per_event(*_entries(0, calls.ping, header=True))),
     }
 
 
-def _item(at: int, call: Wanted, said: str, status: str) -> Payload:
+def _item(at: int, call: ToolCall, arguments: str, status: str) -> Payload:
     return {
         "type": "function_call",
         "id": f"fc_{at}",
         "call_id": call.id,
         "name": call.name,
-        "arguments": said,
+        "arguments": arguments,
         "status": status,
     }
 
@@ -213,26 +222,26 @@ def _response(status: str, output: list[Payload]) -> Payload:
     return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": status, "output": output}
 
 
-def _item_events(at: int, call: Wanted) -> list[Payload]:
-    text, place = "".join(call.pieces), {"item_id": f"fc_{at}", "output_index": at}
+def _item_events(at: int, call: ToolCall) -> list[Payload]:
+    text, place = "".join(call.fragments), {"item_id": f"fc_{at}", "output_index": at}
     kind = "response.function_call_arguments"
     return [
         {"type": "response.output_item.added", "output_index": at, "item": _item(at, call, "", "in_progress")},
-        *({"type": f"{kind}.delta", **place, "delta": piece} for piece in call.pieces),
+        *({"type": f"{kind}.delta", **place, "delta": fragment} for fragment in call.fragments),
         {"type": f"{kind}.done", **place, "arguments": text},
         {"type": "response.output_item.done", "output_index": at, "item": _item(at, call, text, "completed")},
     ]
 
 
-def _responses(events: list[Payload], *calls: Wanted) -> bytes:
-    output = [_item(at, call, "".join(call.pieces), "completed") for at, call in enumerate(calls)]
-    said = [
+def _responses(events: list[Payload], *calls: ToolCall) -> bytes:
+    output = [_item(at, call, "".join(call.fragments), "completed") for at, call in enumerate(calls)]
+    payloads = [
         {"type": "response.created", "response": _response("in_progress", [])},
         {"type": "response.in_progress", "response": _response("in_progress", [])},
         *events,
         {"type": "response.completed", "response": _response("completed", output)},
     ]
-    return _sse([{**one, "sequence_number": at} for at, one in enumerate(said)], named=True, done=False)
+    return _sse([{**one, "sequence_number": at} for at, one in enumerate(payloads)], named=True, done=False)
 
 
 def _responses_streams(calls: Calls) -> dict[str, bytes]:
@@ -240,30 +249,32 @@ def _responses_streams(calls: Calls) -> dict[str, bytes]:
     return {
         "fragments": _responses(weather, calls.weather),
         "fragments of two": _responses([*weather, *time], calls.weather, calls.time),
-        "one delta": _responses(_item_events(0, whole(calls.weather)), calls.weather),
+        "one delta": _responses(_item_events(0, in_one_fragment(calls.weather)), calls.weather),
         "interleaved": _responses(_interleaved(weather, time), calls.weather, calls.time),
         "without arguments": _responses(_item_events(0, calls.ping), calls.ping),
     }
 
 
 def _http_streams(calls: Calls) -> dict[str, bytes]:
-    """Those of Responses, with one that Realtime does not have."""
+    """Return the streams of Responses, and the stream with a namespace, which Realtime does not have."""
     bare, name = _responses(_item_events(0, SEARCH), SEARCH), b'"name": "search"'
     return {**_responses_streams(calls), IN_NAMESPACE: bare.replace(name, name + b', "namespace": "mcp__docs"')}
 
 
 def _realtime(body: bytes) -> bytes:
-    """The same response in the words of Realtime: one terminal event, ids around each event, no numbers."""
-    said = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
+    """Convert to the events of Realtime: one terminal event, an id for each event, no sequence numbers."""
+    payloads = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
     head = {"id": "resp_1", "object": "realtime.response", "status": "in_progress", "output": []}
     lines: list[Payload] = []
     calls: dict[str, Payload] = {}
-    for number, one in enumerate(said):
-        event = {key: value for key, value in one.items() if key != "sequence_number"}
+    for number, payload in enumerate(payloads):
+        event = {key: value for key, value in payload.items() if key != "sequence_number"}
         if "response" in event:
-            over = event["type"] == "response.completed"
-            event["response"] = head | ({"status": "completed", "output": event["response"]["output"]} if over else {})
-            event["type"] = "response.done" if over else event["type"]
+            is_last = event["type"] == "response.completed"
+            event["response"] = head | (
+                {"status": "completed", "output": event["response"]["output"]} if is_last else {}
+            )
+            event["type"] = "response.done" if is_last else event["type"]
         else:
             event["response_id"] = "resp_1"
         if "item" in event:
@@ -276,7 +287,7 @@ def _realtime(body: bytes) -> bytes:
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
 
 
-def _block_events(at: int, call: Wanted) -> list[Payload]:
+def _block_events(at: int, call: ToolCall) -> list[Payload]:
     block = {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": {}}
     return [
         {"type": "content_block_start", "index": at, "content_block": block},
@@ -284,9 +295,9 @@ def _block_events(at: int, call: Wanted) -> list[Payload]:
             {
                 "type": "content_block_delta",
                 "index": at,
-                "delta": {"type": "input_json_delta", "partial_json": piece},
+                "delta": {"type": "input_json_delta", "partial_json": fragment},
             }
-            for piece in ("", *call.pieces)
+            for fragment in ("", *call.fragments)
         ),
         {"type": "content_block_stop", "index": at},
     ]
@@ -311,15 +322,15 @@ def _anthropic(*events: Payload) -> bytes:
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
-    ending = {"stop_reason": "tool_use", "stop_sequence": None}
-    said: list[Payload] = [
+    delta = {"stop_reason": "tool_use", "stop_sequence": None}
+    payloads: list[Payload] = [
         {"type": "message_start", "message": message},
         {"type": "ping"},
         *events,
-        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 9}},
+        {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 9}},
         {"type": "message_stop"},
     ]
-    return _sse(said, named=True, done=False)
+    return _sse(payloads, named=True, done=False)
 
 
 def _anthropic_streams(calls: Calls) -> dict[str, bytes]:
@@ -328,17 +339,20 @@ def _anthropic_streams(calls: Calls) -> dict[str, bytes]:
         "fragments of two": _anthropic(
             *_text_events(0, "Let me look."), *_block_events(1, calls.weather), *_block_events(2, calls.time)
         ),
-        "one delta": _anthropic(*_block_events(0, whole(calls.weather))),
-        "without arguments": _anthropic(*_block_events(0, calls.ping._replace(pieces=()))),
+        "one delta": _anthropic(*_block_events(0, in_one_fragment(calls.weather))),
+        "without arguments": _anthropic(*_block_events(0, calls.ping._replace(fragments=()))),
     }
 
 
-def _converse_block(at: int, call: Wanted) -> list[tuple[str, Payload]]:
+def _converse_block(at: int, call: ToolCall) -> list[tuple[str, Payload]]:
     place = {"contentBlockIndex": at}
     tool = {"toolUseId": f"tooluse_{call.id}", "name": call.name}
     return [
         ("contentBlockStart", {**place, "start": {"toolUse": tool}}),
-        *(("contentBlockDelta", {**place, "delta": {"toolUse": {"input": piece}}}) for piece in ("", *call.pieces)),
+        *(
+            ("contentBlockDelta", {**place, "delta": {"toolUse": {"input": fragment}}})
+            for fragment in ("", *call.fragments)
+        ),
         ("contentBlockStop", place),
     ]
 
@@ -350,13 +364,13 @@ def _converse_text(at: int, text: str) -> list[tuple[str, Payload]]:
 
 def _converse(*events: tuple[str, Payload]) -> bytes:
     usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
-    said: list[tuple[str, Payload]] = [
+    payloads: list[tuple[str, Payload]] = [
         ("messageStart", {"role": "assistant"}),
         *events,
         ("messageStop", {"stopReason": "tool_use"}),
         ("metadata", {"usage": usage, "metrics": {"latencyMs": 9}}),
     ]
-    messages = [fresh(json.dumps({**body, "p": "abc"}, ensure_ascii=False).encode(), name) for name, body in said]
+    messages = [fresh(json.dumps({**body, "p": "abc"}, ensure_ascii=False).encode(), name) for name, body in payloads]
     return b"".join(message.encode() for message in messages)
 
 
@@ -365,37 +379,37 @@ def _converse_streams(calls: Calls) -> dict[str, bytes]:
     return {
         "fragments": _converse(*_converse_block(0, calls.weather)),
         "fragments of two": _converse(*_converse_text(0, "Let me look."), *weather, *time),
-        "one delta": _converse(*_converse_block(0, whole(calls.weather))),
-        "without arguments": _converse(*_converse_block(0, calls.ping._replace(pieces=()))),
+        "one delta": _converse(*_converse_block(0, in_one_fragment(calls.weather))),
+        "without arguments": _converse(*_converse_block(0, calls.ping._replace(fragments=()))),
     }
 
 
-def _gemini(*groups: list[Wanted]) -> bytes:
-    said: list[Payload] = [{"candidates": [{"content": {"parts": [{"text": "Let me look."}], "role": "model"}}]}]
+def _gemini(*groups: list[ToolCall]) -> bytes:
+    events: list[Payload] = [{"candidates": [{"content": {"parts": [{"text": "Let me look."}], "role": "model"}}]}]
     for group in groups:
         parts = [
             {
-                "functionCall": {"name": call.name, "args": json.loads("".join(call.pieces))},
+                "functionCall": {"name": call.name, "args": json.loads("".join(call.fragments))},
                 "thoughtSignature": "c2ln",
             }
             for call in group
         ]
-        said.append({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}], "modelVersion": "m"})
+        events.append({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}], "modelVersion": "m"})
     last = {"candidates": [{"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": "STOP"}]}
-    return _sse([*said, last], named=False, done=False)
+    return _sse([*events, last], named=False, done=False)
 
 
-def _ollama(*groups: list[Wanted]) -> bytes:
+def _ollama(*groups: list[ToolCall]) -> bytes:
     lines: list[Payload] = [{"model": "m", "message": {"role": "assistant", "content": "Hm."}, "done": False}]
     for group in groups:
-        calls = [{"function": {"name": call.name, "arguments": json.loads("".join(call.pieces))}} for call in group]
+        calls = [{"function": {"name": call.name, "arguments": json.loads("".join(call.fragments))}} for call in group]
         message = {"role": "assistant", "content": "", "tool_calls": calls}
         lines.append({"model": "m", "message": message, "done": False})
     last = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in [*lines, last]).encode()
 
 
-def _cohere_call(at: int, call: Wanted) -> list[Payload]:
+def _cohere_call(at: int, call: ToolCall) -> list[Payload]:
     entry = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
     return [
         {"type": "tool-call-start", "index": at, "delta": {"message": {"tool_calls": entry}}},
@@ -403,9 +417,9 @@ def _cohere_call(at: int, call: Wanted) -> list[Payload]:
             {
                 "type": "tool-call-delta",
                 "index": at,
-                "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}},
+                "delta": {"message": {"tool_calls": {"function": {"arguments": fragment}}}},
             }
-            for piece in call.pieces
+            for fragment in call.fragments
         ),
         {"type": "tool-call-end", "index": at},
     ]
@@ -421,28 +435,28 @@ def _cohere_text(at: int, text: str) -> list[Payload]:
 
 def _live(*messages: Payload) -> bytes:
     usage = {"promptTokenCount": 1, "responseTokenCount": 9, "totalTokenCount": 10}
-    whole = [*messages[:-1], {**messages[-1], "usageMetadata": usage}]
-    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in whole).encode()
+    payloads = [*messages[:-1], {**messages[-1], "usageMetadata": usage}]
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in payloads).encode()
 
 
 def _live_streams(calls: Calls) -> dict[str, bytes]:
-    sound = {"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "UklGRg=="}}]}}}
-    spoken = {"serverContent": {"outputTranscription": {"text": "Let me look."}}}
+    audio = {"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "UklGRg=="}}]}}}
+    transcription = {"serverContent": {"outputTranscription": {"text": "Let me look."}}}
     return {
         "one": _live(_live_calls(calls.weather)),
-        "two": _live(sound, spoken, sound, _live_calls(calls.weather, calls.time)),
+        "two": _live(audio, transcription, audio, _live_calls(calls.weather, calls.time)),
     }
 
 
-def _live_calls(*calls: Wanted) -> Payload:
-    entries = [{"id": call.id, "name": call.name, "args": json.loads("".join(call.pieces))} for call in calls]
+def _live_calls(*calls: ToolCall) -> Payload:
+    entries = [{"id": call.id, "name": call.name, "args": json.loads("".join(call.fragments))} for call in calls]
     return {"toolCall": {"functionCalls": entries}}
 
 
 def _cohere(*events: Payload) -> bytes:
     head: Payload = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
     tokens = {"input_tokens": 1, "output_tokens": 9}
-    said: list[Payload] = [
+    payloads: list[Payload] = [
         {"id": "c1", "type": "message-start", "delta": {"message": head}},
         {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": "I will"}}},
         *events,
@@ -451,7 +465,7 @@ def _cohere(*events: Payload) -> bytes:
             "delta": {"finish_reason": "TOOL_CALL", "usage": {"billed_units": tokens, "tokens": tokens}},
         },
     ]
-    return _sse(said, named=True, done=True)
+    return _sse(payloads, named=True, done=True)
 
 
 def _cohere_streams(calls: Calls) -> dict[str, bytes]:
@@ -460,14 +474,14 @@ def _cohere_streams(calls: Calls) -> dict[str, bytes]:
         "fragments of two": _cohere(
             *_cohere_text(0, "Let me look."), *_cohere_call(0, calls.weather), *_cohere_call(1, calls.time)
         ),
-        "one delta": _cohere(*_cohere_call(0, whole(calls.weather))),
-        "without arguments": _cohere(*_cohere_call(0, calls.ping._replace(pieces=()))),
+        "one delta": _cohere(*_cohere_call(0, in_one_fragment(calls.weather))),
+        "without arguments": _cohere(*_cohere_call(0, calls.ping._replace(fragments=()))),
     }
 
 
-def _step_events(at: int, call: Wanted) -> list[Payload]:
+def _step_events(at: int, call: ToolCall) -> list[Payload]:
     step = {"id": call.id, "type": "function_call", "name": call.name, "arguments": {}}
-    deltas = [{"arguments": piece, "type": "arguments_delta"} for piece in call.pieces]
+    deltas = [{"arguments": fragment, "type": "arguments_delta"} for fragment in call.fragments]
     return _step(at, step, deltas)
 
 
@@ -482,7 +496,7 @@ def _step(at: int, step: Payload, deltas: list[Payload]) -> list[Payload]:
 def _interaction(*events: Payload) -> bytes:
     head: Payload = {"id": "v1_1", "object": "interaction", "model": "m"}
     thought: Payload = {"signature": "c2ln", "type": "thought_signature"}
-    said: list[Payload] = [
+    payloads: list[Payload] = [
         {"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created"},
         {"interaction_id": "v1_1", "status": "in_progress", "event_type": "interaction.status_update"},
         *_step(0, {"type": "thought"}, [thought]),
@@ -492,7 +506,7 @@ def _interaction(*events: Payload) -> bytes:
             "event_type": "interaction.completed",
         },
     ]
-    blocks = [f"event: {one['event_type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n" for one in said]
+    blocks = [f"event: {one['event_type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n" for one in payloads]
     return "".join([*blocks, "event: done\ndata: [DONE]\n\n"]).encode()
 
 
@@ -503,8 +517,8 @@ def _interactions_streams(calls: Calls) -> dict[str, bytes]:
         "fragments of two": _interaction(
             *_step(1, {"type": "model_output"}, text), *_step_events(2, calls.weather), *_step_events(3, calls.time)
         ),
-        "one delta": _interaction(*_step_events(1, whole(calls.weather))),
-        "without arguments": _interaction(*_step_events(1, calls.ping._replace(pieces=()))),
+        "one delta": _interaction(*_step_events(1, in_one_fragment(calls.weather))),
+        "without arguments": _interaction(*_step_events(1, calls.ping._replace(fragments=()))),
     }
 
 
@@ -543,24 +557,24 @@ _STREAMS: dict[str, Callable[[Calls], dict[str, bytes]]] = {
 
 
 def streams() -> list[Healthy]:
-    """All of them."""
+    """Return all streams in the transport of their API's documents."""
     return list(_streams())
 
 
-def everywhere() -> list[Healthy]:
-    """All of them, and those that come over a WebSocket too, message by message, in that way as well."""
-    talked = [one for one in _streams() if one.dialect in TALKED and one.content_type == SSE]
-    return [*_streams(), *(one._replace(body=_messages(one.body), over_socket=True) for one in talked)]
+def over_all_transports() -> list[Healthy]:
+    """Return all streams; streams of APIs with both transports are also included as WebSocket messages."""
+    socket_streams = [one for one in _streams() if one.dialect in SOCKET_DIALECTS and one.content_type == SSE]
+    return [*_streams(), *(one._replace(body=_messages(one.body), over_socket=True) for one in socket_streams)]
 
 
 def with_calls(healthy: Healthy, calls: Calls) -> Healthy:
-    """The same stream with other calls."""
+    """Return the same stream with other calls."""
     body = _STREAMS[healthy.dialect](calls)[healthy.name]
     return healthy._replace(body=_messages(body) if healthy.over_socket else body)
 
 
 def _messages(body: bytes) -> bytes:
-    """The events of an event stream as messages of a WebSocket."""
+    """Convert server-sent events to WebSocket messages."""
     return b"".join(frame.data + b"\n" for frame in SseFramer().feed(body) if frame.data)
 
 

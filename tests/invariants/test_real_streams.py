@@ -1,4 +1,4 @@
-"""Recorded streams of 27 providers, where they are at hand: read as the calls that they carry, however cut."""
+"""Recorded streams of 27 providers resolve to the expected calls for all chunk boundaries."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 pytestmark = needs_shared
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
-EACH_BYTE = 4000
-"""Bytes at both ends of a stream that come one at a time."""
-LONG_ENOUGH = 12_000
-"""Bytes of a stream after which its events are much alike."""
-READ = {
+BYTEWISE = 4000
+"""Bytes at both ends of a stream that are fed one at a time."""
+PREFIX = 12_000
+"""Bytes of a stream after which its events are similar."""
+SUPPORTED = {
     "openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama", "cohere-v2", "bedrock",
 }  # fmt: skip
 
 
 class Recording(NamedTuple):
-    """A stream and what its index says of it."""
+    """A stream and its entry in the index."""
 
     path: Path
     dialect: str
@@ -46,7 +46,7 @@ class Recording(NamedTuple):
 
 @cache
 def recordings() -> list[Recording]:
-    """All of them, those without calls too."""
+    """Return all recordings, with and without calls."""
     folder = shared_dir()
     if folder is None:
         return []
@@ -63,7 +63,7 @@ def _recording(folder: Path, row: dict[str, object]) -> Recording:
 
 
 def _protocol(row: dict[str, object]) -> str:
-    """The protocol as it is named here: Bedrock passes on what Anthropic's models say, and has events of its own."""
+    """Return the protocol's name in toolstream. Bedrock sends events of Anthropic's models, or its own."""
     dialect = str(row["dialect"]).replace("google-interactions", "gemini-interactions")
     if not dialect.startswith("bedrock-"):
         return dialect
@@ -78,39 +78,39 @@ def _value(text: str) -> object:
 
 
 def exchange(recording: Recording) -> StreamFacts:
-    """Only the content type is known."""
+    """Return facts with only the content type."""
     return StreamFacts(content_type=TYPES.get(recording.path.suffix, ""))
 
 
-def read(recording: Recording, pieces: Iterable[bytes]) -> Record | None:
-    """What is read of these pieces."""
-    return read_body(pieces, exchange(recording))
+def read(recording: Recording, chunks: Iterable[bytes]) -> Record | None:
+    """Return the record of these chunks."""
+    return read_body(chunks, exchange(recording))
 
 
 def calls_of(record: Record) -> list[tuple[str, str, object]]:
-    """The calls as the index has them: functions, and Anthropic's server tools."""
+    """Return the calls that the index lists: functions, and Anthropic's server tools."""
     kinds = {Kind.FUNCTION, Kind.SERVER} if record.dialect == "anthropic" else {Kind.FUNCTION}
     return [(call.id, call.name, _value(call.arguments)) for call in record.calls if call.kind in kinds]
 
 
-def whole(body: bytes, path: Path) -> Iterator[bytes]:
-    """In one piece."""
+def one_chunk(body: bytes, path: Path) -> Iterator[bytes]:
+    """Yield one chunk."""
     del path
     yield body
 
 
 def bytewise(body: bytes, path: Path) -> Iterator[bytes]:
-    """One byte at a time; in the middle of a long stream, where its events are much alike, a few at a time."""
+    """Yield single bytes, and a few bytes at a time in the middle of a long stream."""
     dice = random.Random(path.name)
     at = 0
     while at < len(body):
-        length = 1 if at < EACH_BYTE or len(body) - at < EACH_BYTE else dice.randint(1, 20)
+        length = 1 if at < BYTEWISE or len(body) - at < BYTEWISE else dice.randint(1, 20)
         yield body[at : at + length]
         at += length
 
 
 def as_recorded(body: bytes, path: Path) -> Iterator[bytes]:
-    """In the pieces in which it arrived, where these were kept; else line by line."""
+    """Yield the recorded chunks, or lines if the chunk lengths were not recorded."""
     kept = path.with_name(f"{path.name}.chunklens.json")
     if not kept.exists():
         yield from body.splitlines(keepends=True)
@@ -123,7 +123,7 @@ def as_recorded(body: bytes, path: Path) -> Iterator[bytes]:
 
 
 def at_random(body: bytes, path: Path) -> Iterator[bytes]:
-    """In pieces of any size, the same each time."""
+    """Yield chunks of various sizes, always the same for a file."""
     dice = random.Random(path.name)
     at = 0
     while at < len(body):
@@ -132,10 +132,10 @@ def at_random(body: bytes, path: Path) -> Iterator[bytes]:
         at += length
 
 
-@pytest.mark.parametrize("cut", [whole, bytewise, as_recorded, at_random])
-@pytest.mark.parametrize("dialect", sorted(READ))
-def test_calls(dialect: str, cut: object) -> None:
-    """Each stream that says its calls resolves to exactly these; each of a protocol that is read, to that protocol."""
+@pytest.mark.parametrize("cut", [one_chunk, bytewise, as_recorded, at_random])
+@pytest.mark.parametrize("dialect", sorted(SUPPORTED))
+def test_recordings_resolve_to_their_calls(dialect: str, cut: object) -> None:
+    """A recorded stream of a supported protocol resolves to that protocol and to the calls in the index."""
     checked = 0
     for recording in recordings():
         if recording.dialect != dialect:
@@ -150,7 +150,7 @@ def test_calls(dialect: str, cut: object) -> None:
 
 
 def frames(recording: Recording) -> list[Frame]:
-    """The frames that carry data."""
+    """Return the frames with data."""
     body = recording.path.read_bytes()
     framer = choose(TYPES.get(recording.path.suffix, ""), body, ended=True)
     if framer is None or framer is NOT_OURS:
@@ -159,35 +159,37 @@ def frames(recording: Recording) -> list[Frame]:
 
 
 def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
-    """No frame of it is taken for another's, and none of an unread protocol for any."""
+    """No frame is recognised by another protocol, and no frame of an unsupported protocol by any."""
     for recording in recordings():
-        taken = {one.name for frame in frames(recording) for one in PROTOCOLS if one.recognise(frame.name, frame.json)}
-        assert taken == spoken(recording), recording.path.name
+        recognised = {
+            one.name for frame in frames(recording) for one in PROTOCOLS if one.recognise(frame.name, frame.json)
+        }
+        assert recognised == supported(recording), recording.path.name
 
 
-def spoken(recording: Recording) -> set[str]:
-    """The protocol of a recording, where it is one that is read."""
-    return {recording.dialect} & READ
+def supported(recording: Recording) -> set[str]:
+    """Return the protocol of a recording if it is supported."""
+    return {recording.dialect} & SUPPORTED
 
 
-def test_quiet_is_quiet() -> None:
-    """No frame that is passed by unparsed says anything of calls; it is not all of them that are parsed."""
-    passed = 0
+def test_quiet_frames_contain_no_calls() -> None:
+    """A frame that `quiet` skips has no fragments, finish reason, error or end, and `quiet` skips many frames."""
+    skipped = 0
     for recording in recordings():
         for frame, dialect in itertools.product(frames(recording), PROTOCOLS):
             if dialect.name == recording.dialect and dialect.quiet(frame.raw):
-                said = dialect.read(frame)
-                assert (said.fragments, said.finishes, said.error, said.end) == ((), (), None, False)
-                passed += 1
-    assert passed > 1000
+                event = dialect.read(frame)
+                assert (event.fragments, event.finishes, event.error, event.end) == ((), (), None, False)
+                skipped += 1
+    assert skipped > 1000
 
 
-@pytest.mark.parametrize("cut", [whole, bytewise, at_random])
-def test_others_pass(cut: object) -> None:
-    """What is of another protocol is read without an error, as no call that was made up, or is no LLM stream."""
+@pytest.mark.parametrize("cut", [one_chunk, bytewise, at_random])
+def test_unsupported_protocols_have_no_calls(cut: object) -> None:
+    """A stream of an unsupported protocol has no calls, or is not recognised as an LLM stream."""
     checked = 0
     for recording in recordings():
-        if spoken(recording):
+        if supported(recording):
             continue
         record = read(recording, cut(recording.path.read_bytes(), recording.path))  # type: ignore[operator]
         assert record is None or record.calls == [], recording.path.name
@@ -195,32 +197,32 @@ def test_others_pass(cut: object) -> None:
     assert checked
 
 
-# What is really wrong with some of them: an error within the stream, and answers that were stored one behind the other.
+# Real defects of some recordings: an error event, and concatenated responses.
 REAL = {"in-band-error", "restarted-stream"}
 
 
-def test_nothing_else_is_wrong_with_them() -> None:
-    """Every error and warning is a real defect."""
+def test_recordings_have_no_false_findings() -> None:
+    """Every error and warning of a recorded stream is a real defect."""
     for recording in recordings():
-        record = read(recording, whole(recording.path.read_bytes(), recording.path))
-        wrong = set() if record is None else {one.name for one in record.findings if one.severity != "note"}
-        assert wrong <= REAL, recording.path.name
+        record = read(recording, one_chunk(recording.path.read_bytes(), recording.path))
+        names = set() if record is None else {one.name for one in record.findings if one.severity != "note"}
+        assert names <= REAL, recording.path.name
 
 
-@pytest.mark.parametrize("cut", [whole, as_recorded])
-def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[bytes]]) -> None:
-    """Where nothing is told, each byte is as it came; where something is, the calls are what they were."""
+@pytest.mark.parametrize("cut", [one_chunk, as_recorded])
+def test_safe_repairs_keep_the_calls(cut: Callable[[bytes, Path], Iterable[bytes]]) -> None:
+    """Safe repairs change only streams with a repairable finding, and keep the calls of all streams."""
     changed = 0
     for recording in recordings():
-        if not spoken(recording):
+        if not supported(recording):
             continue
         body = recording.path.read_bytes()
-        line = Session(exchange(recording), Settings(SAFE))
-        out = b"".join(piece for chunk in cut(body, recording.path) for piece in line.feed(chunk))
-        out += b"".join(line.end())
-        record = line.record()
+        session = Session(exchange(recording), Settings(SAFE))
+        out = b"".join(out_chunk for chunk in cut(body, recording.path) for out_chunk in session.feed(chunk))
+        out += b"".join(session.end())
+        record = session.record()
         assert record is not None
-        assert line.error is None, recording.path.name
+        assert session.error is None, recording.path.name
         if out != body:
             changed += 1
             assert any(finding.repair == "safe" for finding in record.findings), recording.path.name
@@ -234,18 +236,18 @@ def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[byt
 
 @pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["read", "repaired"])
 def test_the_fast_path_changes_nothing(wanted: Settings) -> None:
-    """What goes on and what is told are the same where every event is parsed."""
+    """The fast path forwards the same bytes and yields the same record as parsing every event."""
     for recording in recordings():
-        body = recording.path.read_bytes()[:LONG_ENOUGH]
-        quick, slow = (
+        body = recording.path.read_bytes()[:PREFIX]
+        fast_run, slow_run = (
             run(Session(exchange(recording), wanted, fast=fast), as_recorded(body, recording.path))
             for fast in (True, False)
         )
-        assert quick == slow, recording.path.name
+        assert fast_run == slow_run, recording.path.name
 
 
-def run(line: Session, pieces: Iterable[bytes]) -> tuple[bytes, dict[str, object] | None]:
-    """What goes on, and what is told."""
-    out = b"".join([*(out for piece in pieces if piece for out in line.feed(piece)), *line.end()])
-    record = line.record()
+def run(session: Session, chunks: Iterable[bytes]) -> tuple[bytes, dict[str, object] | None]:
+    """Return the forwarded bytes, and the record as JSON."""
+    out = b"".join([*(out for chunk in chunks if chunk for out in session.feed(chunk)), *session.end()])
+    record = session.record()
     return out, record_object(record) if record is not None else None

@@ -1,4 +1,4 @@
-"""What is told of a stream: the same however its bytes were cut, whoever listens, and whether repairs are on."""
+"""The record of a stream does not depend on chunk boundaries, sinks and repairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import needs_shared, shared_dir
 from tests.invariants.driven import exchange, lines, sse
-from tests.invariants.healthy import Healthy, everywhere
+from tests.invariants.healthy import Healthy, over_all_transports
 from tests.invariants.test_real_streams import TYPES
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
 
-HEALTHY = everywhere()
+HEALTHY = over_all_transports()
 REPAIRED = Settings(SAFE)
 
 
 class Live(Sink):
-    """Wants to be told of events."""
+    """Receives events."""
 
     live = True
 
 
 class Each(Sink):
-    """Wants to be told of every single one."""
+    """Receives every event."""
 
     live = True
     each = True
 
 
-LISTENERS: list[list[type[Sink]]] = [[], [Live], [Each]]
+SINKS: list[list[type[Sink]]] = [[], [Live], [Each]]
 
 
-class Told(NamedTuple):
-    """What is told of a stream, but for what was done to it."""
+class Content(NamedTuple):
+    """The contents of a record without the changes."""
 
     findings: list[tuple[str, int, int | None, str]]
     calls: list[tuple[str, str, str, bool, list[int]]]
     rest: tuple[object, ...]
 
 
-def told(record: Record) -> Told:
-    """All of it; findings in no order, for those of the end may be found by whoever mends."""
-    return Told(
+def content(record: Record) -> Content:
+    """Return the contents; findings are sorted, because repairs may report those of the end in another order."""
+    return Content(
         sorted((one.name, one.event, one.call, one.message) for one in record.findings),
         [(one.id, one.name, one.arguments, one.complete, list(one.events)) for one in record.calls],
         (record.events, record.bytes, record.finish, record.ended, record.error, record.model),
@@ -63,52 +63,54 @@ def told(record: Record) -> Told:
 
 
 def cuts(body: bytes) -> Iterator[list[int]]:
-    """Ways to cut it: not at all, by events, by several events, in two within an event, and small where it is short."""
+    """Yield chunk boundaries: none, all (of a short body), at events, at every third event, and inside events."""
     end = b"\n\n" if b"data:" in body else b"\n"
-    bounds = [at + len(end) for at in range(len(body)) if body.startswith(end, at)]
+    event_ends = [at + len(end) for at in range(len(body)) if body.startswith(end, at)]
     yield []
     if len(body) < 1000:
         yield list(range(1, len(body)))
-    yield bounds
-    yield bounds[::3]
-    yield [at - 5 for at in bounds if at > 5]
+    yield event_ends
+    yield event_ends[::3]
+    yield [at - 5 for at in event_ends if at > 5]
 
 
-def went(
-    body: bytes, known: StreamFacts, wanted: Settings, places: Sequence[int], who: Sequence[type[Sink]]
-) -> tuple[Told, bytes]:
-    """What is told, and what goes on."""
-    line = Session(known, wanted, lambda _: [one() for one in who])
-    begins = [0, *places]
+def run(
+    body: bytes, facts: StreamFacts, options: Settings, boundaries: Sequence[int], sinks: Sequence[type[Sink]]
+) -> tuple[Content, bytes]:
+    """Return the contents of the record, and the forwarded bytes."""
+    session = Session(facts, options, lambda _: [one() for one in sinks])
+    begins = [0, *boundaries]
     out = [
-        piece for begin, end in zip(begins, [*places, len(body)], strict=True) for piece in line.feed(body[begin:end])
+        forwarded
+        for begin, end in zip(begins, [*boundaries, len(body)], strict=True)
+        for forwarded in session.feed(body[begin:end])
     ]
-    out += line.end()
-    assert line.error is None
-    record = line.record()
+    out += session.end()
+    assert session.error is None
+    record = session.record()
     assert record is not None
-    return told(record), b"".join(out)
+    return content(record), b"".join(out)
 
 
-def assert_same(body: bytes, known: StreamFacts) -> None:
-    """For every cut with every listener, by turns with repairs and without; what is told is the same with both."""
-    first, bare = went(body, known, NOTHING, [], [])
-    told_then, changed = went(body, known, REPAIRED, [], [])
-    assert told_then == first
-    turns = itertools.cycle([(REPAIRED, changed), (NOTHING, bare)])
-    for (places, who), (wanted, out) in zip(itertools.product(cuts(body), LISTENERS), turns, strict=False):
-        assert went(body, known, wanted, places, who) == (first, out)
+def assert_same(body: bytes, facts: StreamFacts) -> None:
+    """Compare all chunk boundaries and sinks, alternately with and without repairs."""
+    expected, unchanged = run(body, facts, NOTHING, [], [])
+    with_repairs, repaired = run(body, facts, REPAIRED, [], [])
+    assert with_repairs == expected
+    turns = itertools.cycle([(REPAIRED, repaired), (NOTHING, unchanged)])
+    for (boundaries, sinks), (options, out) in zip(itertools.product(cuts(body), SINKS), turns, strict=False):
+        assert run(body, facts, options, boundaries, sinks) == (expected, out)
 
 
 def injected(healthy: Healthy, name: str) -> bytes:
-    """The stream with a defect."""
-    line = Session(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
-    return b"".join([*line.feed(healthy.body), *line.end()])
+    """Return the stream with an injected defect."""
+    session = Session(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
+    return b"".join([*session.feed(healthy.body), *session.end()])
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_healthy_and_planted(healthy: Healthy) -> None:
-    """Every defect that can be caused, one at a time, on some streams of its protocol: on two where it has many."""
+def test_healthy_streams_and_injected_defects(healthy: Healthy) -> None:
+    """The record is always the same for healthy streams, and for each injected defect on some of them."""
     assert_same(healthy.body, healthy.exchange)
     alike = [one for one in HEALTHY if one.dialect == healthy.dialect]
     turns = max(3, len(alike) // 2)
@@ -117,31 +119,31 @@ def test_healthy_and_planted(healthy: Healthy) -> None:
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_mutated(healthy: Healthy) -> None:
-    """Events dropped, doubled, swapped, cut, and bytes changed."""
-    chance = random.Random(str(healthy))
+def test_mutated_streams(healthy: Healthy) -> None:
+    """The record is always the same for streams with dropped, duplicated, swapped, truncated and damaged events."""
+    dice = random.Random(str(healthy))
     for _ in range(6):
         frames = list(healthy.frames)
-        for _ in range(chance.randint(1, 3)):
-            at, other = chance.randrange(len(frames)), chance.randrange(len(frames))
-            wrong = chance.randrange(5)
-            if wrong == 0:
+        for _ in range(dice.randint(1, 3)):
+            at, other = dice.randrange(len(frames)), dice.randrange(len(frames))
+            mutation = dice.randrange(5)
+            if mutation == 0:
                 frames[at] = b""
-            elif wrong == 1:
+            elif mutation == 1:
                 frames.insert(other, frames[at])
-            elif wrong == 2:
+            elif mutation == 2:
                 frames[at], frames[other] = frames[other], frames[at]
-            elif wrong == 3:
-                begin = chance.randrange(len(frames[at]) + 1)
-                frames[at] = frames[at][:begin] + frames[at][begin + chance.randint(1, 9) :]
+            elif mutation == 3:
+                begin = dice.randrange(len(frames[at]) + 1)
+                frames[at] = frames[at][:begin] + frames[at][begin + dice.randint(1, 9) :]
             elif frames[at]:
-                begin = chance.randrange(len(frames[at]))
-                frames[at] = frames[at][:begin] + bytes([chance.randrange(256)]) + frames[at][begin + 1 :]
+                begin = dice.randrange(len(frames[at]))
+                frames[at] = frames[at][:begin] + bytes([dice.randrange(256)]) + frames[at][begin + 1 :]
         body = b"".join(frames)
-        line = Session(healthy.exchange)
-        line.feed(body)
-        line.end()
-        if line.record() is not None:
+        session = Session(healthy.exchange)
+        session.feed(body)
+        session.end()
+        if session.record() is not None:
             assert_same(body, healthy.exchange)
 
 
@@ -150,15 +152,15 @@ TEXT = (
 )
 
 
-def test_text_behind_the_end() -> None:
-    """It says nothing, and is looked at all the same."""
+def test_text_after_the_end_is_reported() -> None:
+    """Text after the end of the response is reported as `data-after-end`."""
     body = sse(TEXT, TEXT.replace("null", '"stop"'), "[DONE]", TEXT, TEXT)
     assert_same(body, exchange("openai-chat"))
-    assert [one[0] for one in went(body, exchange("openai-chat"), NOTHING, [], [])[0].findings] == ["data-after-end"]
+    assert [one[0] for one in run(body, exchange("openai-chat"), NOTHING, [], [])[0].findings] == ["data-after-end"]
 
 
-def said(text: str) -> str:
-    """A chunk with this text."""
+def text_chunk(text: str) -> str:
+    """Return a chunk with this text."""
     return TEXT.replace("Hi", text)
 
 
@@ -166,43 +168,45 @@ def said(text: str) -> str:
     ("body", "name"),
     [
         pytest.param(
-            sse(said("a"), said("b"), TEXT.replace("null", '"stop"'))
-            + sse(*map(said, ("x <|", "tool_call_begin", "|>", "f", "<|", "tool_call_argument_begin", "|>", "{}")))
-            + sse(*map(said, ("<|", "tool_call_end", "|>")), "[DONE]"),
+            sse(text_chunk("a"), text_chunk("b"), TEXT.replace("null", '"stop"'))
+            + sse(
+                *map(text_chunk, ("x <|", "tool_call_begin", "|>", "f", "<|", "tool_call_argument_begin", "|>", "{}"))
+            )
+            + sse(*map(text_chunk, ("<|", "tool_call_end", "|>")), "[DONE]"),
             "leaked-kimi",
-            id="a leaked call behind an early finish",
+            id="a leaked call after an early finish",
         ),
         pytest.param(
-            sse(said("a"), said("b")) + b"event: error\n" + sse(said("c"), "[DONE]"),
+            sse(text_chunk("a"), text_chunk("b")) + b"event: error\n" + sse(text_chunk("c"), "[DONE]"),
             "in-band-error",
-            id="text under the name of an error",
+            id="text in an event named error",
         ),
         pytest.param(
-            sse(said("a"), said("b"), TEXT.replace('{"content":"Hi"}', '"{"'), said("c"), "[DONE]"),
+            sse(text_chunk("a"), text_chunk("b"), TEXT.replace('{"content":"Hi"}', '"{"'), text_chunk("c"), "[DONE]"),
             "missing-delta",
-            id="a delta that is no object",
+            id="a delta that is not an object",
         ),
     ],
 )
-def test_text_that_is_not_only_text(body: bytes, name: str) -> None:
-    """It is seen among many chunks of text that are not looked at one by one."""
-    known = StreamFacts(content_type="text/event-stream")
-    assert_same(body, known)
-    assert name in {one[0] for one in went(body, known, NOTHING, [], [])[0].findings}
+def test_defects_among_text_chunks_are_found(body: bytes, name: str) -> None:
+    """A defect is found among text chunks that the fast path skips."""
+    facts = StreamFacts(content_type="text/event-stream")
+    assert_same(body, facts)
+    assert name in {one[0] for one in run(body, facts, NOTHING, [], [])[0].findings}
 
 
-def test_what_is_no_json_behind_the_end() -> None:
-    """Also in JSON lines."""
+def test_invalid_json_after_the_end_is_reported() -> None:
+    """A line after the end that is not valid JSON is reported."""
     text = {"model": "m", "message": {"role": "assistant", "content": "Hi"}, "done": False}
     last = {**text, "done": True, "done_reason": "stop"}
     body = lines(text, last) + b'{"model":"m","message":{"role":"assistant","con"x","done":false}\n' + lines(text)
-    known = exchange("ollama")
-    assert_same(body, known)
-    assert [one[0] for one in went(body, known, NOTHING, [], [])[0].findings] == ["unparsable-data"]
+    facts = exchange("ollama")
+    assert_same(body, facts)
+    assert [one[0] for one in run(body, facts, NOTHING, [], [])[0].findings] == ["unparsable-data"]
 
 
-def test_rewritten_fragments_have_the_same_spaces_however_they_are_rewritten() -> None:
-    """Spaces before the closing brackets hide how long a fragment is; those of a rewritten event are gone."""
+def test_rewritten_fragments_have_the_same_spaces() -> None:
+    """A rewritten event has no spaces before its closing brackets, whether the fast path or the parser rewrote it."""
     start = (
         '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}'
     )
@@ -217,8 +221,8 @@ def test_rewritten_fragments_have_the_same_spaces_however_they_are_rewritten() -
         assert_same(body, exchange("anthropic"))
 
 
-def streams_at_hand() -> list[Path]:
-    """Some of the recorded streams, and those that were told differently once."""
+def recorded_streams() -> list[Path]:
+    """Return some of the recorded streams, and those with an earlier bug."""
     folder = shared_dir()
     if folder is None:
         return []
@@ -227,12 +231,12 @@ def streams_at_hand() -> list[Path]:
 
 
 @needs_shared
-@pytest.mark.parametrize("path", streams_at_hand(), ids=lambda path: path.name)
-def test_recorded(path: Path) -> None:
-    """Broken ones and healthy ones, with nothing known of the request."""
-    body, known = path.read_bytes(), StreamFacts(content_type=TYPES[path.suffix])
-    line = Session(known)
-    line.feed(body)
-    line.end()
-    if line.record() is not None:
-        assert_same(body, known)
+@pytest.mark.parametrize("path", recorded_streams(), ids=lambda path: path.name)
+def test_recorded_streams(path: Path) -> None:
+    """The record is always the same for recorded streams with an unknown request."""
+    body, facts = path.read_bytes(), StreamFacts(content_type=TYPES[path.suffix])
+    session = Session(facts)
+    session.feed(body)
+    session.end()
+    if session.record() is not None:
+        assert_same(body, facts)

@@ -1,4 +1,4 @@
-"""Streams that once came out worse than they went in, where they are at hand: what has to come out of each."""
+"""Recorded streams on which a repair once did harm, with the right results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import needs_shared, shared_dir
 from tests.fuzz.case import Case
-from tests.fuzz.hunt import broken
-from tests.fuzz.invariants import OF_AN_END, Seen
+from tests.fuzz.hunt import violations
+from tests.fuzz.invariants import END_INVARIANTS, ClientOutcome
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ RESET = "the connection was reset"
 
 @cache
 def streams() -> dict[str, Path]:
-    """By file name."""
+    """Return the streams by file name."""
     folder = shared_dir()
     return {path.name: path for path in sorted((folder / "repro").glob("*.sse"))} if folder else {}
 
@@ -32,38 +32,38 @@ FRAGMENTS = ("msg-fragments.sse", "writer-unstreamed.broken.sse")
 
 
 def case(name: str, end: str | None = None) -> Case:
-    """Safe repairs of a file, with its request where it has one."""
+    """Return a case with safe repairs for a file, with the recorded request."""
     path = streams()[name]
-    asked = path.with_suffix(".request.json")
-    request = json.loads(asked.read_text(encoding="utf-8")) if asked.exists() else ABSENT
+    request_path = path.with_suffix(".request.json")
+    request = json.loads(request_path.read_text(encoding="utf-8")) if request_path.exists() else ABSENT
     return Case("", path.read_bytes(), "text/event-stream", request=request, broken=end)
 
 
-def through(name: str) -> Seen:
-    """What becomes of a file."""
-    return Seen(case(name))
+def outcome_of(name: str) -> ClientOutcome:
+    """Run a file with safe repairs."""
+    return ClientOutcome(case(name))
 
 
-def complete(seen: Seen) -> list[tuple[str, object]]:
-    """The calls that are whole behind the repairs."""
-    return [(name, json.loads(arguments)) for name, arguments, whole in seen.reread.calls if whole]
+def complete(outcome: ClientOutcome) -> list[tuple[str, object]]:
+    """Return the complete calls of the repaired stream."""
+    return [(name, json.loads(arguments)) for name, arguments, is_complete in outcome.reread.calls if is_complete]
 
 
 @pytest.mark.parametrize("end", [None, RESET], ids=["clean", "broken"])
 @pytest.mark.parametrize("name", streams())
-def test_no_invariant_is_broken(name: str, end: str | None) -> None:
-    """With an end that is clean, and one that is not."""
-    assert list(broken(case(name, end), OF_AN_END)) == []
+def test_no_invariant_is_violated(name: str, end: str | None) -> None:
+    """The stream violates no invariant of ends, with a clean end and a reset connection."""
+    assert list(violations(case(name, end), END_INVARIANTS)) == []
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if name.startswith("trunc-")])
-def test_a_header_alone_is_no_call(name: str) -> None:
-    """It is told that the stream ends, and nothing is whole."""
-    seen = through(name)
-    assert "truncated-stream" in seen.off.names
-    assert [whole for _, _, whole in seen.off.calls] == [False]
-    assert complete(seen) == []
-    assert not seen.changed.over
+def test_a_header_alone_is_not_a_complete_call(name: str) -> None:
+    """A truncated stream with only a header is reported as truncated, and has no complete call."""
+    outcome = outcome_of(name)
+    assert "truncated-stream" in outcome.off.finding_names
+    assert [is_complete for _, _, is_complete in outcome.off.calls] == [False]
+    assert complete(outcome) == []
+    assert not outcome.repaired.finished
 
 
 HEADLESS = (
@@ -79,70 +79,70 @@ HEADLESS = (
 
 
 @pytest.mark.parametrize("name", HEADLESS)
-def test_arguments_whose_head_is_lost_go_out(name: str) -> None:
-    """As they were said; the call stays not whole."""
-    seen = through(f"{name}.sse")
-    said = [call.text for call in seen.changed.calls.values()]
-    assert said == [call.text for call in seen.raw.calls.values()]
-    assert complete(seen) == complete_before(seen)
+def test_arguments_without_their_beginning_are_forwarded(name: str) -> None:
+    """Arguments whose beginning is lost are forwarded unchanged, and the call stays incomplete."""
+    outcome = outcome_of(f"{name}.sse")
+    texts = [call.text for call in outcome.repaired.calls.values()]
+    assert texts == [call.text for call in outcome.raw.calls.values()]
+    assert complete(outcome) == complete_before(outcome)
 
 
-def complete_before(seen: Seen) -> list[tuple[str, object]]:
-    """The calls that a plain client has whole from the raw bytes."""
-    return [(call.name, call.value) for call in seen.raw.calls.values() if call.value is not None]
+def complete_before(outcome: ClientOutcome) -> list[tuple[str, object]]:
+    """Return the calls that are complete for a plain client of the raw bytes."""
+    return [(call.name, call.value) for call in outcome.raw.calls.values() if call.value is not None]
 
 
 @pytest.mark.parametrize("name", FRAGMENTS)
-def test_fragments_of_a_message_are_fragments(name: str) -> None:
-    """The calls are whole, and not `{}`."""
-    seen = through(name)
-    plain = [(call.name, call.value) for call in seen.changed.calls.values()]
-    assert plain == complete(seen) != []
+def test_fragments_in_messages_are_joined(name: str) -> None:
+    """Calls whose fragments are in `message` objects are complete and have arguments."""
+    outcome = outcome_of(name)
+    plain = [(call.name, call.value) for call in outcome.repaired.calls.values()]
+    assert plain == complete(outcome) != []
     assert all(value for _, value in plain)
 
 
 def test_null_from_a_tool_without_parameters_is_an_empty_object() -> None:
-    """The finish stays."""
-    seen = through("null-arguments-no-parameter-tool.sse")
-    assert [call.value for call in seen.changed.calls.values()] == [{}]
-    assert seen.off.record is not None
-    assert seen.reread.record is not None
-    assert seen.reread.record.finish == seen.off.record.finish
+    """Arguments `null` of a tool without parameters are sent as `{}`, with an unchanged finish reason."""
+    outcome = outcome_of("null-arguments-no-parameter-tool.sse")
+    assert [call.value for call in outcome.repaired.calls.values()] == [{}]
+    assert outcome.off.record is not None
+    assert outcome.reread.record is not None
+    assert outcome.reread.record.finish == outcome.off.record.finish
 
 
-def test_no_delta_goes_out_twice() -> None:
-    """Neither where the name came late."""
-    seen = through("late-name-noargs-responses.broken.sse")
-    assert seen.on.out.count(b'"delta":"{}"') == 1
+def test_no_delta_is_sent_twice() -> None:
+    """A delta is sent once, although the name was late."""
+    outcome = outcome_of("late-name-noargs-responses.broken.sse")
+    assert outcome.on.out.count(b'"delta":"{}"') == 1
 
 
 def test_one_stream_has_one_id() -> None:
-    """Or as many as it came with."""
-    seen = through("changing-stream-id-partial.sse")
-    assert len({block.payload["id"] for block in seen.mended_cut.blocks if isinstance(block.payload, dict)}) == 1
+    """All repaired chunks have the same id."""
+    outcome = outcome_of("changing-stream-id-partial.sse")
+    assert len({block.payload["id"] for block in outcome.repaired_split.blocks if isinstance(block.payload, dict)}) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if name.startswith("resumed-")])
-def test_a_resumed_stream_is_left_alone(name: str) -> None:
-    """Its head came before."""
-    seen = through(name)
-    assert seen.on.out == seen.case.body
+def test_a_resumed_stream_is_forwarded_unchanged(name: str) -> None:
+    """A resumed stream without its first events is forwarded unchanged."""
+    outcome = outcome_of(name)
+    assert outcome.on.out == outcome.case.body
 
 
 def test_items_of_one_call_are_one_call() -> None:
-    """Whatever punctuation one of them is."""
-    seen = through("ipf.broken.sse")
-    assert len(complete(seen)) == len(seen.changed.calls) == 1
+    """The items of one call are joined, even if a fragment is only punctuation."""
+    outcome = outcome_of("ipf.broken.sse")
+    assert len(complete(outcome)) == len(outcome.repaired.calls) == 1
 
 
-def test_a_header_behind_the_finish_names_its_call() -> None:
-    """The name is nowhere else."""
-    seen = through("nat-chat-header-after-finish.sse")
-    assert [call.name for call in seen.changed.calls.values()] == [name for name, _, _ in seen.off.calls] != [""]
+def test_a_header_after_the_finish_reason_names_its_call() -> None:
+    """A call gets its name from a header after the finish reason."""
+    outcome = outcome_of("nat-chat-header-after-finish.sse")
+    assert [call.name for call in outcome.repaired.calls.values()] == [name for name, _, _ in outcome.off.calls] != [""]
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if "trailing-garbage" in name])
-def test_garbage_goes_behind_an_object_only(name: str) -> None:
-    """`2}` is not made a whole `2`."""
-    seen = through(name)
-    assert [call.text for call in seen.changed.calls.values()] == [call.text for call in seen.raw.calls.values()]
+def test_garbage_is_removed_only_after_an_object(name: str) -> None:
+    """Trailing garbage is removed only after an object: `2}` is not changed to `2`."""
+    outcome = outcome_of(name)
+    assert [call.text for call in outcome.repaired.calls.values()] == [call.text for call in outcome.raw.calls.values()]

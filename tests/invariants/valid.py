@@ -1,4 +1,4 @@
-"""Valid streams of every protocol with what the providers' documents list beside plain calls.
+"""Valid streams of every protocol with the documented features beyond plain calls.
 
 https://ai.google.dev/api/generate-content
 https://docs.ollama.com/api/streaming
@@ -48,7 +48,7 @@ GEMINI: Final[dict[str, Events]] = {
         _gemini(_candidate(_called("get_weather", {"city": "Oslo é😀"}, "c2ln"), _called("get_time", {"zone": "UTC"}))),
         _gemini(_candidate({"text": ""}, finish="STOP")),
     ],
-    "calls with ids, and the finish beside them": [
+    "calls with ids, and the finish reason with them": [
         _gemini(
             _candidate(
                 _called("get_time", {"zone": "UTC"}, id="f1"),
@@ -63,7 +63,7 @@ GEMINI: Final[dict[str, Events]] = {
         _gemini(_candidate({"text": "Hi"})),
         _gemini(_candidate({"text": "", "thoughtSignature": "c2ln"}, finish="STOP")),
     ],
-    "a server's tool": [
+    "a server tool": [
         _gemini(_candidate({"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {"q": "x"}, "id": "a"}})),
         _gemini(_candidate({"toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "response": {}, "id": "a"}})),
         _gemini(_candidate(_called("get_time", {"zone": "UTC"}, "c2ln", id="b"), finish="STOP")),
@@ -88,14 +88,14 @@ GEMINI: Final[dict[str, Events]] = {
             _candidate({"text": ""}, index=1, finish="STOP"),
         ),
     ],
-    "a prompt that is blocked": [
+    "a blocked prompt": [
         {
             "promptFeedback": {"blockReason": "SAFETY", "safetyRatings": []},
             "usageMetadata": {"promptTokenCount": 1},
             "modelVersion": "m",
         }
     ],
-    "a finish for safety": [
+    "a finish reason for safety": [
         _gemini(_candidate({"text": "O"})),
         _gemini({"finishReason": "SAFETY", "index": 0, "safetyRatings": []}),
     ],
@@ -133,7 +133,7 @@ def _line(message: Payload, **more: Any) -> Payload:
     return {**base, "done": bool(more), **more}
 
 
-_OVER: Final = {"done_reason": "stop", "total_duration": 1, "load_duration": 1, "eval_count": 2, "eval_duration": 3}
+_LAST: Final = {"done_reason": "stop", "total_duration": 1, "load_duration": 1, "eval_count": 2, "eval_duration": 3}
 OLLAMA: Final[dict[str, Events]] = {
     "thinking, then parallel calls": [
         _line({"thinking": "Hm"}),
@@ -151,22 +151,22 @@ OLLAMA: Final[dict[str, Events]] = {
                 ]
             }
         ),
-        _line({}, **_OVER),
+        _line({}, **_LAST),
     ],
     "without ids": [
         _line({"tool_calls": [{"function": {"name": "get_time", "arguments": {"zone": "UTC"}}}]}),
-        _line({}, **_OVER),
+        _line({}, **_LAST),
     ],
     "a call without parameters": [
         _line({"tool_calls": [{"function": {"name": "ping", "arguments": {}}}]}),
-        _line({}, **_OVER),
+        _line({}, **_LAST),
     ],
     "text, logprobs and an image": [
         _line({"content": "Hi"}, done=False, logprobs=[{"token": "Hi", "logprob": -0.1}]) | {"done": False},
         _line({"images": ["aGk="]}),
-        _line({}, **_OVER),
+        _line({}, **_LAST),
     ],
-    "text that is cut off": [_line({"content": "Once"}), _line({}, **{**_OVER, "done_reason": "length"})],
+    "truncated text": [_line({"content": "Once"}), _line({}, **{**_LAST, "done_reason": "length"})],
     "a model that is only loaded": [_line({}, done_reason="load")],
 }
 
@@ -182,7 +182,7 @@ VALID: Final[dict[str, dict[str, Events]]] = {
     "bedrock": BEDROCK,
 }
 _PATCH: Final = {"type": "custom", "name": "apply_patch"}
-ASKED: Final[dict[str, Payload]] = {
+REQUESTS: Final[dict[str, Payload]] = {
     "a custom tool": {"tools": [_PATCH]},
     "a custom tool beside a function": {"tools": [_PATCH, {"function": {"name": "get_time", "parameters": {}}}]},
     "a local shell and a computer": {"tools": [{"type": "local_shell"}, {"type": "computer_use_preview"}]},
@@ -192,17 +192,17 @@ ASKED: Final[dict[str, Payload]] = {
     "the legacy function_call": {"tools": [], "functions": [{"name": "get_time", "parameters": {"type": "object"}}]},
     "a named tool, finished with stop": {"tool_choice": {"type": "function", "function": {"name": "get_time"}}},
 }
-"""What is in the request before a stream, by the stream's name."""
+"""Additions to the request of a stream, by the stream's name."""
 AN_ARRAY: Final = "an array"
-"""The framing of which the content type is JSON."""
+"""The framing with the content type JSON."""
 _NAMED: Final = {"openai-responses", "anthropic", "cohere-v2", "gemini-interactions"}
-"""The protocols whose events have an event line of their type."""
+"""The protocols with an `event` line of the event's type."""
 _DONE: Final = {"openai-chat": "", "cohere-v2": "", "gemini-interactions": "event: done\n"}
-"""The protocols whose last event is `[DONE]`, with its event line."""
+"""The protocols whose last event is `[DONE]`, with its `event` line."""
 
 
 def framings(dialect: str, events: Events) -> Iterator[tuple[str, bytes]]:
-    """The events as bodies, in every framing that the protocol's clients must read, each with its name."""
+    """Yield the name and the body of each framing that clients of the protocol must read."""
     texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in events]
     if dialect == "bedrock":
         padded = [(name, {**body, "p": "abcd"}) for one in events for name, body in one.items()]
@@ -229,7 +229,7 @@ def framings(dialect: str, events: Events) -> Iterator[tuple[str, bytes]]:
     yield "several data lines", _blocks(blocks, lambda text: json.dumps(json.loads(text), indent=1))
 
 
-def _blocks(blocks: list[tuple[str, str]], written: Callable[[str], str]) -> bytes:
-    """Events with their JSON written in some way."""
-    texts = [(name, text if text == "[DONE]" else written(text)) for name, text in blocks]
+def _blocks(blocks: list[tuple[str, str]], dumped: Callable[[str], str]) -> bytes:
+    """Return events with their JSON serialized by `dumped`."""
+    texts = [(name, text if text == "[DONE]" else dumped(text)) for name, text in blocks]
     return "".join(f"{name}data: {text.replace('\n', '\ndata: ')}\n\n" for name, text in texts).encode()

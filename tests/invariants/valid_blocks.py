@@ -17,7 +17,7 @@ type Events = list[Payload]
 
 
 def _message(*blocks: tuple[Payload, Events], stop: str = "tool_use", **delta: Any) -> Events:
-    """Each block as it starts, and its deltas."""
+    """Return the events of blocks: each the content of its start, and its deltas."""
     head: Payload = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
     usage = {"input_tokens": 1, "cache_read_input_tokens": 0, "output_tokens": 1, "service_tier": "standard"}
     events: Events = [
@@ -34,11 +34,11 @@ def _message(*blocks: tuple[Payload, Events], stop: str = "tool_use", **delta: A
     return [*events, {"type": "message_delta", "delta": ending, "usage": tokens}, {"type": "message_stop"}]
 
 
-def _spoken(*parts: str) -> tuple[Payload, Events]:
+def _text(*parts: str) -> tuple[Payload, Events]:
     return {"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in parts]
 
 
-def _use(
+def _tool_use(
     name: str, *parts: str, kind: str = "tool_use", identity: str = "toolu_1", **more: Any
 ) -> tuple[Payload, Events]:
     deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
@@ -68,19 +68,19 @@ ANTHROPIC: Final[dict[str, Events]] = {
     "thinking, then parallel calls": _message(
         _THINKING,
         ({"type": "redacted_thinking", "data": "ZW5j"}, []),
-        _spoken("Let", " me look."),
-        _use("get_weather", "", '{"city":', ' "Oslo"}'),
-        _use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
+        _text("Let", " me look."),
+        _tool_use("get_weather", "", '{"city":', ' "Oslo"}'),
+        _tool_use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
     ),
-    "a call without parameters": _message(_use("ping")),
-    "a call without parameters, with an empty delta": _message(_use("ping", "")),
-    "a call whose input is said to be empty": _message(_use("ping", "", "{}")),
+    "a call without parameters": _message(_tool_use("ping")),
+    "a call without parameters, with an empty delta": _message(_tool_use("ping", "")),
+    "a call with an empty object as input": _message(_tool_use("ping", "", "{}")),
     "one delta for each parameter": _message(
-        _use("get_weather", "", '{"city": "Oslo"', "}", caller={"type": "direct"})
+        _tool_use("get_weather", "", '{"city": "Oslo"', "}", caller={"type": "direct"})
     ),
     "a web search with citations": _message(
-        _spoken("I will search."),
-        _use("web_search", "", '{"query"', ': "q"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _text("I will search."),
+        _tool_use("web_search", "", '{"query"', ': "q"}', kind="server_tool_use", identity="srvtoolu_1"),
         _result("web_search_tool_result", [{"type": "web_search_result", "url": "u", "encrypted_content": "e"}]),
         (
             {"type": "text", "text": "", "citations": []},
@@ -88,55 +88,57 @@ ANTHROPIC: Final[dict[str, Events]] = {
         ),
         stop="end_turn",
     ),
-    "a turn that pauses": _message(
-        _use("web_search", "", '{"query": "q"}', kind="server_tool_use", identity="srvtoolu_1"), stop="pause_turn"
+    "a paused turn": _message(
+        _tool_use("web_search", "", '{"query": "q"}', kind="server_tool_use", identity="srvtoolu_1"), stop="pause_turn"
     ),
-    "a server's tool that fails": _message(
-        _use("web_fetch", "", '{"url": "u"}', kind="server_tool_use", identity="srvtoolu_1"),
+    "a server tool that fails": _message(
+        _tool_use("web_fetch", "", '{"url": "u"}', kind="server_tool_use", identity="srvtoolu_1"),
         _result("web_fetch_tool_result", {"type": "web_fetch_tool_result_error", "error_code": "url_not_accessible"}),
-        _spoken("No."),
+        _text("No."),
         stop="end_turn",
     ),
     "code execution in a container": _message(
-        _use("bash_code_execution", "", '{"command": "ls"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _tool_use("bash_code_execution", "", '{"command": "ls"}', kind="server_tool_use", identity="srvtoolu_1"),
         _result(
             "bash_code_execution_tool_result",
             {"type": "bash_code_execution_result", "stdout": "", "stderr": "", "return_code": 0, "content": []},
         ),
-        _spoken("Done."),
+        _text("Done."),
         stop="end_turn",
         container={"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"},
     ),
     "an MCP server": _message(
-        _use("echo", "", '{"a": 1}', kind="mcp_tool_use", identity="mcptoolu_1", server_name="s"),
+        _tool_use("echo", "", '{"a": 1}', kind="mcp_tool_use", identity="mcptoolu_1", server_name="s"),
         ({"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": []}, []),
-        _spoken("1"),
+        _text("1"),
         stop="end_turn",
     ),
     "a call made by code": _message(
-        _use("code_execution", "", '{"code": "f()"}', kind="server_tool_use", identity="srvtoolu_1"),
-        _use("get_time", "", '{"zone": "UTC"}', caller={"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}),
+        _tool_use("code_execution", "", '{"code": "f()"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _tool_use(
+            "get_time", "", '{"zone": "UTC"}', caller={"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}
+        ),
         container={"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"},
     ),
     "compaction": _message(
         ({"type": "compaction", "content": ""}, [{"type": "compaction_delta", "content": "So far."}]),
-        _spoken("Yes."),
+        _text("Yes."),
         stop="end_turn",
     ),
     "a fallback to another model, which cancels a call": _message(
-        _use("get_time", "", '{"zo'),
+        _tool_use("get_time", "", '{"zo'),
         ({"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}}, []),
-        _use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
+        _tool_use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
     ),
-    "pings everywhere, and the usage twice": [
+    "pings between all events, and the usage twice": [
         event
-        for one in _message(_use("get_time", "", '{"zone": "UTC"}'))
+        for one in _message(_tool_use("get_time", "", '{"zone": "UTC"}'))
         for event in (one, *([one, {"type": "ping"}] if one["type"] in {"message_delta", "ping"} else []))
     ],
-    "a stop sequence": _message(_spoken("1, 2"), stop="stop_sequence", stop_sequence="3"),
-    "a refusal": _message(_spoken("I"), stop="refusal"),
-    "text that is cut off": _message(_spoken("Once"), stop="max_tokens"),
-    "nothing": _message(stop="end_turn"),
+    "a stop sequence": _message(_text("1, 2"), stop="stop_sequence", stop_sequence="3"),
+    "a refusal": _message(_text("I"), stop="refusal"),
+    "truncated text": _message(_text("Once"), stop="max_tokens"),
+    "no content": _message(stop="end_turn"),
 }
 
 
@@ -148,7 +150,7 @@ def _at(kind: str, index: int | None = None, message: Payload | None = None, **m
     return {"type": kind, **place, **({} if message is None else {"delta": {"message": message}}), **more}
 
 
-def _planned(index: int, name: str, *parts: str) -> Events:
+def _call(index: int, name: str, *parts: str) -> Events:
     entry = {"id": f"{name}_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
     return [
         _at("tool-call-start", index, {"tool_calls": entry}),
@@ -157,7 +159,7 @@ def _planned(index: int, name: str, *parts: str) -> Events:
     ]
 
 
-def _answered(index: int, *parts: str, kind: str = "text") -> Events:
+def _content(index: int, *parts: str, kind: str = "text") -> Events:
     return [
         _at("content-start", index, {"content": {"type": kind, kind: ""}}),
         *(_at("content-delta", index, {"content": {kind: part}}) for part in parts),
@@ -180,19 +182,19 @@ _PLAN: Final = [_at("tool-plan-delta", None, {"tool_plan": part}) for part in ("
 _CITATION: Final = {"start": 0, "end": 2, "text": "It", "sources": [{"type": "tool", "id": "t:0", "tool_output": {}}]}
 COHERE: Final[dict[str, Events]] = {
     "a plan, then parallel calls": _cohere(
-        *_PLAN, *_planned(0, "get_weather", '{"city":', '"Oslo"}'), *_planned(1, "get_time", '{"zone":"UTC"}')
+        *_PLAN, *_call(0, "get_weather", '{"city":', '"Oslo"}'), *_call(1, "get_time", '{"zone":"UTC"}')
     ),
-    "a call without parameters": _cohere(*_PLAN, *_planned(0, "ping", "{}")),
+    "a call without parameters": _cohere(*_PLAN, *_call(0, "ping", "{}")),
     "thinking, then text with citations": _cohere(
-        *_answered(0, "Hm", kind="thinking"),
-        *_answered(1, "It", " is")[:2],
+        *_content(0, "Hm", kind="thinking"),
+        *_content(1, "It", " is")[:2],
         _at("citation-start", 0, {"citations": _CITATION}),
         _at("citation-end", 0),
-        *_answered(1, "It", " is")[2:],
+        *_content(1, "It", " is")[2:],
         finish="COMPLETE",
     ),
-    "text that is cut off": _cohere(*_answered(0, "Once"), finish="MAX_TOKENS"),
-    "a stop sequence": _cohere(*_answered(0, "Once"), finish="STOP_SEQUENCE"),
+    "truncated text": _cohere(*_content(0, "Once"), finish="MAX_TOKENS"),
+    "a stop sequence": _cohere(*_content(0, "Once"), finish="STOP_SEQUENCE"),
 }
 
 
@@ -240,7 +242,7 @@ BEDROCK: Final[dict[str, Events]] = {
         *_block(0, None, {"text": "So"}, {"citation": {"title": "t", "sourceContent": [{"text": "c"}]}}),
         stop="end_turn",
     ),
-    "a server's tool": _converse(
+    "a server tool": _converse(
         *_tool(0, "nova_grounding", '{"q":"x"}', type="server_tool_use"),
         *_block(
             1,
@@ -256,7 +258,7 @@ BEDROCK: Final[dict[str, Events]] = {
     "a guardrail": _converse(
         *_block(0, None, {"text": "No."}), stop="guardrail_intervened", additionalModelResponseFields={"a": 1}
     ),
-    "text that is cut off": _converse(*_block(0, None, {"text": "Once"}), stop="max_tokens"),
+    "truncated text": _converse(*_block(0, None, {"text": "Once"}), stop="max_tokens"),
 }
 
 
@@ -264,7 +266,7 @@ BEDROCK: Final[dict[str, Events]] = {
 
 
 def _steps(*steps: tuple[Payload, Events], status: str = "requires_action", **more: Any) -> Events:
-    """Each step as it starts, and its deltas."""
+    """Return the events of steps: each the content of its start, and its deltas."""
     head: Payload = {"id": "v1_1", "object": "interaction", "model": "m"}
     events: Events = [
         {"interaction": {**head, "status": "in_progress"}, "event_type": "interaction.created", "event_id": "e1"},
@@ -345,7 +347,7 @@ INTERACTIONS: Final[dict[str, Events]] = {
     "an image": _steps(
         ({"type": "model_output"}, [{"type": "image", "mime_type": "image/png", "data": "aGk="}]), status="completed"
     ),
-    "text that is cut off": _steps(_output("Once"), status="incomplete"),
+    "truncated text": _steps(_output("Once"), status="incomplete"),
     "text that a further request continues": _steps(
         _output("Once"), status="requires_continuation", continuation_token="dG9r"
     ),

@@ -177,10 +177,10 @@ CHAT: Final[dict[str, Events]] = {
         _chunk(_choice({"function_call": {"arguments": '{"zone":"UTC"}'}})),
         _chunk(_choice({}, "function_call")),
     ),
-    "the finish says length": _chat(
+    "the finish reason is length": _chat(
         _ROLE, _chunk(_choice({"content": "Once"})), _chunk(_choice({}, "length")), usage=False
     ),
-    "the finish says content_filter": _chat(
+    "the finish reason is content_filter": _chat(
         _ROLE, _chunk(_choice({"content": "Once"})), _chunk(_choice({}, "content_filter")), usage=False
     ),
     "a named tool, finished with stop": _chat(
@@ -205,7 +205,7 @@ def _response(status: str, output: Events, **more: Any) -> Payload:
 
 
 def _responses(*items: tuple[Payload, Events, Payload], end: str = "completed", **more: Any) -> Events:
-    """Each item as it is added, the events of it, and how it is done."""
+    """Return the events of items: each the added item, its events, and the completed item."""
     events: Events = [
         {"type": "response.created", "response": _response("in_progress", [])},
         {"type": "response.in_progress", "response": _response("in_progress", [])},
@@ -219,35 +219,35 @@ def _responses(*items: tuple[Payload, Events, Payload], end: str = "completed", 
 
 
 def _item(kind: str, events: Iterable[str | Payload], added: Payload, done: Payload) -> tuple[Payload, Events, Payload]:
-    """An item of the type `kind`, and events of it: their names alone, or with more."""
+    """Return an item of the type `kind` and its events, given as names or as names with fields."""
     identity = f"{kind[:3]}_{json.dumps(done, sort_keys=True)[-9:-3].encode().hex()}"
     head = {"id": identity, "type": kind}
-    told = [{"type": f"response.{one}"} if isinstance(one, str) else one for one in events]
-    return {**head, "status": "in_progress", **added}, told, {**head, "status": "completed", **done}
+    inner = [{"type": f"response.{one}"} if isinstance(one, str) else one for one in events]
+    return {**head, "status": "in_progress", **added}, inner, {**head, "status": "completed", **done}
 
 
-def _said(event: str, **more: Any) -> Payload:
+def _event(event: str, **more: Any) -> Payload:
     return {"type": f"response.{event}", **more}
 
 
 def _function(name: str, *parts: str, **more: Any) -> tuple[Payload, Events, Payload]:
-    call, whole = {"call_id": f"call_{name}", "name": name, **more}, "".join(parts)
-    deltas = [_said("function_call_arguments.delta", delta=part, obfuscation="x1") for part in parts]
-    events = [*deltas, _said("function_call_arguments.done", arguments=whole)]
-    return _item("function_call", events, {**call, "arguments": ""}, {**call, "arguments": whole})
+    call, text = {"call_id": f"call_{name}", "name": name, **more}, "".join(parts)
+    deltas = [_event("function_call_arguments.delta", delta=part, obfuscation="x1") for part in parts]
+    events = [*deltas, _event("function_call_arguments.done", arguments=text)]
+    return _item("function_call", events, {**call, "arguments": ""}, {**call, "arguments": text})
 
 
 def _text(*events: Payload, text: str = "Hi é😀", **more: Any) -> tuple[Payload, Events, Payload]:
     place, part = {"content_index": 0}, {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    told = [
-        _said("content_part.added", **place, part={**part, "text": ""}),
-        _said("output_text.delta", **place, delta=text, logprobs=[]),
+    inner = [
+        _event("content_part.added", **place, part={**part, "text": ""}),
+        _event("output_text.delta", **place, delta=text, logprobs=[]),
         *events,
-        _said("output_text.done", **place, text=text, logprobs=[]),
-        _said("content_part.done", **place, part=part),
+        _event("output_text.done", **place, text=text, logprobs=[]),
+        _event("content_part.done", **place, part=part),
     ]
     return _item(
-        "message", told, {"role": "assistant", "content": [], **more}, {"role": "assistant", "content": [part], **more}
+        "message", inner, {"role": "assistant", "content": [], **more}, {"role": "assistant", "content": [part], **more}
     )
 
 
@@ -258,12 +258,12 @@ def _run(kind: str, *steps: str, **done: Any) -> tuple[Payload, Events, Payload]
 _REASONING: Final = _item(
     "reasoning",
     [
-        _said("reasoning_summary_part.added", summary_index=0, part={"type": "summary_text", "text": ""}),
-        _said("reasoning_summary_text.delta", summary_index=0, delta="Hm", obfuscation="q"),
-        _said("reasoning_summary_text.done", summary_index=0, text="Hm"),
-        _said("reasoning_summary_part.done", summary_index=0, part={"type": "summary_text", "text": "Hm"}),
-        _said("reasoning_text.delta", content_index=0, delta="Hm"),
-        _said("reasoning_text.done", content_index=0, text="Hm"),
+        _event("reasoning_summary_part.added", summary_index=0, part={"type": "summary_text", "text": ""}),
+        _event("reasoning_summary_text.delta", summary_index=0, delta="Hm", obfuscation="q"),
+        _event("reasoning_summary_text.done", summary_index=0, text="Hm"),
+        _event("reasoning_summary_part.done", summary_index=0, part={"type": "summary_text", "text": "Hm"}),
+        _event("reasoning_text.delta", content_index=0, delta="Hm"),
+        _event("reasoning_text.done", content_index=0, text="Hm"),
     ],
     {"summary": [], "encrypted_content": "gAAA"},
     {"summary": [{"type": "summary_text", "text": "Hm"}], "encrypted_content": "gAAAB"},
@@ -275,7 +275,7 @@ RESPONSES: Final[dict[str, Events]] = {
     "a call without parameters": _responses(_function("ping", "{}")),
     "text with annotations": _responses(
         _text(
-            _said(
+            _event(
                 "output_text.annotation.added",
                 content_index=0,
                 annotation_index=0,
@@ -287,10 +287,10 @@ RESPONSES: Final[dict[str, Events]] = {
         _item(
             "message",
             [
-                _said("content_part.added", content_index=0, part={"type": "refusal", "refusal": ""}),
-                _said("refusal.delta", content_index=0, delta="No"),
-                _said("refusal.done", content_index=0, refusal="No"),
-                _said("content_part.done", content_index=0, part={"type": "refusal", "refusal": "No"}),
+                _event("content_part.added", content_index=0, part={"type": "refusal", "refusal": ""}),
+                _event("refusal.delta", content_index=0, delta="No"),
+                _event("refusal.done", content_index=0, refusal="No"),
+                _event("content_part.done", content_index=0, part={"type": "refusal", "refusal": "No"}),
             ],
             {"role": "assistant", "content": []},
             {"role": "assistant", "content": [{"type": "refusal", "refusal": "No"}]},
@@ -306,9 +306,9 @@ RESPONSES: Final[dict[str, Events]] = {
             "code_interpreter_call",
             [
                 "code_interpreter_call.in_progress",
-                _said("code_interpreter_call_code.delta", delta="print("),
-                _said("code_interpreter_call_code.delta", delta="1)"),
-                _said("code_interpreter_call_code.done", code="print(1)"),
+                _event("code_interpreter_call_code.delta", delta="print("),
+                _event("code_interpreter_call_code.delta", delta="1)"),
+                _event("code_interpreter_call_code.done", code="print(1)"),
                 "code_interpreter_call.interpreting",
                 "code_interpreter_call.completed",
             ],
@@ -323,7 +323,7 @@ RESPONSES: Final[dict[str, Events]] = {
             [
                 "image_generation_call.in_progress",
                 "image_generation_call.generating",
-                _said("image_generation_call.partial_image", partial_image_index=0, partial_image_b64="aGk="),
+                _event("image_generation_call.partial_image", partial_image_index=0, partial_image_b64="aGk="),
                 "image_generation_call.completed",
             ],
             {},
@@ -341,8 +341,8 @@ RESPONSES: Final[dict[str, Events]] = {
             "mcp_call",
             [
                 "mcp_call.in_progress",
-                _said("mcp_call_arguments.delta", delta='{"n":2}', obfuscation="a"),
-                _said("mcp_call_arguments.done", arguments='{"n":2}'),
+                _event("mcp_call_arguments.delta", delta='{"n":2}', obfuscation="a"),
+                _event("mcp_call_arguments.done", arguments='{"n":2}'),
                 "mcp_call.completed",
             ],
             {"name": "roll", "server_label": "s", "arguments": ""},
@@ -354,9 +354,9 @@ RESPONSES: Final[dict[str, Events]] = {
         _item(
             "custom_tool_call",
             [
-                _said("custom_tool_call_input.delta", delta="*** Begin"),
-                _said("custom_tool_call_input.delta", delta=" Patch"),
-                _said("custom_tool_call_input.done", input="*** Begin Patch"),
+                _event("custom_tool_call_input.delta", delta="*** Begin"),
+                _event("custom_tool_call_input.delta", delta=" Patch"),
+                _event("custom_tool_call_input.done", input="*** Begin Patch"),
             ],
             {"call_id": "call_1", "name": "apply_patch", "input": ""},
             {"call_id": "call_1", "name": "apply_patch", "input": "*** Begin Patch"},
@@ -386,8 +386,8 @@ RESPONSES: Final[dict[str, Events]] = {
         _item(
             "apply_patch_call",
             [
-                _said("apply_patch_call_operation_diff.delta", delta="+x"),
-                _said("apply_patch_call_operation_diff.done", diff="+x"),
+                _event("apply_patch_call_operation_diff.delta", delta="+x"),
+                _event("apply_patch_call_operation_diff.done", diff="+x"),
             ],
             {"call_id": "call_2", "operation": {"type": "create_file", "path": "a", "diff": ""}},
             {"call_id": "call_2", "operation": {"type": "create_file", "path": "a", "diff": "+x"}},

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.calls.fragments import resolved, said
+from tests.calls.fragments import call_tuples, resolved
 from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
@@ -50,7 +50,7 @@ BLOCKS = {
 def test_anthropic(stream: str) -> None:
     """Each way in which blocks come reads as the calls that were meant."""
     fragments, calls = BLOCKS[stream]
-    assert said(resolved(AnthropicCalls(), fragments)) == calls
+    assert call_tuples(resolved(AnthropicCalls(), fragments)) == calls
 
 
 def test_a_stop_of_no_call_belongs_to_nothing() -> None:
@@ -112,7 +112,7 @@ PARTS = {
 def test_gemini(stream: str) -> None:
     """Each part is a call, unless it goes on with one."""
     fragments, calls = PARTS[stream]
-    assert said(resolved(GeminiCalls(), fragments)) == calls
+    assert call_tuples(resolved(GeminiCalls(), fragments)) == calls
 
 
 def test_gemini_is_whole_when_its_last_part_came() -> None:

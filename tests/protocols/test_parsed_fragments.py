@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, seen
+from tests.invariants.driven import inspected, repaired
 from tests.invariants.healthy import CONTENT_TYPES, SSE
-from tests.invariants.planted import frames_of
+from tests.invariants.unknown_keys import frames_of
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
@@ -53,12 +53,12 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     assert parsed != healthy
     content_type = CONTENT_TYPES.get(name, SSE)
     exchange = StreamFacts(path=PROTOCOLS[name], content_type=content_type, request={"stream": True})
-    went = seen(parsed, exchange)
-    assert went.calls == [("read", arguments)]
-    assert set(went.finding_names) == {"object-arguments"}
-    repaired = changed(parsed, exchange)
-    assert seen(repaired.out, exchange).finding_names == []
-    assert seen(repaired.out, exchange).calls == [("read", arguments)]
+    parsed_outcome = inspected(parsed, exchange)
+    assert parsed_outcome.calls == [("read", arguments)]
+    assert set(parsed_outcome.finding_names) == {"object-arguments"}
+    outcome = repaired(parsed, exchange)
+    assert inspected(outcome.out, exchange).finding_names == []
+    assert inspected(outcome.out, exchange).calls == [("read", arguments)]
 
 
 def test_a_list_says_nothing() -> None:
@@ -67,4 +67,4 @@ def test_a_list_says_nothing() -> None:
     nothing = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
     assert nothing != body
     exchange = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True})
-    assert [call.complete for call in seen(nothing, exchange).record.calls] == [False]
+    assert [call.complete for call in inspected(nothing, exchange).record.calls] == [False]

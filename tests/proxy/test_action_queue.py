@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.invariants.healthy import everywhere
+from tests.invariants.healthy import over_all_transports
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.model import Event, EventContent
 from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue
@@ -148,7 +148,7 @@ PLACES = [
     (Recut, "sent"),
     (Recut, "_joined"),
 ]
-STREAM = next(healthy for healthy in everywhere() if str(healthy) == "openai-chat, fragments of two")
+STREAM = next(healthy for healthy in over_all_transports() if str(healthy) == "openai-chat, fragments of two")
 
 
 @pytest.mark.parametrize("at", [1, 2, 5, 9])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import needs_shared
-from tests.invariants.test_real_streams import READ, TYPES, recordings
+from tests.invariants.test_real_streams import SUPPORTED, TYPES, recordings
 from tests.redaction.test_texts import MODES, assert_same
 from toolstream_core.model import StreamFacts
 
@@ -23,7 +23,7 @@ LONGEST = 40_000
 def sample() -> list[Path]:
     """The same few recordings of each protocol in every run."""
     chosen: list[Path] = []
-    for dialect in sorted(READ):
+    for dialect in sorted(SUPPORTED):
         found = (one.path for one in recordings() if one.dialect == dialect and one.path.suffix in TYPES)
         chosen += sorted(path for path in found if path.stat().st_size < LONGEST)[::EACH]
     return chosen

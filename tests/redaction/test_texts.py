@@ -12,7 +12,7 @@ import pytest
 from tests.calls.patterns import patterns
 from tests.grouped import Case, grouped
 from tests.invariants.healthy import streams
-from tests.invariants.test_invariants import injector
+from tests.invariants.test_invariants import injected
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
@@ -85,7 +85,7 @@ def test_the_invariant_over_every_injected_defect(dialect: str) -> None:
     for number, name in enumerate(INJECTORS[dialect]):
         healthy = known[number % 2]
         if (name, healthy.name) != WITHOUT_ORDER:
-            assert_same(injector(healthy, name).body, healthy.exchange, (MODES[number // 2 % 2],))
+            assert_same(injected(healthy, name).body, healthy.exchange, (MODES[number // 2 % 2],))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)

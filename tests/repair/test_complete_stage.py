@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import changed, exchange, lines, run, seen, shaped, sse
+from tests.invariants.driven import exchange, inspected, lines, repaired, run, shaped, sse
 from toolstream_core.settings import SAFE, Settings
 
 type Payload = dict[str, Any]
@@ -49,7 +49,7 @@ def test_only_the_fields_that_differ_are_written(dialect: str, repairs: str) -> 
     event, call, frames = (ollama, ollama_call, lines) if dialect == "ollama" else (gemini, gemini_call, sse)
     text = json.dumps(ARGUMENTS)
     body = frames(event(call("functions.get_weather", text)))
-    went = changed(body, exchange(dialect), *filter(None, [repairs]))
+    went = repaired(body, exchange(dialect), *filter(None, [repairs]))
     name = "functions.get_weather" if repairs == "double-encoded-arguments" else "get_weather"
     arguments = text if repairs == "decorated-name" else ARGUMENTS
     assert went.out == frames(event(call(name, arguments)))
@@ -63,7 +63,7 @@ def test_calls_of_one_line_are_repaired_apart() -> None:
     event["message"]["tool_calls"] = [good, bad, good]
     expected = copy.deepcopy(event)
     expected["message"]["tool_calls"][1]["function"]["name"] = "get_weather"
-    assert changed(lines(event), exchange("ollama")).out == lines(expected)
+    assert repaired(lines(event), exchange("ollama")).out == lines(expected)
 
 
 def test_the_last_line_is_judged_also_if_the_connection_breaks() -> None:
@@ -72,7 +72,7 @@ def test_the_last_line_is_judged_also_if_the_connection_breaks() -> None:
     went = run(body, exchange("ollama"), Settings(SAFE), broken="reset")
     assert went.out == body
     assert "decorated-name" in went.finding_names
-    assert "decorated-name" in seen(body, exchange("ollama")).finding_names
+    assert "decorated-name" in inspected(body, exchange("ollama")).finding_names
 
 
 def test_a_finish_of_one_candidate_leaves_the_streamed_call_of_another() -> None:
@@ -92,7 +92,7 @@ def test_a_finish_of_one_candidate_leaves_the_streamed_call_of_another() -> None
         event(1, patch),
         event(1, None, "STOP"),
     )
-    made = seen(shaped(body, exchange("gemini"), "whole-calls"), exchange("gemini"))
+    made = inspected(shaped(body, exchange("gemini"), "whole-calls"), exchange("gemini"))
     assert [(call.choice, call.arguments) for call in made.record.calls] == [(1, '{"city":"OsloOslo"}')]
 
 
@@ -101,7 +101,7 @@ def test_calls_of_a_wrapped_event_are_promoted_in_the_event() -> None:
     text = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
     content = {"parts": [{"text": text}], "role": "model"}
     inner = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "m"}
-    out = changed(sse({"response": inner, "traceId": "t"}), exchange("gemini"), "leaked-hermes").out
+    out = repaired(sse({"response": inner, "traceId": "t"}), exchange("gemini"), "leaked-hermes").out
     payload = json.loads(out.removeprefix(b"data: "))
     assert payload.keys() == {"response", "traceId"}
     assert {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}} in (

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.invariants.driven import changed, seen
+from tests.invariants.driven import inspected, repaired
 from tests.invariants.healthy import WEATHER, Calls, Healthy, streams, with_calls
 
 ARGUMENTS = {"city": 'Oslo }"' * 50}
@@ -28,9 +28,9 @@ STREAMS = [one for one in streams() if one.name in {"fragments", "fragments of t
 def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, text: str, size: int) -> None:
     """The event with the complete arguments has them, too."""
     pieces = tuple(text[at : at + size] for at in range(0, len(text), size))
-    body = with_calls(healthy, Calls(WEATHER._replace(pieces=pieces))).body
-    repaired = changed(body, healthy.exchange)
-    assert repaired.finding_names == ["enveloped-arguments"]
-    again = seen(repaired.out, healthy.exchange)
+    body = with_calls(healthy, Calls(WEATHER._replace(fragments=pieces))).body
+    outcome = repaired(body, healthy.exchange)
+    assert outcome.finding_names == ["enveloped-arguments"]
+    again = inspected(outcome.out, healthy.exchange)
     assert again.finding_names == []
     assert (WEATHER.name, ARGUMENTS) in again.calls

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.invariants import strict
-from tests.invariants.driven import changed, exchange, injected, run, seen, sse
+from tests.invariants.driven import exchange, injected, inspected, repaired, run, sse
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.calls.json_text import grows_into
 from toolstream_core.defects.table import named
@@ -17,7 +17,9 @@ NAME = "snapshot-arguments"
 CHAT = exchange("openai-chat")
 ALL = Settings(SAFE | named([NAME]))
 TAKEN = [(one, injected(one.body, one.exchange, NAME).out) for one in streams()]
-INJECTED = [(one, body) for one, body in TAKEN if body != one.body and NAME in seen(body, one.exchange).finding_names]
+INJECTED = [
+    (one, body) for one, body in TAKEN if body != one.body and NAME in inspected(body, one.exchange).finding_names
+]
 
 
 def chat(*pieces: str, finish: bool = True) -> bytes:
@@ -44,7 +46,7 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
     """A strict client reads the intended calls; without the repair, not a byte is changed for it."""
     assert run(body, healthy.exchange, NOTHING).out == body
     out = run(body, healthy.exchange, ALL).out
-    assert NAME not in seen(out, healthy.exchange).finding_names
+    assert NAME not in inspected(out, healthy.exchange).finding_names
     intended = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
     assert strict.calls(healthy.dialect, out, healthy.exchange) == intended
 
@@ -72,7 +74,7 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
 def test_only_objects_that_grow_are_replaced(pieces: tuple[str, ...], said: str, names: set[str]) -> None:
     """Two calls in one, and arguments that came twice, keep their names."""
     body = chat(*pieces)
-    assert set(seen(body, CHAT).finding_names) - {"placeholder-arguments"} == names
+    assert set(inspected(body, CHAT).finding_names) - {"placeholder-arguments"} == names
     out = run(body, CHAT, ALL).out
     deltas = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
     entries = [entry for one in deltas for entry in one["choices"][0]["delta"].get("tool_calls", ())]
@@ -82,7 +84,7 @@ def test_only_objects_that_grow_are_replaced(pieces: tuple[str, ...], said: str,
 def test_nothing_is_lost_if_the_stream_breaks_off() -> None:
     """The object that waits is sent at the end."""
     body = chat('{"a":"x"}', finish=False).removesuffix(b"data: [DONE]\n\n")
-    assert changed(body, CHAT, NAME).out == body
+    assert repaired(body, CHAT, NAME).out == body
 
 
 @pytest.mark.parametrize(

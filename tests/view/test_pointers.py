@@ -118,7 +118,7 @@ def test_every_pointer_leads_somewhere() -> None:
     for flow in sorted((ROOT / "flows").glob("*.flow")):
         for saved in responses(str(flow)):
             read_body(saved.chunks, saved.facts, sinks=[sink])
-    for one in healthy.everywhere():
+    for one in healthy.over_all_transports():
         read_body([one.body], one.exchange, sinks=[sink])
     for pattern in PATTERNS:
         read_body([pattern.body], pattern.exchange, sinks=[sink])

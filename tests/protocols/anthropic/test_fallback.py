@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, run, seen
+from tests.invariants.driven import inspected, repaired, run
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
@@ -87,8 +87,8 @@ def test_only_the_calls_after_the_last_fallback_count(switch: str, after: list[t
     """
     before, _ = SWITCHES[switch]
     given = stream(before, after, times=times)
-    went = changed(given, EXCHANGE)
-    assert seen(given, EXCHANGE).calls == [(name, json.loads(text)) for name, text in after]
+    went = repaired(given, EXCHANGE)
+    assert inspected(given, EXCHANGE).calls == [(name, json.loads(text)) for name, text in after]
     assert [call.position for call in went.record.calls] == list(range(len(after)))
     assert set(went.finding_names) == ({"lost-arguments"} if switch == "a call without arguments" else set())
     assert went.out == given
@@ -103,7 +103,7 @@ def test_only_the_calls_after_the_last_fallback_count(switch: str, after: list[t
 def test_a_call_that_was_not_stopped_counts_for_nothing() -> None:
     """Whatever the repair makes of its block, the response ends in order, with the call of the second model."""
     before, _ = SWITCHES["a call that was not stopped"]
-    went = changed(stream(before, [("get_weather", WHOLE)], stop=False), EXCHANGE)
+    went = repaired(stream(before, [("get_weather", WHOLE)], stop=False), EXCHANGE)
     assert went.calls == [("get_weather", {"a": 1})]
     assert b"message_stop" in went.out
     assert "cut-off-call" not in went.finding_names
@@ -111,7 +111,7 @@ def test_a_call_that_was_not_stopped_counts_for_nothing() -> None:
 
 def test_an_incomplete_call_after_the_fallback_is_cut_off() -> None:
     """The second model's calls are judged as any others."""
-    went = changed(stream([("run", WHOLE)], [("get_weather", HALF)]), EXCHANGE)
+    went = repaired(stream([("run", WHOLE)], [("get_weather", HALF)]), EXCHANGE)
     assert [(one.name, one.complete) for one in went.record.calls] == [("get_weather", False)]
     assert "cut-off-call" in went.finding_names
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, seen, shaped, sse
+from tests.invariants.driven import inspected, repaired, shaped, sse
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.tools import offered
@@ -90,7 +90,7 @@ def stream(text: str, size: int) -> list[Payload | str]:
 
 def read(body: bytes) -> list[tuple[str, str, str, str, bool]]:
     """The calls of a stream."""
-    calls = seen(body, EXCHANGE).record.calls
+    calls = inspected(body, EXCHANGE).record.calls
     return [(call.kind, call.id, call.name, call.arguments, call.complete) for call in calls]
 
 
@@ -104,7 +104,7 @@ def test_the_input_is_the_call_s_text_and_nothing_is_repaired(text: str, size: i
         ("function", "call_b", "get_weather", '{"city":"Oslo"}', True),
         ("custom", "call_c", "shell", text, True),
     ]
-    went = changed(body, EXCHANGE)
+    went = repaired(body, EXCHANGE)
     assert (went.finding_names, went.out) == ([], body)
 
 
@@ -123,7 +123,7 @@ def test_entries_of_one_event_and_of_two_choices() -> None:
         ("call_b", "pwd", True),
         ("call_c", "df", True),
     ]
-    went = changed(body, EXCHANGE)
+    went = repaired(body, EXCHANGE)
     assert (went.finding_names, went.out) == ([], body)
 
 
@@ -154,7 +154,7 @@ def test_an_empty_custom_field_beside_a_function_says_nothing() -> None:
     entry = {**function(0, "call_b", '{"city":"Oslo"}'), "custom": {}}
     body = sse(chunk(entry), chunk(finish="tool_calls"), "[DONE]")
     assert read(body) == [("function", "call_b", "get_weather", '{"city":"Oslo"}', True)]
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 def test_a_complete_response() -> None:
@@ -169,7 +169,7 @@ def test_a_complete_response() -> None:
     assert (fragment.kind, fragment.name, fragment.arguments) == ("custom", "shell", "ls")
     streamed = b"".join(named("openai-chat").streamed(payload, {}))
     assert [one[0] for one in read(streamed)] == ["custom"]
-    record = seen(streamed, EXCHANGE).record
+    record = inspected(streamed, EXCHANGE).record
     payloads = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith(b"data: {")]
     assembled: Any = named("openai-chat").assembled(payloads, record.calls)
     assert assembled["choices"][0]["message"]["tool_calls"] == message["tool_calls"]

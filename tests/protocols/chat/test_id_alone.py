@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from tests.protocols.chat.test_split_names import exchange
 
 if TYPE_CHECKING:
@@ -45,30 +45,30 @@ STREAMS: dict[str, Callable[[Payload], tuple[Payload, ...]]] = {
 def test_the_entry_is_removed(place: str, alone: Payload) -> None:
     """One call is read, before the repair and after it; what else the event says is kept."""
     body = sse(*STREAMS[place](alone), "[DONE]")
-    assert seen(body, ASKED).calls == [("search", {"q": 1})]
-    went = changed(body, ASKED)
+    assert inspected(body, ASKED).calls == [("search", {"q": 1})]
+    went = repaired(body, ASKED)
     assert b"call_p" not in went.out
     assert b'"finish_reason":"tool_calls"' in went.out
-    assert seen(went.out, ASKED).calls == [("search", {"q": 1})]
+    assert inspected(went.out, ASKED).calls == [("search", {"q": 1})]
 
 
 def test_a_name_that_comes_later_makes_a_call() -> None:
     """The entry waits for it."""
     named = {"index": 1, "function": {"name": "other", "arguments": "{}"}}
     body = sse(chunk(CALL), chunk(ALONE["an id"]), chunk(named), chunk(finish="tool_calls"), "[DONE]")
-    went = changed(body, ASKED)
-    assert seen(body, ASKED).calls == seen(went.out, ASKED).calls == [("search", {"q": 1}), ("other", {})]
-    assert [call.id for call in seen(went.out, ASKED).record.calls] == ["call_o", "call_p"]
+    went = repaired(body, ASKED)
+    assert inspected(body, ASKED).calls == inspected(went.out, ASKED).calls == [("search", {"q": 1}), ("other", {})]
+    assert [call.id for call in inspected(went.out, ASKED).record.calls] == ["call_o", "call_p"]
 
 
 def test_arguments_without_a_name_stay() -> None:
     """Somebody may know whose they are."""
     body = sse(chunk({"index": 0, "id": "call_p", "function": {"arguments": '{"q":1}'}}), chunk(finish="tool_calls"))
-    assert [call.id for call in seen(body, ASKED).record.calls] == ["call_p"]
-    assert b"call_p" in changed(body, ASKED).out
+    assert [call.id for call in inspected(body, ASKED).record.calls] == ["call_p"]
+    assert b"call_p" in repaired(body, ASKED).out
 
 
 def test_an_entry_whose_stream_is_cut_off_is_kept() -> None:
     """Its name may have been still to come: the client has to see an incomplete call."""
     body = sse(chunk(CALL), chunk(ALONE["empty fields"]))
-    assert b"call_p" in changed(body, ASKED).out
+    assert b"call_p" in repaired(body, ASKED).out

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.calls.fragments import delta, resolved, said
+from tests.calls.fragments import call_tuples, delta, resolved
 from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT, Fragment, Phase
 from toolstream_core.protocols.chat.resolver import ChatCalls
@@ -201,7 +201,7 @@ DEFECTS = {
 def test_boundary(defect: str) -> None:
     """Each row of the table at the top of the module, and each way in which names come."""
     fragments, calls = DEFECTS[defect]
-    assert said(resolved(ChatCalls(), fragments)) == calls
+    assert call_tuples(resolved(ChatCalls(), fragments)) == calls
 
 
 def test_choices_are_kept_apart() -> None:
@@ -233,7 +233,7 @@ def test_the_requests_tools_decide_whether_nothing_is_lost() -> None:
 def test_the_requests_tools_join_a_name_without_index_or_id() -> None:
     """Two names in a row are one where only the two together are a tool."""
     pieces = [delta("", ABSENT, name="get_"), delta("", ABSENT, name="weather"), delta('{"x":1}', ABSENT)]
-    assert said(resolved(ChatCalls({"get_weather": Parameters(required=True)}), pieces)) == [
+    assert call_tuples(resolved(ChatCalls({"get_weather": Parameters(required=True)}), pieces)) == [
         ("", "get_weather", '{"x":1}')
     ]
     assert len(resolved(ChatCalls(), pieces)) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import seen
+from tests.invariants.driven import inspected
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN
@@ -97,5 +97,5 @@ def test_unknown_keys_that_contradict_each_other_are_both_kept(shape: str) -> No
     body = written(first, {**header, "x": 1}, {**more, "x": 2}, entry(0, None, "}")) + b"data: [DONE]\n\n"
     out, _ = shaped(body, shape)
     assert [out.count(b'"x": %d' % value) + out.count(b'"x":%d' % value) for value in (1, 2)] == [1, 1]
-    calls = seen(out, StreamFacts(path=PATH, content_type="text/event-stream")).calls
+    calls = inspected(out, StreamFacts(path=PATH, content_type="text/event-stream")).calls
     assert calls == [("ping", {}), ("ping", {"a": 1})]

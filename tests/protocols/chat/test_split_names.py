@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
@@ -49,19 +49,19 @@ def test_the_parts_make_an_offered_name(at: int, first: str) -> None:
     """The client gets the call with its name in the first event."""
     body = stream([(NAME[:at], first), (NAME[at:], '{"a":1}'[len(first) :])])
     asked = exchange(NAME, "other")
-    assert seen(body, asked).calls == [(NAME, {"a": 1})]
-    went = changed(body, asked)
+    assert inspected(body, asked).calls == [(NAME, {"a": 1})]
+    went = repaired(body, asked)
     assert "split-name" in went.finding_names
-    assert seen(went.out, asked).finding_names == []
-    assert seen(went.out, asked).calls == [(NAME, {"a": 1})]
+    assert inspected(went.out, asked).finding_names == []
+    assert inspected(went.out, asked).calls == [(NAME, {"a": 1})]
 
 
 def test_three_parts() -> None:
     """The name is complete with the last one."""
     body = stream([("struct", "{"), ("ured_", '"a"'), ("output", ":1}")])
     asked = exchange(NAME)
-    assert seen(body, asked).calls == [(NAME, {"a": 1})]
-    assert seen(changed(body, asked).out, asked).calls == [(NAME, {"a": 1})]
+    assert inspected(body, asked).calls == [(NAME, {"a": 1})]
+    assert inspected(repaired(body, asked).out, asked).calls == [(NAME, {"a": 1})]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_three_parts() -> None:
 def test_other_names_are_not_joined(tools: tuple[str, ...], parts: list[tuple[str, str]], name: str) -> None:
     """Only what the request offers tells a part from a name."""
     body = stream(list(parts))
-    assert seen(body, exchange(*tools)).calls == [(name, {"a": 1})]
+    assert inspected(body, exchange(*tools)).calls == [(name, {"a": 1})]
 
 
 def test_a_part_of_a_name_waits_for_no_more_than_the_next_event() -> None:
     """A name that stays a part is forwarded with the event that follows."""
     body = stream([("struct", '{"a"'), (None, ":1"), (None, "}")])
-    assert changed(body, exchange(NAME)).out == body
+    assert repaired(body, exchange(NAME)).out == body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.invariants.driven import changed, exchange, seen, sse
+from tests.invariants.driven import exchange, inspected, repaired, sse
 
 if TYPE_CHECKING:
     from tests.invariants.driven import Payload
@@ -22,23 +22,23 @@ def test_the_same_call_of_two_candidates_is_two() -> None:
     """They are two answers."""
     call = {"id": "a", "name": "f", "args": {"x": 1}}
     body = sse(event(call, finishReason="STOP"), event(call, 1, finishReason="STOP"))
-    assert changed(body, HERE).out == body
+    assert repaired(body, HERE).out == body
 
 
 def test_arguments_in_the_next_part_may_be_text() -> None:
     """They go to the name as the object that they are."""
     body = sse(event({"name": "get_time", "args": {}}), event({"args": '{"x": 1e400}'}, finishReason="STOP"))
-    out = changed(body, HERE).out
+    out = repaired(body, HERE).out
     assert b'"args":{"x":1e400}' in out
-    assert changed(out, HERE).out == out
-    assert seen(out, HERE).finding_names == []
+    assert repaired(out, HERE).out == out
+    assert inspected(out, HERE).finding_names == []
 
 
 def test_a_call_under_the_id_of_two_is_the_one_that_it_says_again() -> None:
     """Whichever came first."""
     calls = [{"id": "a", "name": "f", "args": {"x": x}} for x in (1, 2, 2, 1)]
-    out = changed(sse(*map(event, calls), event({"name": "g", "args": {}}, finishReason="STOP")), HERE).out
-    assert seen(out, HERE).calls == [("f", {"x": 1}), ("f", {"x": 2}), ("g", {})]
+    out = repaired(sse(*map(event, calls), event({"name": "g", "args": {}}, finishReason="STOP")), HERE).out
+    assert inspected(out, HERE).calls == [("f", {"x": 1}), ("f", {"x": 2}), ("g", {})]
 
 
 def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
@@ -48,6 +48,6 @@ def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
         {"args": {"x": 1}},
         {"id": "a", "name": "get_time", "args": {}},
     ]
-    out = changed(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
+    out = repaired(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
     assert out.count(b'"id":"a"') == 1
-    assert seen(out, HERE).finding_names == []
+    assert inspected(out, HERE).finding_names == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.invariants.driven import changed, seen
+from tests.invariants.driven import inspected, repaired
 from toolstream_core.model import StreamFacts
 
 EXCHANGE = StreamFacts(
@@ -44,7 +44,7 @@ def payloads(out: bytes) -> list[Any]:
 
 def test_an_added_end_has_the_id_of_the_interaction() -> None:
     """Clients continue the conversation with it."""
-    out = changed(body(CREATED, *CALL) + DONE, EXCHANGE).out
+    out = repaired(body(CREATED, *CALL) + DONE, EXCHANGE).out
     last = payloads(out)[-1]
     assert (last["event_type"], last["interaction"]["id"]) == ("interaction.completed", "v1_1")
     assert last["interaction"]["status"] == "requires_action"
@@ -54,9 +54,9 @@ def test_an_added_end_has_the_id_of_the_interaction() -> None:
 def test_an_added_done_has_its_event_line() -> None:
     """As the provider sends it; without event lines, clients do not need it."""
     cut = body(CREATED, *CALL, completed("requires_action"))
-    assert changed(cut, EXCHANGE).out == cut + DONE
+    assert repaired(cut, EXCHANGE).out == cut + DONE
     bare = b"".join(line + b"\n\n" for line in cut.splitlines() if line.startswith(b"data: "))
-    assert changed(bare, EXCHANGE).out == bare
+    assert repaired(bare, EXCHANGE).out == bare
 
 
 def test_a_call_that_the_provider_ran_is_not_the_clients() -> None:
@@ -64,13 +64,13 @@ def test_a_call_that_the_provider_ran_is_not_the_clients() -> None:
     result = {"index": 1, "step": {"type": "function_result", "call_id": "a"}, "event_type": "step.start"}
     stop = {"index": 1, "event_type": "step.stop"}
     stream = body(CREATED, *CALL, result, stop, completed("completed")) + DONE
-    assert (seen(stream, EXCHANGE).finding_names, seen(stream, EXCHANGE).calls) == ([], [])
-    assert changed(stream, EXCHANGE).out == stream
+    assert (inspected(stream, EXCHANGE).finding_names, inspected(stream, EXCHANGE).calls) == ([], [])
+    assert repaired(stream, EXCHANGE).out == stream
 
 
 def test_a_call_that_a_limit_cuts_is_not_completed() -> None:
     """The status says that a further request is needed for the rest."""
     half = [CALL[0], {**CALL[1], "delta": {"arguments": '{"a":', "type": "arguments_delta"}}, CALL[2]]
     stream = body(CREATED, *half, completed("requires_continuation")) + DONE
-    assert seen(stream, EXCHANGE).finding_names == ["cut-off-call"]
-    assert changed(stream, EXCHANGE).out == stream
+    assert inspected(stream, EXCHANGE).finding_names == ["cut-off-call"]
+    assert repaired(stream, EXCHANGE).out == stream

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.invariants.healthy import everywhere
+from tests.invariants.healthy import over_all_transports
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
@@ -10,7 +10,7 @@ from toolstream_core.settings import Settings
 
 def test_a_leak_in_a_response_without_an_id() -> None:
     """The events that are added name no response, because the last event has none."""
-    healthy = next(one for one in everywhere() if (one.dialect, one.name) == ("openai-realtime", "fragments"))
+    healthy = next(one for one in over_all_transports() if (one.dialect, one.name) == ("openai-realtime", "fragments"))
     *frames, last = healthy.frames
     body = b"".join(frames) + json.dumps({**json.loads(last), "response": None}).encode() + b"\n"
     session = Session(healthy.exchange, Settings(faults=((Fault(name="leaked-code"), Budget(None)),)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.grouped import Case, grouped
-from tests.invariants.driven import injected, seen, sse
+from tests.invariants.driven import injected, inspected, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.stages import INJECTORS
@@ -72,4 +72,4 @@ def test_text_beside_calls_leaves_the_completed_response_to_be_broken() -> None:
     body = sse(CREATED, *call('{"a":1}', 1), completed(message, item('{"a":1}', 1)))
     broken = injected(body, EXCHANGE, "object-arguments")
     assert b'{"a":1}}]}' in broken.out
-    assert "object-arguments" in seen(broken.out, EXCHANGE).finding_names
+    assert "object-arguments" in inspected(broken.out, EXCHANGE).finding_names

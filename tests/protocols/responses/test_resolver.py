@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.calls.fragments import resolved, said
+from tests.calls.fragments import call_tuples, resolved
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase, Seen
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
 
@@ -12,16 +12,18 @@ OPEN, MORE, ARGUMENTS, CLOSE, WHOLE = Phase.OPEN, Phase.MORE, Phase.ARGUMENTS, P
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
 
 
-def item(phase: Phase, call: Seen[str], it: Seen[str], name: Seen[str], said: Seen[str], at: Seen[int] = 0) -> Fragment:
+def item(
+    phase: Phase, call: Seen[str], it: Seen[str], name: Seen[str], arguments: Seen[str], at: Seen[int] = 0
+) -> Fragment:
     """An output item in one of its events."""
-    return Fragment(index=at, id=call, item_id=it, name=name, arguments=said, phase=phase)
+    return Fragment(index=at, id=call, item_id=it, name=name, arguments=arguments, phase=phase)
 
 
 def delta(
-    said: str, it: Seen[str] = ABSENT, at: Seen[int] = 0, phase: Phase = MORE, call: Seen[str] = ABSENT
+    arguments: str, it: Seen[str] = ABSENT, at: Seen[int] = 0, phase: Phase = MORE, call: Seen[str] = ABSENT
 ) -> Fragment:
     """A piece of arguments."""
-    return Fragment(index=at, id=call, item_id=it, arguments=said, phase=phase)
+    return Fragment(index=at, id=call, item_id=it, arguments=arguments, phase=phase)
 
 
 FULL = [
@@ -130,7 +132,7 @@ STREAMS = {
 def test_stream(stream: str) -> None:
     """Each habit reads as the calls that were meant."""
     fragments, calls = STREAMS[stream]
-    assert said(resolved(ResponsesCalls(), fragments)) == calls
+    assert call_tuples(resolved(ResponsesCalls(), fragments)) == calls
 
 
 def test_kinds() -> None:

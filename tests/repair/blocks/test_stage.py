@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from tests.invariants.driven import changed, exchange, seen, sse
+from tests.invariants.driven import exchange, inspected, repaired, sse
 from tests.protocols.anthropic.repair.test_repairer import (
     DELTA,
     HEAD,
@@ -51,7 +51,7 @@ def test_a_block_of_any_kind_keeps_its_keys_under_another_index(kind: str) -> No
     block, deltas = KINDS[kind]
     body = event("content_block_start", index=1, content_block=block, vendor=kind)
     body += b"".join(event("content_block_delta", index=1, delta=delta, vendor=kind) for delta in deltas) + stop(1)
-    out = changed(HEAD + body + start(2) + more(2, "{}") + stop(2) + DELTA + STOP, HERE).out
+    out = repaired(HEAD + body + start(2) + more(2, "{}") + stop(2) + DELTA + STOP, HERE).out
     want = [
         (name, {**said, "index": said["index"] - 1} if "index" in said else said) for name, said in frames(HEAD + body)
     ]
@@ -65,22 +65,22 @@ def test_a_block_of_any_kind_passes(kind: str) -> None:
     body = HEAD + event("content_block_start", index=0, content_block=block)
     body += b"".join(event("content_block_delta", index=0, delta=delta) for delta in deltas) + stop(0)
     body += start(1) + more(1, '{"a":1}') + stop(1) + DELTA + STOP
-    assert changed(body, HERE).out == body
+    assert repaired(body, HERE).out == body
 
 
 def test_the_stop_of_half_a_call_does_not_go() -> None:
     """Nor does what ends the message; a limit lets both go, and so does a block that starts behind it."""
     half = HEAD + start(0) + more(0, '{"a":')
-    assert changed(half + stop(0) + DELTA + STOP, HERE).out == half
-    assert changed(half + stop(0), HERE).out == half
+    assert repaired(half + stop(0) + DELTA + STOP, HERE).out == half
+    assert repaired(half + stop(0), HERE).out == half
     cut = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={"output_tokens": 1})
-    assert changed(half + stop(0) + cut + STOP, HERE).out == half + stop(0) + cut + STOP
+    assert repaired(half + stop(0) + cut + STOP, HERE).out == half + stop(0) + cut + STOP
 
 
 def test_nothing_is_made_of_a_start_alone() -> None:
     """The message stops, and no tool is known."""
     body = HEAD + start(0) + STOP
-    went = changed(body, HERE)
+    went = repaired(body, HERE)
     assert went.out == body
     assert [call.complete for call in went.record.calls] == [False]
     assert "cut-off-call" in went.finding_names
@@ -89,7 +89,7 @@ def test_nothing_is_made_of_a_start_alone() -> None:
 def test_a_second_message_amid_a_call_is_as_it_came() -> None:
     """Nobody knows whether clients begin anew."""
     body = HEAD + start(0) + more(0, '{"path":') + HEAD + more(0, '"a"}') + stop(0) + DELTA + STOP
-    assert changed(body, HERE).out == body
+    assert repaired(body, HERE).out == body
 
 
 @needs_shared
@@ -98,19 +98,19 @@ def test_cohere_entries_in_a_list_are_entries() -> None:
     folder = shared_dir()
     assert folder is not None
     body = Path(folder / "repro" / "turn3" / "cohere-tool-calls-as-list.sse").read_bytes()
-    out = changed(body, StreamFacts(content_type="text/event-stream")).out
+    out = repaired(body, StreamFacts(content_type="text/event-stream")).out
     said = [json.loads(frame.data) for frame in SseFramer().feed(out) if frame.data not in (None, b"[DONE]")]
     entries = [
         one["delta"]["message"]["tool_calls"] for one in said if one["type"] in {"tool-call-start", "tool-call-delta"}
     ]
     assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
-    assert seen(out, StreamFacts(content_type="text/event-stream")).finding_names == []
+    assert inspected(out, StreamFacts(content_type="text/event-stream")).finding_names == []
 
 
 def test_a_surrogate_pair_is_joined_where_its_second_half_begins_a_longer_fragment() -> None:
     """The half that was withheld goes with it."""
     body = HEAD + start(0) + more(0, '{"a":"o \ud83d') + more(0, "\ude00\\") + more(0, 'n"}') + stop(0) + DELTA + STOP
-    assert said(changed(body, HERE).out) == '{"a":"o 😀\\n"}'
+    assert said(repaired(body, HERE).out) == '{"a":"o 😀\\n"}'
 
 
 def test_what_looked_like_a_repetition_is_sent_if_it_is_another_call() -> None:
@@ -118,7 +118,7 @@ def test_what_looked_like_a_repetition_is_sent_if_it_is_another_call() -> None:
     body = (
         HEAD + start(0) + more(0, '{"a":1}') + more(0, "{") + more(0, '"b":2') + more(0, "}") + stop(0) + DELTA + STOP
     )
-    assert said(changed(body, HERE).out) == said(body) == '{"a":1}{"b":2}'
+    assert said(repaired(body, HERE).out) == said(body) == '{"a":1}{"b":2}'
 
 
 @pytest.mark.parametrize("arguments", [['{"a":1}', '{"a":1}'], ["{}", '{"a":1}']])
@@ -126,7 +126,7 @@ def test_a_doubled_call_is_left_out_whatever_its_arguments_lack(arguments: list[
     """They are sent twice, or stand after a placeholder."""
     call = start(0) + b"".join(more(0, text) for text in arguments) + stop(0)
     body = HEAD + call + call.replace(b'"index":0', b'"index":1') + DELTA + STOP
-    out = changed(body, HERE)
+    out = repaired(body, HERE)
     assert said(out.out) == '{"a":1}'
     assert "doubled-call" in out.finding_names
 
@@ -139,16 +139,16 @@ def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first(
     delta = {"type": "tool-call-delta", "index": 0, "delta": {"message": {"tool_calls": {"function": function}}}}
     end = {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {"tokens": {}}}}
     body = sse(begin, begin, delta, {"type": "tool-call-end", "index": 0}, end, "[DONE]")
-    out = changed(body, exchange("cohere-v2")).out
+    out = repaired(body, exchange("cohere-v2")).out
     assert out.count(b"tool-call-start") == 1
-    assert seen(out, exchange("cohere-v2")).calls == [("f", {"a": 1})]
+    assert inspected(out, exchange("cohere-v2")).calls == [("f", {"a": 1})]
 
 
 def test_arguments_in_a_string_go_on_as_they_came_after_a_finish() -> None:
     """The string's begin was forwarded with the finish: nothing of the rest is withheld."""
     pieces = ['"{\\"a\\":', '\\"x', 'y\\"}"']
     body = HEAD + start(0) + more(0, pieces[0]) + DELTA + more(0, pieces[1]) + more(0, pieces[2]) + stop(0) + STOP
-    assert said(changed(body, HERE).out) == "".join(pieces)
+    assert said(repaired(body, HERE).out) == "".join(pieces)
 
 
 def test_an_entry_without_arguments_beside_one_with_misnamed_ones_gets_none() -> None:
@@ -160,6 +160,6 @@ def test_an_entry_without_arguments_beside_one_with_misnamed_ones_gets_none() ->
     ]
     body = event("tool-call-start", index=0, delta={"message": {"tool_calls": entries}})
     body += event("message-end", delta={"finish_reason": "TOOL_CALL", "usage": {}})
-    out = changed(body, exchange("cohere-v2")).out
+    out = repaired(body, exchange("cohere-v2")).out
     sent = [said["delta"]["message"]["tool_calls"] for name, said in frames(out) if name == "tool-call-start"]
     assert [one["function"] for one in sent] == [{**function, "arguments": ""}, function]

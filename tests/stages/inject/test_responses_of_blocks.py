@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from tests.invariants.driven import injected, seen
+from tests.invariants.driven import injected, inspected
 from tests.invariants.healthy import Healthy, streams
 
 STARTED = [one for one in streams() if one.dialect in {"anthropic", "cohere-v2", "bedrock", "gemini-interactions"}]
 WITH_ARGUMENTS = [
-    one for one in STARTED if any(json.loads(call.arguments) for call in seen(one.body, one.exchange).record.calls)
+    one for one in STARTED if any(json.loads(call.arguments) for call in inspected(one.body, one.exchange).record.calls)
 ]
 with_arguments = pytest.mark.parametrize("healthy", WITH_ARGUMENTS, ids=str)
 
@@ -23,7 +23,7 @@ def test_nothing_follows_the_place_where_a_stream_is_truncated(healthy: Healthy)
     cut = next(at for at, (one, other) in enumerate(zip(went.out, healthy.body, strict=False)) if one != other)
     call = went.record.calls[0]
     assert 0 < cut < len(went.out) < len(healthy.body)
-    assert seen(healthy.body, healthy.exchange).record.calls[0].arguments[:-1] == call.arguments
+    assert inspected(healthy.body, healthy.exchange).record.calls[0].arguments[:-1] == call.arguments
 
 
 @with_arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.invariants.driven import exchange, injected, seen
+from tests.invariants.driven import exchange, injected, inspected
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.stages.framing import INJECTORS
 
@@ -18,7 +18,7 @@ def test_what_is_planted_is_told_and_nothing_else(healthy: Healthy, name: str) -
     went = injected(healthy.body, healthy.exchange, name)
     assert went.record.faults[0].changes > 0
     assert went.finding_names == [name]
-    assert went.calls == seen(healthy.body, healthy.exchange).calls
+    assert went.calls == inspected(healthy.body, healthy.exchange).calls
 
 
 def test_keep_alives_come_before_calls() -> None:

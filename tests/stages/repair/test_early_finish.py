@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.invariants import strict
-from tests.invariants.driven import changed, injected, seen
+from tests.invariants.driven import injected, inspected, repaired
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
@@ -30,13 +30,13 @@ def events(healthy: Healthy, body: bytes) -> list[bytes]:
 def test_the_finish_goes_behind_the_calls(healthy: Healthy) -> None:
     """The strictest reader gets the calls, nothing is left to be said, and the change has its name."""
     body = early(healthy)
-    fixed = changed(body, healthy.exchange, NAME)
+    fixed = repaired(body, healthy.exchange, NAME)
     assert fixed.finding_names == [NAME]
     assert set(fixed.record.changes) == {NAME}
     assert strict.calls(healthy.dialect, fixed.out, healthy.exchange) == strict.calls(
         healthy.dialect, healthy.body, healthy.exchange
     )
-    assert seen(fixed.out, healthy.exchange).finding_names == []
+    assert inspected(fixed.out, healthy.exchange).finding_names == []
     assert sorted(events(healthy, fixed.out)) == sorted(events(healthy, body))
 
 
@@ -44,7 +44,7 @@ def test_the_finish_goes_behind_the_calls(healthy: Healthy) -> None:
 def test_it_has_to_be_named(healthy: Healthy) -> None:
     """Every finish waits for it: safe repairs only tell it."""
     body = early(healthy)
-    told = changed(body, healthy.exchange)
+    told = repaired(body, healthy.exchange)
     assert told.out == body
     assert told.finding_names == [NAME]
 
@@ -64,9 +64,9 @@ def test_a_finish_at_its_place_stays_there(healthy: Healthy) -> None:
 def test_nothing_is_lost_where_the_connection_breaks(healthy: Healthy) -> None:
     """Not even the finish that waits."""
     body = b"".join(healthy.frames[:-1])
-    assert changed(body, healthy.exchange, NAME, broken="reset").out == body
+    assert repaired(body, healthy.exchange, NAME, broken="reset").out == body
     cut = b"".join(events(healthy, early(healthy))[:-1])
-    out = changed(cut, healthy.exchange, NAME, broken="reset").out
+    out = repaired(cut, healthy.exchange, NAME, broken="reset").out
     assert sorted(events(healthy, out)) == sorted(events(healthy, cut))
 
 
@@ -77,6 +77,6 @@ def test_comments_do_not_end_the_wait() -> None:
     at = next(at for at, frame in enumerate(frames) if b"message-end" in frame)
     for count, moved in ((2, True), (40, False)):
         body = b"".join([*frames[: at + 1], *[b": wait\n\n"] * count, *frames[at + 1 :]])
-        out = changed(body, healthy.exchange, NAME).out
+        out = repaired(body, healthy.exchange, NAME).out
         assert (out != body) == moved
         assert out.count(b": wait") == count

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from tests.invariants.driven import exchange, lines, seen, sse
+from tests.invariants.driven import exchange, inspected, lines, sse
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
@@ -262,7 +262,7 @@ def test_what_says_that_half_a_call_was_all_is_kept_back(ending: Ending) -> None
     assert compact(gone.out) == compact(half)
     assert gone.breaks
     assert gone.changes == ["cut-off-call"]
-    assert "cut-off-call" in seen(body, ending.exchange).finding_names
+    assert "cut-off-call" in inspected(body, ending.exchange).finding_names
     assert went(ending, body, size=1) == gone
     assert went(ending, gone.out).out == gone.out
     assert went(ending, gone.out.rstrip(b"\n")).out.rstrip(b"\n") == gone.out.rstrip(b"\n")
@@ -281,7 +281,7 @@ def test_an_error_ends_an_answer_as_it_came(ending: Ending) -> None:
     body = ending.body(ending.half, ending.error)
     assert went(ending, ending.body(ending.half)).breaks
     assert went(ending, body) == (body, False, [])
-    assert "in-band-error" in seen(body, ending.exchange).finding_names
+    assert "in-band-error" in inspected(body, ending.exchange).finding_names
 
 
 @each_protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.grouped import Case, grouped
-from tests.invariants.driven import exchange, seen, shaped
+from tests.invariants.driven import exchange, inspected, shaped
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.stages.framing import SHAPES
 from toolstream_core.wire.sse import BOM, SseFramer
@@ -30,7 +30,7 @@ def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: b
     same = {("crlf", b"\r\n"), ("plain-lines", b"\n")}
     assert (out != body) == ((shape, newline) not in same)
     assert events(out) == events(body) == events(healthy.body)
-    assert seen(out, healthy.exchange).finding_names == []
+    assert inspected(out, healthy.exchange).finding_names == []
 
 
 @pytest.mark.parametrize("other", SHAPES)
@@ -39,7 +39,7 @@ def test_shapes_compose(shape: str, other: str) -> None:
     """In any order, also twice."""
     out = shaped(CHAT.body, CHAT.exchange, shape, other)
     assert events(out) == events(CHAT.body)
-    assert seen(out, CHAT.exchange).finding_names == []
+    assert inspected(out, CHAT.exchange).finding_names == []
     again = shaped(shaped(CHAT.body, CHAT.exchange, shape), CHAT.exchange, other)
     assert events(again) == events(CHAT.body)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import injected, run, seen, shaped, sse
+from tests.invariants.driven import injected, inspected, run, shaped, sse
 from tests.invariants.healthy import PATHS, Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -69,7 +69,7 @@ def stopped(healthy: Healthy) -> Iterator[tuple[bytes, bool]]:
     for end in range(first, len(frames)):
         came = b"".join(frames[:end])
         yield came, False
-        if not seen(came, healthy.exchange).record.ended:
+        if not inspected(came, healthy.exchange).record.ended:
             yield came + sse(*valid(healthy.dialect, payloads(came))), True
 
 
@@ -86,11 +86,11 @@ def places(dialect: str, body: bytes) -> list[int]:
 @pytest.mark.parametrize("healthy", SHAPED, ids=str)
 def test_no_call_is_said_by_half(healthy: Healthy) -> None:
     """Those that came whole go on, in order and without a gap; nothing else of the answer is lost."""
-    intended = seen(healthy.body, healthy.exchange).calls
+    intended = inspected(healthy.body, healthy.exchange).calls
     for body, ended in stopped(healthy):
-        before = seen(body, healthy.exchange).record
+        before = inspected(body, healthy.exchange).record
         out = shaped(body, healthy.exchange, "whole-calls")
-        after = seen(out, healthy.exchange)
+        after = inspected(out, healthy.exchange)
         whole = [(call.name, json.loads(call.arguments)) for call in before.calls if call.complete]
         assert [call for call in after.calls if call[0] != "ping"] == [call for call in whole if call[0] != "ping"]
         assert all(call in intended for call in after.calls)
@@ -116,13 +116,15 @@ def test_a_header_alone_is_no_call(dialect: str) -> None:
     at = 1 + next(at for at, frame in enumerate(frames) if b'"ping"' in frame)
     head = b"".join(frames[:at])
     for body in (head, head + sse(*valid(dialect, payloads(head)))):
-        assert seen(shaped(body, healthy.exchange, "whole-calls"), healthy.exchange).record.calls == []
-    assert [name for name, _ in seen(shaped(healthy.body, healthy.exchange, "whole-calls"), healthy.exchange).calls]
+        assert inspected(shaped(body, healthy.exchange, "whole-calls"), healthy.exchange).record.calls == []
+    assert [
+        name for name, _ in inspected(shaped(healthy.body, healthy.exchange, "whole-calls"), healthy.exchange).calls
+    ]
 
 
 NEVER_WHOLE = ("lost-arguments", "merged-calls", "invalid-arguments")
 """What makes calls of which everything came, and which nobody can run."""
-SENT_BEFORE = {("openai-chat", "merged-calls", name) for name in ("whole, two", "two in one event")}
+SENT_BEFORE = {("openai-chat", "merged-calls", name) for name in ("one chunk each", "two in one event")}
 """The first object is complete and sent before the second one comes, which makes it a call that nobody can run."""
 BROKEN = [
     (healthy, fault)
@@ -137,10 +139,10 @@ BROKEN = [
 def test_no_call_comes_that_nobody_can_run(healthy: Healthy, fault: str) -> None:
     """The others come, in order; with safe repairs before the shape, and without."""
     broken = injected(healthy.body, healthy.exchange, fault).out
-    before = seen(broken, healthy.exchange).record
+    before = inspected(broken, healthy.exchange).record
     for repairs in (frozenset[str](), SAFE):
         went = run(broken, healthy.exchange, Settings(repairs, ("whole-calls",)))
-        after = seen(went.out, healthy.exchange).record
+        after = inspected(went.out, healthy.exchange).record
         assert all(call.complete for call in after.calls)
         assert [call.name for call in after.calls] == [call.name for call in before.calls if call.complete]
         assert after.ended == before.ended
@@ -314,7 +316,7 @@ def test_other_forms_of_chat_deltas(head: list[Payload], parts: list[Payload], f
     assert payloads(half) == chunked(text, finish=finish)
     whole = sse(*chunked(*head, *parts, finish=finish))
     out = shaped(whole, exchange, "whole-calls")
-    assert seen(out, exchange).calls == [("f", {"a": 1})]
+    assert inspected(out, exchange).calls == [("f", {"a": 1})]
     assert payloads(out)[-1] == chunked(finish=finish)[0] if finish else b"f" in out
 
 

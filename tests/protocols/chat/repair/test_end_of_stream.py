@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, exchange, injected, run, sse
+from tests.invariants.driven import exchange, injected, repaired, run, sse
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
@@ -74,7 +74,7 @@ def test_nothing_is_joined_to_a_cut_event(healthy: Healthy, broken: str | None) 
     for at in range(len(healthy.body) - 250, len(healthy.body)):
         cut = healthy.body[:at]
         rest = events(cut)[-1].strip()
-        out = changed(cut, healthy.exchange, broken=broken).out
+        out = repaired(cut, healthy.exchange, broken=broken).out
         for event in events(out):
             said = event.strip()
             assert said in whole | {b"", rest} or said == b"data: [DONE]" or _is_chunk(said)
@@ -88,22 +88,22 @@ def _is_chunk(event: bytes) -> bool:
 def test_half_an_event_behind_the_finish_gives_way_to_the_end(rest: bytes) -> None:
     """Everything was said; `[DONE]` comes in its place."""
     said = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls"))
-    assert changed(said + rest, CHAT).out == said + b"data: [DONE]\n\n"
-    assert changed(said + rest, CHAT, broken="gone").out == said + rest
+    assert repaired(said + rest, CHAT).out == said + b"data: [DONE]\n\n"
+    assert repaired(said + rest, CHAT, broken="gone").out == said + rest
 
 
 @pytest.mark.parametrize("rest", [b'data: {"id":"c","choices":[{"index":0,"delta":{"tool_ca', b"data", b": x"])
 def test_half_an_event_before_the_finish_is_no_end(rest: bytes) -> None:
     """More was to come: nobody knows of what."""
     cut = sse(header(), more('{"city":"Oslo"}')) + rest
-    assert changed(cut, CHAT).out == cut
+    assert repaired(cut, CHAT).out == cut
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n", b"\r", b"\r\n"])
 def test_a_last_event_without_its_end_gets_one_before_anything_follows(newline: bytes) -> None:
     """Also where the repair of that is off."""
     said = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls")).removesuffix(b"\n\n") + newline
-    out = changed(said, CHAT, "missing-done").out
+    out = repaired(said, CHAT, "missing-done").out
     text = out.decode().replace("\r\n", "\n").replace("\r", "\n")
     assert text.split("\n\n")[-2:] == ["data: [DONE]", ""]
 
@@ -113,7 +113,7 @@ def test_a_last_event_without_its_end_gets_one_before_anything_follows(newline: 
 def test_a_header_is_no_whole_call(name: str, *, request_known: bool) -> None:
     """Where the body just ends, nobody has said that the call has no arguments."""
     cut = sse(chunk({"role": "assistant", "content": ""}), header(name))
-    went = changed(cut, CHAT if request_known else UNKNOWN)
+    went = repaired(cut, CHAT if request_known else UNKNOWN)
     assert went.out == cut
 
 
@@ -122,23 +122,23 @@ def test_a_header_is_no_whole_call(name: str, *, request_known: bool) -> None:
 def test_arguments_that_are_kept_back_go_out_at_the_end(kept: str, ending: list[Payload | str]) -> None:
     """What might have become an object in a string is said as it came, and no `{}` in its place."""
     body = sse(header(), more(kept), *ending)
-    assert arguments(changed(body, CHAT).out) == {0: kept}
-    assert "tool_calls" not in finishes(changed(body, CHAT).out)
+    assert arguments(repaired(body, CHAT).out) == {0: kept}
+    assert "tool_calls" not in finishes(repaired(body, CHAT).out)
 
 
 def test_half_a_call_before_done_ends_as_a_break() -> None:
     """`[DONE]` stays away where nobody has said how the answer finished."""
     half = sse(header(), more('{"city"'))
-    assert changed(half + sse("[DONE]"), CHAT).out == half
+    assert repaired(half + sse("[DONE]"), CHAT).out == half
     lost = sse(header())
-    assert changed(lost + sse("[DONE]"), CHAT).out == lost
+    assert repaired(lost + sse("[DONE]"), CHAT).out == lost
     unknown = sse(header("unknown"), "[DONE]")
-    assert changed(unknown, CHAT).out == unknown
+    assert repaired(unknown, CHAT).out == unknown
 
 
 def test_done_is_the_end_of_a_tool_without_parameters() -> None:
     """It can have no arguments, and the protocol has said that nothing more comes."""
-    out = changed(sse(header("ping"), "[DONE]"), CHAT).out
+    out = repaired(sse(header("ping"), "[DONE]"), CHAT).out
     assert arguments(out) == {0: "{}"}
     assert finishes(out) == ["tool_calls"]
 
@@ -146,7 +146,7 @@ def test_done_is_the_end_of_a_tool_without_parameters() -> None:
 def test_no_end_is_made_up_where_an_event_could_not_be_read() -> None:
     """It may have been a call's."""
     body = sse(header(), more('{"city":"Oslo"}'), '{"id":"c","choices":[{"index":0,"delta":{"tool_ca')
-    assert finishes(changed(body, CHAT).out) == []
+    assert finishes(repaired(body, CHAT).out) == []
 
 
 def test_a_call_whose_opening_could_not_be_read_gets_no_id_and_no_type() -> None:
@@ -154,14 +154,14 @@ def test_a_call_whose_opening_could_not_be_read_gets_no_id_and_no_type() -> None
     cut = json.dumps(header())[:-1]
     rest: list[Payload | str] = [more('{"city"'), more(':"Oslo"}'), chunk({}, "tool_calls"), "[DONE]"]
     body = sse(cut, *rest)
-    assert changed(body, UNKNOWN).out == body
-    assert b'"id":"call_' in changed(sse(*rest), UNKNOWN).out
+    assert repaired(body, UNKNOWN).out == body
+    assert b'"id":"call_' in repaired(sse(*rest), UNKNOWN).out
 
 
 def test_no_end_is_made_up_for_arguments_that_nobody_can_parse() -> None:
     """Closed brackets are not enough."""
     body = sse(header(), more('{"city":Oslo}'))
-    assert changed(body, CHAT).out == body
+    assert repaired(body, CHAT).out == body
 
 
 def test_entries_of_nothing_make_no_calls() -> None:
@@ -169,7 +169,7 @@ def test_entries_of_nothing_make_no_calls() -> None:
     message = {"role": "assistant", "content": " day", "tool_calls": [None]}
     said = chunk({"content": " day"})
     said["choices"][0]["message"] = message
-    out = changed(sse(said, chunk({}, "stop")), UNKNOWN).out
+    out = repaired(sse(said, chunk({}, "stop")), UNKNOWN).out
     assert arguments(out) == {}
 
 
@@ -177,7 +177,7 @@ def test_entries_of_nothing_make_no_calls() -> None:
 @pytest.mark.parametrize("name", ["ping", "unknown"])
 def test_null_as_text_is_no_arguments(said: str, name: str) -> None:
     """A tool that takes none gets `{}`, and the finish stays."""
-    out = changed(sse(header(name, said), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+    out = repaired(sse(header(name, said), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
     assert arguments(out) == {0: "{}"}
     assert finishes(out) == ["tool_calls"]
 
@@ -186,14 +186,14 @@ def test_null_before_another_call() -> None:
     """Whether anything follows is not known when the next call opens; what is sent is never `null`."""
     calls = [header("unknown", "null"), header("get_weather", '{"city":"Oslo"}', 1)]
     body = sse(*calls, chunk({}, "tool_calls"), "[DONE]")
-    assert arguments(changed(body, CHAT).out) == {0: "{}", 1: '{"city":"Oslo"}'}
+    assert arguments(repaired(body, CHAT).out) == {0: "{}", 1: '{"city":"Oslo"}'}
 
 
 def test_a_header_without_arguments_gets_them() -> None:
     """Clients add what follows to what is there."""
     opening = header("ping")
     del opening["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"]
-    out = changed(sse(opening, more("{}"), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+    out = repaired(sse(opening, more("{}"), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
     assert payloads(out)[0] == header("ping")
     assert arguments(out) == {0: "{}"}
 
@@ -207,7 +207,7 @@ def test_no_prefix_makes_a_call_whole(healthy: Healthy) -> None:
         ends = [at + 2 for at in range(len(broken)) if broken.startswith(b"\n\n", at)]
         for end in ends:
             raw = _whole(arguments(broken[:end]))
-            assert _whole(arguments(changed(broken[:end], healthy.exchange).out)) <= right | raw
+            assert _whole(arguments(repaired(broken[:end], healthy.exchange).out)) <= right | raw
 
 
 def _whole(said: dict[int, str]) -> set[str]:
@@ -229,11 +229,11 @@ def in_message(entries: list[Payload], finish: str | None = None, **rest: Any) -
 def test_calls_in_a_message_are_deltas() -> None:
     """A header without arguments is no call with `{}` before the finish says so."""
     opening = header("ping")["choices"][0]["delta"]["tool_calls"]
-    cut = changed(sse(in_message(opening, content="Hm.")), CHAT).out
+    cut = repaired(sse(in_message(opening, content="Hm.")), CHAT).out
     assert arguments(cut) == {0: ""}
     assert finishes(cut) == []
     assert [one["choices"][0]["delta"].get("content") for one in payloads(cut)] == [None, "Hm."]
-    whole = changed(sse(in_message(opening), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+    whole = repaired(sse(in_message(opening), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
     assert arguments(whole) == {0: "{}"}
 
 
@@ -242,7 +242,7 @@ def test_a_message_that_says_streamed_calls_again() -> None:
     entry = {**header()["choices"][0]["delta"]["tool_calls"][0]}
     entry["function"] = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
     body = sse(header(), more('{"city":"Oslo"}'), in_message([entry], "tool_calls"), "[DONE]")
-    out = changed(body, CHAT).out
+    out = repaired(body, CHAT).out
     assert sum(len(one["choices"][0]["delta"].get("tool_calls", [])) for one in payloads(out)) == 2
 
 
@@ -260,6 +260,6 @@ def test_what_a_shape_holds_is_not_joined_to_a_cut_event(shape: str, rest: bytes
 def test_a_call_beside_half_of_one_gets_no_arguments() -> None:
     """The answer was cut off, whatever its finish says."""
     body = sse(header("ping"), header(index=1), more('{"ci', 1), chunk({}, "tool_calls"), "[DONE]")
-    out = changed(body, CHAT).out
+    out = repaired(body, CHAT).out
     assert arguments(out) == {0: "", 1: '{"ci'}
     assert finishes(out) == ["length"]

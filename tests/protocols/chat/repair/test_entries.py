@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.invariants import strict
-from tests.invariants.driven import changed
+from tests.invariants.driven import repaired
 from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def last_choice(out: bytes) -> Payload:
 def test_calls_of_the_message_move_to_a_delta(before: list[Payload], final: Payload, left: Payload) -> None:
     """Every reader gets each call and the text once, and every chunk has a delta."""
     message: dict[str, Any] = {"content": "Hi", "tool_calls": [CALL]}
-    out = changed(body(*before, {"index": 0, **final, "message": message, "finish_reason": "tool_calls"}), EXCHANGE).out
+    out = repaired(
+        body(*before, {"index": 0, **final, "message": message, "finish_reason": "tool_calls"}), EXCHANGE
+    ).out
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]
     assert last_choice(out) == {"index": 0, "finish_reason": "tool_calls", **left}
 
@@ -56,14 +58,14 @@ def test_a_message_beside_its_deltas_stays() -> None:
     delta = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
     final = {"index": 0, "delta": {}, "message": {"tool_calls": [CALL]}, "finish_reason": "tool_calls"}
     stream = body(ROLE, delta, final)
-    assert changed(stream, EXCHANGE).out == stream
+    assert repaired(stream, EXCHANGE).out == stream
 
 
 @pytest.mark.parametrize("delta", [{}, {"delta": None}])
 def test_a_finish_without_a_delta_gets_one(delta: Payload) -> None:
     """It is the chunk that every client reads to the end."""
     call = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
-    went = changed(body(ROLE, call, {"index": 0, **delta, "finish_reason": "tool_calls"}), EXCHANGE)
+    went = repaired(body(ROLE, call, {"index": 0, **delta, "finish_reason": "tool_calls"}), EXCHANGE)
     assert went.finding_names == ["missing-delta"]
     assert last_choice(went.out) == {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
 
@@ -75,13 +77,13 @@ def test_an_event_without_a_delta_gets_one_while_calls_wait() -> None:
     call = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
     bare = {"index": 0, "finish_reason": None, "logprobs": None}
     finish = {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
-    out = changed(body(ROLE, opening, bare, call, finish), EXCHANGE).out
+    out = repaired(body(ROLE, opening, bare, call, finish), EXCHANGE).out
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]
 
 
 def test_an_answer_that_is_a_message_gets_no_delta_for_another_reason() -> None:
     """A reader that takes the message where there is no delta would take nothing then."""
     said = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "end_turn"}
-    went = changed(body(said), EXCHANGE)
+    went = repaired(body(said), EXCHANGE)
     assert went.finding_names == ["foreign-finish"]
     assert last_choice(went.out) == {**said, "finish_reason": "stop"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from toolstream_core.model import StreamFacts
 
 FUNCTIONS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
@@ -33,13 +33,13 @@ def test_a_call_is_not_missing(choices: int, finish: str) -> None:
     events = [event for at in range(choices) for event in [*call(at), chunk({}, finish, at)]]
     body = sse(*events, "[DONE]")
     exchange = replace(EXCHANGE, request={**REQUEST, "n": choices})
-    assert seen(body, exchange).finding_names == []
-    assert seen(body, exchange).calls == [("get_weather", {"city": "Oslo"})] * choices
-    assert changed(body, exchange).out == body
-    assert changed(body, exchange, "missing-calls").out == body
+    assert inspected(body, exchange).finding_names == []
+    assert inspected(body, exchange).calls == [("get_weather", {"city": "Oslo"})] * choices
+    assert repaired(body, exchange).out == body
+    assert repaired(body, exchange, "missing-calls").out == body
 
 
 def test_no_call_is_missing_calls() -> None:
     """The finish reason promises a call, and none came."""
     body = sse(chunk({"content": "Hm."}), chunk({}, "function_call"), "[DONE]")
-    assert seen(body, EXCHANGE).finding_names == ["missing-calls"]
+    assert inspected(body, EXCHANGE).finding_names == ["missing-calls"]

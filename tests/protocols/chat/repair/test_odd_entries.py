@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import changed, run, seen, sse
+from tests.invariants.driven import inspected, repaired, run, sse
 from tests.protocols.chat.repair.test_end_of_stream import (
     CHAT,
     UNKNOWN,
@@ -36,7 +36,7 @@ def entry(arguments: object, **more: Any) -> Payload:
 
 def read(body: bytes) -> list[tuple[str, str, bool]]:
     """The calls of a stream."""
-    return [(call.name, call.arguments, call.complete) for call in seen(body, UNKNOWN).record.calls]
+    return [(call.name, call.arguments, call.complete) for call in inspected(body, UNKNOWN).record.calls]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def read(body: bytes) -> list[tuple[str, str, bool]]:
 def test_what_is_read_stays_what_is_read(events: list[Payload | str]) -> None:
     """Before a repair and behind it."""
     body = sse(*events)
-    assert read(changed(body, UNKNOWN).out) == read(body)
+    assert read(repaired(body, UNKNOWN).out) == read(body)
 
 
 def test_nothing_made_up_joins_arguments_that_still_come() -> None:
@@ -73,13 +73,13 @@ def test_nothing_made_up_joins_arguments_that_still_come() -> None:
         {**header("g", "", 1), "choices": [{**header("g", "", 1)["choices"][0], "finish_reason": "tool_calls"}]},
         {**more("{}", 1), "choices": [{**more("{}", 1)["choices"][0], "finish_reason": "tool_calls"}]},
     )
-    assert arguments(changed(body, UNKNOWN).out) == {0: "{}", 1: "{}"}
+    assert arguments(repaired(body, UNKNOWN).out) == {0: "{}", 1: "{}"}
 
 
 @pytest.mark.parametrize("behind", ["1}", "[TOOL_CALLS]null"])
 def test_no_end_is_made_up_behind_garbage_that_stays_in_doubt(behind: str) -> None:
     """Nobody said that the answer is over, and nobody knows what the arguments are."""
-    out = changed(sse(header("f", '{"a":'), more("1}"), more(behind)), UNKNOWN).out
+    out = repaired(sse(header("f", '{"a":'), more("1}"), more(behind)), UNKNOWN).out
     assert finishes(out) == []
     assert b"[DONE]" not in out
 
@@ -95,12 +95,12 @@ def test_a_repair_shows_no_call_that_was_hidden(key: str) -> None:
         one["choices"][0]["message"] = {"tool_calls": [{**call, "id": "c2"}]}
     body = sse(one, one)
     assert read(body) == [("f", '{"a":1}', True)]
-    assert read(changed(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
+    assert read(repaired(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
 
 
 def test_two_finishes_amid_arguments_go_behind_them() -> None:
     """The second says no more than the first."""
-    out = changed(sse(header("f", '{"a"'), FINISH, FINISH, more(":1}"), "[DONE]"), UNKNOWN)
+    out = repaired(sse(header("f", '{"a"'), FINISH, FINISH, more(":1}"), "[DONE]"), UNKNOWN)
     assert finishes(out.out) == ["tool_calls"]
     assert payloads(out.out)[-1]["choices"][0]["finish_reason"] == "tool_calls"
     assert "cut-off-call" not in out.record.changes
@@ -109,7 +109,7 @@ def test_two_finishes_amid_arguments_go_behind_them() -> None:
 @pytest.mark.parametrize("between", [ERROR, chunk({"reasoning_content": "hm"})], ids=["an error", "a thought"])
 def test_a_finish_that_was_made_length_is_told_where_the_arguments_go_on(between: Payload) -> None:
     """Whatever is read of the call in the end."""
-    went = changed(sse(header("f", '{"a"'), FINISH, between, more(":1}")), UNKNOWN)
+    went = repaired(sse(header("f", '{"a"'), FINISH, between, more(":1}")), UNKNOWN)
     assert went.out.count(b'"length"') == 1
     assert went.finding_names.count("cut-off-call") == 1
 
@@ -133,29 +133,33 @@ def test_what_is_wrong_with_text_alone_is_told_by_no_shape(odd: bytes) -> None:
     """A shape looks at each event; what is told must not depend on that."""
     body = sse(*[chunk({"content": word}) for word in ("a", "b", "b")]) + odd + sse(chunk({}, "stop"), "[DONE]")
     assert odd not in sse(chunk({"content": "c"}))
-    assert run(body, UNKNOWN, Settings(shapes=("event-ids",))).finding_names == seen(body, UNKNOWN).finding_names == []
+    assert (
+        run(body, UNKNOWN, Settings(shapes=("event-ids",))).finding_names
+        == inspected(body, UNKNOWN).finding_names
+        == []
+    )
 
 
 def test_an_error_by_name_beside_arguments_that_come_again_is_told() -> None:
     """Judged or mended."""
     again = b"event: error\n" + sse(more('{"a":1}'))
     body = sse(header("f", '{"a":1}')) + again + sse(FINISH, "[DONE]")
-    assert seen(body, UNKNOWN).finding_names == changed(body, UNKNOWN).finding_names
-    assert "in-band-error" in seen(body, UNKNOWN).finding_names
+    assert inspected(body, UNKNOWN).finding_names == repaired(body, UNKNOWN).finding_names
+    assert "in-band-error" in inspected(body, UNKNOWN).finding_names
 
 
 def test_the_second_part_of_a_name_is_kept_with_an_id_that_comes_again() -> None:
     """The chunk says something, though its id goes."""
     part = {"index": 0, "id": "call_0", "function": {"name": "_weather", "arguments": ""}}
     body = sse(header("get"), chunk({"tool_calls": [part]}), more("{}"), FINISH, "[DONE]")
-    assert b"_weather" in changed(body, replace(UNKNOWN, request={"tools": []})).out
+    assert b"_weather" in repaired(body, replace(UNKNOWN, request={"tools": []})).out
 
 
 def test_half_arguments_that_come_with_the_finish_are_not_lost() -> None:
     """A string that may hold an object waits, but not beyond the finish."""
     one = header("f", '"{\\"a\\"')
     one["choices"][0]["finish_reason"] = "tool_calls"
-    out = changed(sse(one, "[DONE]"), UNKNOWN).out
+    out = repaired(sse(one, "[DONE]"), UNKNOWN).out
     assert arguments(out) == {0: '"{\\"a\\"'}
     assert finishes(out) == ["length"]
 
@@ -163,21 +167,21 @@ def test_half_arguments_that_come_with_the_finish_are_not_lost() -> None:
 def test_a_placeholder_that_garbage_follows_comes_back() -> None:
     """What it stood for would have been an object."""
     body = sse(header("f", "{}"), header("g", "{}", 1), more('{"a":1}', 1), more("1}"))
-    assert arguments(changed(body, UNKNOWN).out) == {0: "{}1}", 1: '{"a":1}'}
+    assert arguments(repaired(body, UNKNOWN).out) == {0: "{}1}", 1: '{"a":1}'}
 
 
 def test_a_header_that_comes_again_behind_the_finish_says_nothing() -> None:
     """The finish is not moved behind it: the connection may break before it is said."""
     body = sse(header("f"), FINISH, header("f"))
-    assert finishes(changed(body, UNKNOWN, broken="reset").out) == ["tool_calls"]
+    assert finishes(repaired(body, UNKNOWN, broken="reset").out) == ["tool_calls"]
 
 
 def test_a_header_that_comes_again_with_the_finish_gets_no_arguments_behind_it() -> None:
     """`{}` stands before the first finish."""
     one = header("f")
     one["choices"][0]["finish_reason"] = "tool_calls"
-    out = changed(sse(one, one), UNKNOWN).out
-    assert changed(out, UNKNOWN).out == out
+    out = repaired(sse(one, one), UNKNOWN).out
+    assert repaired(out, UNKNOWN).out == out
     assert arguments(out) == {0: "{}"}
 
 
@@ -185,13 +189,13 @@ def test_a_call_is_no_repetition_of_one_that_nobody_can_read() -> None:
     """The one that comes again is all that a client has."""
     body = sse(header("f", "ull"), more('{"a":1}'), {**header("f", '{"a":1}', 1)}, FINISH, "[DONE]")
     body = body.replace(b"call_1", b"call_0")
-    assert arguments(changed(body, UNKNOWN).out)[1] == '{"a":1}'
+    assert arguments(repaired(body, UNKNOWN).out)[1] == '{"a":1}'
 
 
 def test_a_decorated_name_is_that_of_a_tool_that_needs_arguments() -> None:
     """No `{}` is made up for it."""
     body = sse(header("functions.get_weather"), FINISH, "[DONE]")
-    went = changed(body, CHAT)
+    went = repaired(body, CHAT)
     assert arguments(went.out) == {0: ""}
     assert "lost-arguments" in went.finding_names
 
@@ -199,8 +203,8 @@ def test_a_decorated_name_is_that_of_a_tool_that_needs_arguments() -> None:
 def test_a_finish_that_was_held_is_said_before_half_an_event() -> None:
     """It was said; nothing else is made up there."""
     body = sse(header("f", '{"a"'), FINISH, more(":1}")) + b'data: {"id":"c","obj'
-    assert finishes(changed(body, UNKNOWN).out) == ["tool_calls"]
-    assert finishes(changed(sse(header("f", '{"a":1}')) + b'data: {"id":"c","obj', UNKNOWN).out) == []
+    assert finishes(repaired(body, UNKNOWN).out) == ["tool_calls"]
+    assert finishes(repaired(sse(header("f", '{"a":1}')) + b'data: {"id":"c","obj', UNKNOWN).out) == []
 
 
 def misnamed(said: object) -> Payload:
@@ -212,7 +216,7 @@ def misnamed(said: object) -> Payload:
 def test_arguments_in_another_form_throughout_are_mended() -> None:
     """Each of them goes at once."""
     pieces = [misnamed('{"a"'), chunk({"tool_calls": [{"index": 0, "function": {"parameters": ":1}"}}]})]
-    assert arguments(changed(sse(*pieces, FINISH, "[DONE]"), UNKNOWN).out) == {0: '{"a":1}'}
+    assert arguments(repaired(sse(*pieces, FINISH, "[DONE]"), UNKNOWN).out) == {0: '{"a":1}'}
     assert b'"arguments":"{\\"a\\""' in b"".join(Session(UNKNOWN, Settings(SAFE)).feed(sse(pieces[0])))
 
 
@@ -227,48 +231,48 @@ STRAY: list[tuple[str, Payload]] = [
 def test_what_does_not_fit_a_whole_call_stays_as_it_came(stray: Payload) -> None:
     """Nobody knows whose it is: with an index, clients that pass over it would have no call any more."""
     body = sse(header("f", '{"a":1}'), stray)
-    assert changed(body, UNKNOWN).out == body
+    assert repaired(body, UNKNOWN).out == body
 
 
 def test_no_end_is_made_of_arguments_that_clients_cannot_read() -> None:
     """Whatever was meant: joined, they are no JSON."""
     for body in (sse(header("f", '{"a":1}'), more("x:")), sse(header("f", ']{"a":1}'), more('{"a":1}'))):
-        assert changed(body, UNKNOWN).out == body
+        assert repaired(body, UNKNOWN).out == body
 
 
 def test_a_last_event_without_its_end_makes_no_whole_call_a_broken_one() -> None:
     """Clients do not read it, so they have the call whole; what says the rest of one gets its end."""
     garbage = sse(header("f", '{"a":1}'), more(': 2}"')).rstrip()
-    went = changed(garbage, UNKNOWN)
+    went = repaired(garbage, UNKNOWN)
     assert went.out == garbage
     assert "unterminated-event" in went.finding_names
-    assert changed(sse(header("f", '{"a"'), more(":1}")).rstrip(), UNKNOWN).out.count(b"\n\n") > 1
+    assert repaired(sse(header("f", '{"a"'), more(":1}")).rstrip(), UNKNOWN).out.count(b"\n\n") > 1
 
 
 def test_no_arguments_are_made_at_a_finish_that_more_of_the_answer_follows() -> None:
     """They may come behind that."""
     thought = chunk({"reasoning_content": "Now"})
     body = sse(header("f"), FINISH, thought, more('{"a":1}'), "[DONE]")
-    assert read(changed(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
-    assert arguments(changed(body, UNKNOWN).out) == {0: '{"a":1}'}
-    assert arguments(changed(sse(header("f"), FINISH, thought, "[DONE]"), UNKNOWN).out) == {0: "{}"}
+    assert read(repaired(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
+    assert arguments(repaired(body, UNKNOWN).out) == {0: '{"a":1}'}
+    assert arguments(repaired(sse(header("f"), FINISH, thought, "[DONE]"), UNKNOWN).out) == {0: "{}"}
 
 
 def test_no_arguments_are_made_at_a_finish_that_an_error_follows() -> None:
     """Nobody knows what was meant."""
     body = sse(header("f"), FINISH, ERROR)
-    assert changed(body, UNKNOWN).out == body
+    assert repaired(body, UNKNOWN).out == body
 
 
 def test_a_call_says_no_other_again_that_goes_on_with_arguments_of_its_own() -> None:
     """A `{}` was all that both had said."""
     again = chunk({"tool_calls": [{"index": 1, "id": "call_0", "function": {"name": "f", "arguments": "{}"}}]})
     body = sse(header("f", "{}"), again, more('{"a":1}'), FINISH, "[DONE]")
-    assert read(changed(body, UNKNOWN).out) == [("f", '{"a":1}', True), ("f", "{}", True)]
-    assert read(changed(sse(header("f", "{}"), again, FINISH, "[DONE]"), UNKNOWN).out) == [("f", "{}", True)]
+    assert read(repaired(body, UNKNOWN).out) == [("f", '{"a":1}', True), ("f", "{}", True)]
+    assert read(repaired(sse(header("f", "{}"), again, FINISH, "[DONE]"), UNKNOWN).out) == [("f", "{}", True)]
 
 
 def test_a_list_without_its_end_gets_none() -> None:
     """It is no event."""
     body = sse(header("f", '{"a":1}')) + b"data: [[]]"
-    assert changed(body, UNKNOWN).out == body
+    assert repaired(body, UNKNOWN).out == body

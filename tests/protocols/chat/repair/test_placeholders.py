@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.invariants.driven import changed
+from tests.invariants.driven import repaired
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
@@ -17,7 +17,7 @@ LONE = [one for one in streams() if one.name == "without arguments" and b"{}" in
 @pytest.mark.parametrize("healthy", LONE, ids=str)
 def test_a_lone_placeholder_is_no_change(healthy: Healthy) -> None:
     """Nobody says what the tool takes, so it waits for the next event, and goes on as it came."""
-    went = changed(healthy.body, StreamFacts(path=healthy.exchange.path, content_type=healthy.exchange.content_type))
+    went = repaired(healthy.body, StreamFacts(path=healthy.exchange.path, content_type=healthy.exchange.content_type))
     assert went.out == healthy.body
     assert went.finding_names == []
     assert went.record.changed == 0
@@ -44,7 +44,7 @@ def test_a_placeholder_is_filled_under_another_id(pieces: list[str]) -> None:
     end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
     events = [entry("call_a", "{}", name="look"), *more, end]
     body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events) + b"data: [DONE]\n\n"
-    went = changed(body, CHAT)
+    went = repaired(body, CHAT)
     [call] = went.record.calls
     assert (call.name, call.arguments, call.complete) == ("look", '{"at":1}', True)
     assert "placeholder-arguments" in went.finding_names

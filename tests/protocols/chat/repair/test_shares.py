@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from tests.protocols.chat.test_id_alone import ASKED, chunk
 from toolstream_core.wire import json_access
 
@@ -41,7 +41,7 @@ def arguments(out: bytes) -> str:
 def test_text_that_was_withheld_as_a_repetition_is_sent(after: list[str]) -> None:
     """It proves to be something else: the client gets all characters of it, once."""
     pieces = ['{"q":', "1}", *after]
-    went = changed(sse(chunk(OPEN), *(chunk(more(piece)) for piece in pieces), FINISH, "[DONE]"), ASKED)
+    went = repaired(sse(chunk(OPEN), *(chunk(more(piece)) for piece in pieces), FINISH, "[DONE]"), ASKED)
     assert arguments(went.out) == "".join(pieces)
 
 
@@ -56,8 +56,8 @@ def test_a_message_completes_arguments_that_broke_off(form: str) -> None:
 
     end = {**FINISH, "choices": [{**FINISH["choices"][0], "message": last}]}
     body = sse(event(OPEN), event(more('{"q":')), end, "[DONE]")
-    went = changed(body, ASKED)
-    assert seen(body, ASKED).calls == went.calls == seen(went.out, ASKED).calls == [("search", {"q": 1})]
+    went = repaired(body, ASKED)
+    assert inspected(body, ASKED).calls == went.calls == inspected(went.out, ASKED).calls == [("search", {"q": 1})]
     assert arguments(went.out) == '{"q": 1}'
 
 
@@ -66,11 +66,11 @@ def test_two_entries_of_one_event_say_their_own_shares() -> None:
     body = sse(
         chunk({**OPEN, "function": {"name": "search", "arguments": '{"q"'}}), chunk(more(':"x"}'), more(':"x"}'))
     )
-    assert arguments(changed(body, ASKED).out) == '{"q":"x"}:"x"}'
+    assert arguments(repaired(body, ASKED).out) == '{"q":"x"}:"x"}'
 
 
 def test_no_finish_is_made_for_arguments_with_garbage_after_them() -> None:
     """The stream broke off: more may have been still to come."""
-    went = changed(sse(chunk(OPEN), chunk(more('{"q":1}]'))), ASKED)
+    went = repaired(sse(chunk(OPEN), chunk(more('{"q":1}]'))), ASKED)
     assert b'finish_reason":"tool_calls' not in went.out
     assert "truncated-stream" in went.finding_names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.invariants.driven import changed, injected, run, seen, sse
+from tests.invariants.driven import injected, inspected, repaired, run, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
 from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
@@ -72,10 +72,10 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
     if not (events or output):
         return
     body = sse(*numbered(0, CREATED, *events, completed(*output)))
-    assert NAME in seen(body, EXCHANGE).finding_names
-    went = changed(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
+    assert NAME in inspected(body, EXCHANGE).finding_names
+    went = repaired(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
     assert b"function_call" not in went.out
-    again = seen(went.out, EXCHANGE)
+    again = inspected(went.out, EXCHANGE)
     assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
@@ -87,7 +87,7 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
 def test_safe_repairs_leave_it() -> None:
     """What a provider says that function calls do not know may be refused in the next request."""
     body = sse(CREATED, *patched(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
-    went = changed(body, EXCHANGE)
+    went = repaired(body, EXCHANGE)
     assert went.out == body
     assert went.finding_names == [NAME]
 
@@ -96,24 +96,24 @@ def test_safe_repairs_leave_it() -> None:
 def test_what_is_not_plain_goes_on_as_it_came(arguments: str) -> None:
     """Behind nothing else, and whole."""
     body = sse(CREATED, *patched(arguments), completed(item(arguments, name="apply_patch")))
-    assert changed(body, EXCHANGE, NAME).out == body
+    assert repaired(body, EXCHANGE, NAME).out == body
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
 def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
     """Where the body ends before it does."""
     body = sse(CREATED, added(name="apply_patch"), delta('{"input":"*** B'))
-    assert changed(body, EXCHANGE, NAME, broken=broken).out == body
+    assert repaired(body, EXCHANGE, NAME, broken=broken).out == body
     incomplete = sse(
         CREATED, added(name="apply_patch"), closed('{"input":"a"}', name="apply_patch", status="incomplete")
     )
-    assert changed(incomplete, EXCHANGE, NAME).out == incomplete
+    assert repaired(incomplete, EXCHANGE, NAME).out == incomplete
 
 
 def test_a_custom_tool_that_is_called_validly_passes() -> None:
     """And is read as what it is."""
     body = sse(*valid("*** Begin", " Patch"))
-    went = changed(body, EXCHANGE)
+    went = repaired(body, EXCHANGE)
     assert went.out == body
     assert went.finding_names == []
     (one,) = went.record.calls
@@ -127,9 +127,9 @@ def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
     broken = injected(body, EXCHANGE, NAME)
     assert broken.record.faults[0].changes > 0
     assert b"custom_tool_call" not in broken.out
-    assert seen(broken.out, EXCHANGE).finding_names == [NAME]
-    assert seen(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
-    fixed = seen(changed(broken.out, EXCHANGE, NAME).out, EXCHANGE)
+    assert inspected(broken.out, EXCHANGE).finding_names == [NAME]
+    assert inspected(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
+    fixed = inspected(repaired(broken.out, EXCHANGE, NAME).out, EXCHANGE)
     assert fixed.record.calls[0].arguments == "".join(pieces)
     assert fixed.finding_names == []
 
@@ -172,21 +172,21 @@ def sent(out: bytes) -> tuple[list[str], list[str]]:
 def test_input_that_no_delta_has_is_sent_as_one(events: list[Payload], defect: list[str], deltas: list[str]) -> None:
     """Before the event that has all of it."""
     body = sse(*numbered(0, *events))
-    assert seen(body, EXCHANGE).finding_names == defect
-    assert sent(changed(body, EXCHANGE).out) == (deltas, [PATCH])
+    assert inspected(body, EXCHANGE).finding_names == defect
+    assert sent(repaired(body, EXCHANGE).out) == (deltas, [PATCH])
 
 
 def test_input_of_an_event_that_waits_is_sent_once() -> None:
     """The client has the deltas that came before the event, not those that came before the event is sent."""
     nameless = added(place=1, name="")
     body = sse(*numbered(0, CREATED, nameless, *valid(PATCH)[1:], *valid(PATCH)[-1:]))
-    assert sent(changed(body, EXCHANGE).out) == ([PATCH], [PATCH])
+    assert sent(repaired(body, EXCHANGE).out) == ([PATCH], [PATCH])
 
 
 def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
     """No delta can take back what the client has."""
     body = sse(*numbered(0, *valid("*** other")[:3], *valid(PATCH)[3:]))
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
 def test_events_that_a_call_lacks_are_sent(events: list[Payload], defect: str) -> None:
     """As for a function call."""
     body = sse(*numbered(0, *events))
-    assert defect in seen(body, EXCHANGE).finding_names
-    went = changed(body, EXCHANGE)
-    again = seen(went.out, EXCHANGE)
+    assert defect in inspected(body, EXCHANGE).finding_names
+    went = repaired(body, EXCHANGE)
+    again = inspected(went.out, EXCHANGE)
     assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
@@ -220,6 +220,6 @@ def test_calls_of_one_id_are_two_unless_they_are_equal() -> None:
     for text, calls in ((PATCH, 1), ("*** other", 2)):
         second = json.loads(json.dumps(valid(text)[1:-1]).replace("ctc_0", "ctc_1").replace('_index": 0', '_index": 1'))
         body = sse(*numbered(0, *valid(PATCH)[:-1], *second, completed()))
-        again = seen(changed(body, EXCHANGE).out, EXCHANGE)
+        again = inspected(repaired(body, EXCHANGE).out, EXCHANGE)
         assert again.finding_names == []
         assert len({one.id for one in again.record.calls}) == len(again.record.calls) == calls

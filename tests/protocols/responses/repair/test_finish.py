@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from tests.protocols.responses.events import (
     CREATED,
     added,
@@ -66,7 +66,7 @@ def last(out: bytes) -> Payload:
 )
 def test_what_is_not_over_is_not_ended(events: list[Payload]) -> None:
     """A clean end says nothing: no call is made whole, and the response stays without its end."""
-    went = changed(sse(CREATED, *events), EXCHANGE)
+    went = repaired(sse(CREATED, *events), EXCHANGE)
     assert b"response.completed" not in went.out
     assert b"arguments.done" not in went.out.replace(sse(done('{"a":1}')), b"")
     assert "truncated-stream" in went.finding_names
@@ -79,7 +79,7 @@ def test_what_is_not_over_is_not_ended(events: list[Payload]) -> None:
 )
 def test_what_is_over_is_ended(events: list[Payload]) -> None:
     """With usage in numbers, on which readers count."""
-    went = changed(sse(CREATED, *events), EXCHANGE)
+    went = repaired(sse(CREATED, *events), EXCHANGE)
     ending = last(went.out)
     assert ending["type"] == "response.completed"
     assert ending["response"]["usage"]["input_tokens"] == ending["response"]["usage"]["total_tokens"] == 0
@@ -91,7 +91,7 @@ def test_usage_that_was_said_is_kept() -> None:
     """In the response as it was created."""
     usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     created = {**CREATED, "response": {**CREATED["response"], "usage": usage}}
-    assert last(changed(sse(created, *call('{"a":1}')), EXCHANGE).out)["response"]["usage"] == usage
+    assert last(repaired(sse(created, *call('{"a":1}')), EXCHANGE).out)["response"]["usage"] == usage
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
@@ -101,7 +101,7 @@ def test_usage_that_was_said_is_kept() -> None:
 )
 def test_nothing_is_put_behind_a_cut_event(tail: bytes, broken: str | None) -> None:
     """It would become a part of it; and nobody knows what else was lost."""
-    assert changed(WHOLE + tail, EXCHANGE, broken=broken).out == WHOLE + tail
+    assert repaired(WHOLE + tail, EXCHANGE, broken=broken).out == WHOLE + tail
 
 
 @pytest.mark.parametrize(
@@ -109,35 +109,35 @@ def test_nothing_is_put_behind_a_cut_event(tail: bytes, broken: str | None) -> N
 )
 def test_a_cut_terminal_event_gives_way_to_a_whole_one(tail: bytes) -> None:
     """All else was said; where the connection broke, it stays as it is."""
-    went = changed(WHOLE + tail, EXCHANGE)
+    went = repaired(WHOLE + tail, EXCHANGE)
     assert went.out.startswith(WHOLE + b"event: response.completed\ndata: {")
-    assert seen(went.out, EXCHANGE).finding_names == []
-    assert changed(WHOLE + tail, EXCHANGE, broken="reset").out == WHOLE + tail
+    assert inspected(went.out, EXCHANGE).finding_names == []
+    assert repaired(WHOLE + tail, EXCHANGE, broken="reset").out == WHOLE + tail
 
 
 def test_a_cut_comment_stays_behind_the_ending() -> None:
     """It says nothing, and is the last thing still."""
-    out = changed(WHOLE + b": keep-al", EXCHANGE).out
+    out = repaired(WHOLE + b": keep-al", EXCHANGE).out
     assert out.endswith(b": keep-al")
-    assert seen(out.removesuffix(b": keep-al"), EXCHANGE).finding_names == []
+    assert inspected(out.removesuffix(b": keep-al"), EXCHANGE).finding_names == []
 
 
 def test_what_was_held_goes_before_a_cut_event() -> None:
     """In the order in which it came."""
     body = sse(CREATED, delta('{"a"'), delta(":1")) + b"event: resp"
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 def test_a_foreign_event_under_a_terminal_name_is_no_bare_response() -> None:
     """Its text would go with the wrapping."""
     body = b'event: response.completed\ndata: {"candidates":[{"content":{"parts":[{"text":"x"}]}}]}\n\n'
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 def test_a_bare_response_has_usage_in_numbers() -> None:
     """Where neither it nor the created one said any."""
     bare = {"type": "response.completed", **completed(item('{"a":1}'))["response"]}
-    went = changed(sse(CREATED, *call('{"a":1}'), bare), EXCHANGE)
+    went = repaired(sse(CREATED, *call('{"a":1}'), bare), EXCHANGE)
     assert last(went.out)["response"]["usage"]["input_tokens"] == 0
 
 
@@ -146,40 +146,40 @@ def test_a_resumed_stream_goes_on_as_it_came(first: str) -> None:
     """What it goes on from has been read: no head is made up, and no call said again."""
     status = {**CREATED, "type": first}
     body = sse(*numbered(1, status, delta('{"a"'), delta(":1}"), done('{"a":1}'), closed('{"a":1}'), completed()))
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
     behind = sse(*numbered(7, delta(":1}"), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))))
-    assert changed(behind, EXCHANGE).out == behind
+    assert repaired(behind, EXCHANGE).out == behind
 
 
 def test_a_resumed_stream_is_known_by_its_path() -> None:
     """Whatever its numbers are."""
     body = sse(delta(":1}"), done('{"a":1}'), closed('{"a":1}'))
     resumed = StreamFacts(path="/v1/responses/resp_1?stream=true&starting_after=4", content_type="text/event-stream")
-    assert changed(body, EXCHANGE).out != changed(body, resumed).out == body
+    assert repaired(body, EXCHANGE).out != repaired(body, resumed).out == body
 
 
 def test_the_end_of_a_resumed_stream_goes_on_although_a_call_is_half() -> None:
     """What of the call came before is not known, and nothing of the stream is judged."""
     body = sse(*numbered(7, added(), delta('{"a"'), completed()))
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 def test_events_behind_the_end_go_on_as_they_came() -> None:
     """The call that the response said is said before it; what comes behind it is not judged."""
     behind = [added(), delta('{"a"')]
-    went = changed(sse(CREATED, completed(item('{"a":1}')), *behind), EXCHANGE)
+    went = repaired(sse(CREATED, completed(item('{"a":1}')), *behind), EXCHANGE)
     assert went.out.endswith(sse(*behind))
 
 
 def test_a_half_call_in_the_completed_response_is_not_said() -> None:
     """It would look like a whole one."""
     body = sse(CREATED, completed(item('{"a":', status="incomplete")))
-    assert changed(body, EXCHANGE).out == body
+    assert repaired(body, EXCHANGE).out == body
 
 
 def test_a_call_that_was_closed_as_incomplete_stays_that() -> None:
     """Also where it is said anew, because nothing added it."""
-    went = changed(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
+    went = repaired(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
     assert "missing-start" in went.finding_names
     assert b'"status":"completed"' not in went.out
 
@@ -189,6 +189,6 @@ def test_a_response_that_is_completed_here_has_an_id(created: Payload) -> None:
     """Its own, or one that is made up: Codex reads no end without."""
     bare = {key: value for key, value in completed(item('{"a":1}'))["response"].items() if key != "id"}
     for end in ((), ({"type": "response.completed", **bare},)):
-        went = changed(sse(created, *call('{"a":1}'), *end), EXCHANGE)
+        went = repaired(sse(created, *call('{"a":1}'), *end), EXCHANGE)
         response = last(went.out)["response"]
         assert re.fullmatch(created["response"].get("id", r"resp_[0-9a-f]{24}"), response["id"])

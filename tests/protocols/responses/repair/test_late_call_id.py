@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from tests.protocols.responses.events import CREATED, added, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 
@@ -26,9 +26,9 @@ def test_the_item_is_added_with_it(call_id: str | None, name: str | None) -> Non
         closed(WHOLE),
         completed(item(WHOLE)),
     )
-    went = changed(body, EXCHANGE)
+    went = repaired(body, EXCHANGE)
     assert {"late-name", "missing-id"} <= set(went.finding_names)
-    assert seen(went.out, EXCHANGE).finding_names == []
+    assert inspected(went.out, EXCHANGE).finding_names == []
     items = [json.loads(line[6:]).get("item") for line in went.out.splitlines() if line.startswith(b"data: ")]
     assert [one["call_id"] for one in items if one] == ["call_0", "call_0"]
     assert went.calls == [("f", {"a": 1})]

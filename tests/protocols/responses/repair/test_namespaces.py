@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import changed, seen, sse
+from tests.invariants.driven import inspected, repaired, sse
 from tests.protocols.responses.events import CREATED, call, completed, item, numbered
 from toolstream_core.model import StreamFacts
 
@@ -48,27 +48,27 @@ def items(body: bytes) -> list[tuple[str, str]]:
 def test_the_only_tool_that_fits_is_named(namespace: str, sent: str) -> None:
     """In all items, with its namespace."""
     exchange = request(("search", namespace), ("fetch", namespace), ("ask", ""))
-    assert seen(response(sent), exchange).finding_names == ["missing-namespace"]
-    went = changed(response(sent), exchange).out
+    assert inspected(response(sent), exchange).finding_names == ["missing-namespace"]
+    went = repaired(response(sent), exchange).out
     assert items(went) == [(namespace, "search")] * 3
-    assert seen(went, exchange).finding_names == []
+    assert inspected(went, exchange).finding_names == []
 
 
 def test_an_item_that_is_added_late_names_its_tool() -> None:
     """Also if the name has the namespace."""
     exchange = request(("search", "mcp__docs"))
     head, _, *rest = response("mcp__docs.search").split(b"\n\n")
-    went = changed(b"\n\n".join([head, *rest]), exchange).out
+    went = repaired(b"\n\n".join([head, *rest]), exchange).out
     assert items(went) == [("mcp__docs", "search")] * 3
-    assert seen(went, exchange).finding_names == []
+    assert inspected(went, exchange).finding_names == []
 
 
 @pytest.mark.parametrize("sent", ["search", "b__c.search"])
 def test_a_call_that_fits_several_tools_is_forwarded(sent: str) -> None:
     """Nothing tells which one the model meant."""
     exchange = request(("search", "a"), ("search", "b__c"), ("c.search", "b"))
-    assert seen(response(sent), exchange).finding_names == ["missing-namespace"]
-    assert changed(response(sent), exchange).out == response(sent)
+    assert inspected(response(sent), exchange).finding_names == ["missing-namespace"]
+    assert repaired(response(sent), exchange).out == response(sent)
 
 
 @pytest.mark.parametrize(
@@ -83,19 +83,19 @@ def test_a_call_that_fits_several_tools_is_forwarded(sent: str) -> None:
 def test_a_call_that_names_its_tool_is_forwarded(name: str, fields: dict[str, str], names: list[str]) -> None:
     """So is one of a tool outside of any namespace, and one of a tool that nobody offers."""
     exchange = request(("search", "mcp__docs"), ("ask", "mcp__docs"), ("ask", ""))
-    assert seen(response(name, **fields), exchange).finding_names == names
-    assert changed(response(name, **fields), exchange).out == response(name, **fields)
+    assert inspected(response(name, **fields), exchange).finding_names == names
+    assert repaired(response(name, **fields), exchange).out == response(name, **fields)
 
 
 def test_a_tool_is_no_namespace_of_its_own() -> None:
     """It is offered outside of any (openai/codex#31665). What may have been offered before is left."""
     exchange = request(("search", ""), ("fetch", "mcp__docs"))
-    assert seen(response("search", namespace="search"), exchange).finding_names == ["missing-namespace"]
-    went = changed(response("search", namespace="search"), exchange).out
+    assert inspected(response("search", namespace="search"), exchange).finding_names == ["missing-namespace"]
+    went = repaired(response("search", namespace="search"), exchange).out
     assert b"namespace" not in went
     assert items(went) == [("", "search")] * 3
     for name, namespace in (("search", "mcp__docs"), ("search", "mcp__web"), ("unknown", "unknown")):
-        assert changed(response(name, namespace=namespace), exchange).out == response(name, namespace=namespace)
+        assert repaired(response(name, namespace=namespace), exchange).out == response(name, namespace=namespace)
 
 
 def test_a_namespace_that_comes_once_is_in_every_item() -> None:
@@ -103,4 +103,4 @@ def test_a_namespace_that_comes_once_is_in_every_item() -> None:
     events = [dict(one) for one in call("{}")]
     events[0] = {**events[0], "item": {**events[0]["item"], "namespace": "mcp__docs"}}
     body = sse(*numbered(0, CREATED, *events, completed(item("{}"))))
-    assert items(changed(body, request(("f", "mcp__docs"))).out) == [("mcp__docs", "f")] * 3
+    assert items(repaired(body, request(("f", "mcp__docs"))).out) == [("mcp__docs", "f")] * 3
