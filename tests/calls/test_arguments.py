@@ -151,7 +151,7 @@ class Counted(str):
         return super().__getitem__(key)  # type: ignore[index]
 
 
-@pytest.mark.parametrize("pieces", [1_000, 4_000])
+@pytest.mark.parametrize("fragments", [1_000, 4_000])
 def test_cost_is_linear(fragments: int) -> None:
     """A fragment costs the same number of steps for any length of the call."""
     Counted.reads = 0

@@ -80,7 +80,7 @@ def test_healthy_streams_violate_no_invariant(invariant: str, healthy: Healthy) 
 
 
 @pytest.mark.parametrize(
-    ("invariant", "seen"),
+    ("invariant", "outcome"),
     [
         ("nothing-completed", pretend(HEADER + PART, HEADER + PART + REST + FINISH + DONE, "x")),
         ("nothing-completed", pretend(HEADER, HEADER + EMPTY, "x")),

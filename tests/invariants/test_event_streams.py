@@ -122,7 +122,7 @@ def sse_events(body: bytes) -> list[Any]:
 
 
 @pytest.mark.parametrize("place", [BODY.find(b":event-type", 1500), BODY.rfind(b":event-type") - 12, 0, len(BODY) - 1])
-@pytest.mark.parametrize("wanted", [NOTHING, REPAIRED], ids=["read", "repaired"])
+@pytest.mark.parametrize("options", [NOTHING, REPAIRED], ids=["read", "repaired"])
 @pytest.mark.parametrize("size", [0, 20])
 def test_damage_is_the_only_finding(place: int, options: Settings, size: int) -> None:
     """A damaged message or prelude is the only finding, and all bytes are forwarded unchanged."""

@@ -1,4 +1,4 @@
-"""Frames for tests, made as the framings make them. Knows the frame."""
+"""Frames for tests, and malformed payloads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from toolstream_core.wire.frame import Frame
 
 
 def frame(payload: object, name: str = "") -> Frame:
-    """An SSE block with this JSON, or with these bytes as its data."""
+    """Return a server-sent event with this JSON, or with these bytes as its data."""
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     head = f"event: {name}\n".encode() if name else b""
     return Frame(head + b"data: " + data + b"\n\n", 0, data, name)
@@ -35,4 +35,4 @@ FOREIGN: tuple[object, ...] = (
     {"candidates": [{"content": {"parts": [{"functionCall": 3}, None]}}]},
     {"message": {"tool_calls": {"function": None}}, "done": "yes"},
 )
-"""What no protocol sends."""
+"""Payloads that no protocol sends."""

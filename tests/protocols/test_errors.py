@@ -1,4 +1,4 @@
-"""In-band errors, in the shapes in which they come."""
+"""The text of in-band errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolstream_core.protocols.errors import MAX_ERROR, error_text
 
 
 @pytest.mark.parametrize(
-    ("payload", "event", "told"),
+    ("payload", "event", "text"),
     [
         ({"choices": []}, "", None),
         ({"error": None}, "", None),
@@ -27,11 +27,11 @@ from toolstream_core.protocols.errors import MAX_ERROR, error_text
         ([], "error", None),
     ],
 )
-def test_shapes(payload: object, event: str, told: str | None) -> None:
-    """Each shape gives its text, and what is no error gives none."""
-    assert error_text(payload, event) == told
+def test_error_text(payload: object, event: str, text: str | None) -> None:
+    """Each form of an error gives its text, and other payloads give none."""
+    assert error_text(payload, event) == text
 
 
-def test_length_is_bounded() -> None:
-    """Some errors carry a whole failed generation."""
+def test_the_length_is_limited() -> None:
+    """A long error text is shortened."""
     assert len(error_text({"error": "x" * 10_000}, "") or "") == MAX_ERROR

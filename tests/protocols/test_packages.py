@@ -1,4 +1,4 @@
-"""Every protocol package: what it exports, which rows of the table it implements, and when it is loaded."""
+"""Every protocol package: its exports, the defects that it implements, and its lazy modules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ADDON: Final = ROOT / "addon"
 STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES", "promoted")
-"""What `WireProtocol` takes from a package's `stages`."""
+"""The names that `WireProtocol` reads from a package's `stages`."""
 FUNCTIONS: Final = {
     "streamed": ["response", "request"],
     "assembled": ["payloads", "calls"],
@@ -41,16 +41,16 @@ FUNCTIONS: Final = {
 }
 """The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
-"""Files that judge the streams of every protocol."""
-BORROWED: Final = {
+"""Files that report defects of every protocol."""
+BORROWING: Final = {
     "realtime": (
         "responses",
         {"custom-as-function", "missing-event-type", "missing-head", "missing-namespace", "sequence-numbers"},
     )
 }
-"""Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
+"""Packages that use the repairs of another package, and the defects that cannot occur in their own streams."""
 LAZY: Final = ("repair", "inject", "stages", "responses")
-"""The modules of a package that reading a stream does not need."""
+"""The modules of a package that are not needed to read a stream."""
 CONSTANTS: Final = {
     name: defect
     for family in (arguments, finish, framing, identity, leak)
@@ -58,15 +58,15 @@ CONSTANTS: Final = {
     if isinstance(defect, Defect)
 }
 
-KERNELS: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
-"""The stages that repair several protocols: these know defects that not all of them have."""
+SHARED_STAGES: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
+"""The stages that repair several protocols, with defects that not all of these protocols have."""
 SHARED: Final = ("toolstream_core.stages.", "toolstream_core.repair.")
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
 
 @each_protocol
 def test_a_package_exports_stages(protocol: WireProtocol) -> None:
-    """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
+    """The repairs, injectors, shapes and API of a package have the expected types."""
     assert bool(protocol.repairs) is not protocol.read_only
     assert all(callable(one) for one in protocol.repairs)
     assert protocol.at_end is None or callable(protocol.at_end)
@@ -78,105 +78,105 @@ def test_a_package_exports_stages(protocol: WireProtocol) -> None:
 @each_protocol
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_package_exports_functions(protocol: WireProtocol, function: str) -> None:
-    """Each takes, by position, what `WireProtocol` gives it."""
+    """Each function accepts the positional arguments of `WireProtocol`."""
     responses = import_module(f"{protocol.package}.responses")
     inspect.signature(getattr(responses, function)).bind(*FUNCTIONS[function])
 
 
-def test_these_are_the_names_that_the_protocol_asks_for() -> None:
-    """`_stages("NAME")` and `_responses("name")` in protocol.py, and no other."""
+def test_the_tables_list_the_names_that_the_protocol_uses() -> None:
+    """The tables above list the names in `_stages(...)` and `_responses(...)` of protocol.py."""
     tree = ast.parse(Path(inspect.getfile(WireProtocol)).read_text())
-    asked = {
+    used = {
         (node.func.attr, ast.literal_eval(node.args[0]))
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"_stages", "_responses"}
     }
-    assert asked == {("_stages", name) for name in STAGES} | {("_responses", name) for name in FUNCTIONS}
+    assert used == {("_stages", name) for name in STAGES} | {("_responses", name) for name in FUNCTIONS}
 
 
 @each_protocol
 @pytest.mark.parametrize("kind", ErrorKind, ids=lambda kind: kind.name.lower())
 def test_a_package_writes_every_error(protocol: WireProtocol, kind: ErrorKind) -> None:
-    """As the body of a response, and as bytes within a stream."""
+    """A package writes every error as a response body and as an event."""
     assert kind.message in json.dumps(protocol.error_body(kind, kind.status))
     assert kind.message.encode() in protocol.error_event(kind)
     assert "nothing fits" in json.dumps(protocol.error_body(kind, kind.status, "nothing fits"))
 
 
 @each_protocol
-def test_another_body_is_not_streamed(protocol: WireProtocol) -> None:
-    """A body of another kind has no events."""
+def test_an_unknown_body_is_not_streamed(protocol: WireProtocol) -> None:
+    """A body of another kind gives no events."""
     assert protocol.streamed({"hello": 1}, {}) == []
 
 
 @each_protocol
-def test_the_table_names_the_protocol_where_the_package_judges(protocol: WireProtocol) -> None:
-    """No row names a protocol that never reports it, and no protocol reports a row that does not name it."""
+def test_the_table_matches_the_defects_of_the_package(protocol: WireProtocol) -> None:
+    """A defect names a protocol exactly if the protocol's package can report it."""
     named = {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
-    own = rows_of_package(protocol.package) | borrowed_rows(protocol.package)
+    own = defects_of_package(protocol.package) | borrowed_defects(protocol.package)
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
-    everywhere = {defect for path in files for defect in rows_of_module(_dotted(path))}
-    assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
-    kernels = {kernel for kernel in KERNELS if kernel in modules_of_package(protocol.package)}
-    shared = {defect for kernel in kernels for defect in rows_of_module(kernel)}
-    assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
+    in_all_protocols = {defect for path in files for defect in defects_of_module(_dotted(path))}
+    assert named - own - in_all_protocols == set(), "the table names the protocol, but nothing reports these"
+    stages = {stage for stage in SHARED_STAGES if stage in modules_of_package(protocol.package)}
+    shared = {defect for stage in stages for defect in defects_of_module(stage)}
+    assert own - shared - named == set(), "the protocol reports these, but the table does not name it"
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_table_names_each_defect_of_a_kernel(kernel: str) -> None:
-    """For at least one of the protocols that it repairs."""
-    names = {one.name for one in PROTOCOLS if kernel in modules_of_package(one.package)}
-    assert rows_of_module(kernel) <= {defect.name for defect in DEFECTS if names.intersection(defect.dialects)}
+@pytest.mark.parametrize("stage", SHARED_STAGES)
+def test_the_table_names_each_defect_of_a_shared_stage(stage: str) -> None:
+    """Each defect of a shared stage names at least one of the protocols that use the stage."""
+    names = {one.name for one in PROTOCOLS if stage in modules_of_package(one.package)}
+    assert defects_of_module(stage) <= {defect.name for defect in DEFECTS if names.intersection(defect.dialects)}
 
 
 @each_protocol
-def test_injectors_are_named_as_rows_of_the_protocol(protocol: WireProtocol) -> None:
-    """So that `toolstream_fault=NAME` and the table say the same."""
+def test_injectors_are_named_as_defects_of_the_protocol(protocol: WireProtocol) -> None:
+    """Each injector has the name of a defect of its protocol."""
     assert protocol.injectors.keys() <= {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
 
 
-def test_rows_of_a_package_are_found_also_in_the_stages_that_it_uses() -> None:
-    """The tests above rest on this."""
-    chat = rows_of_package("toolstream_core.protocols.chat")
+def test_defects_of_shared_stages_are_found() -> None:
+    """The defects of a package include those of the shared stages that it uses."""
+    chat = defects_of_package("toolstream_core.protocols.chat")
     assert {"empty-id", "cumulative-arguments", "comment-as-data"} <= chat
     assert "foreign-delta" not in chat
-    assert "cumulative-arguments" not in rows_of_package("toolstream_core.protocols.gemini")
+    assert "cumulative-arguments" not in defects_of_package("toolstream_core.protocols.gemini")
 
 
 def modules_of_package(package: str) -> frozenset[str]:
-    """The modules that a package imports."""
+    """Return the modules that a package imports."""
     files = _path(package).parent.rglob("*.py")
     return frozenset(target for path in files for _, target in _imports(_dotted(path)))
 
 
-def borrowed_rows(package: str) -> frozenset[str]:
-    """The rows that a package's streams are judged by in another one's modules; its framing is its own."""
+def borrowed_defects(package: str) -> frozenset[str]:
+    """Return the defects that a package reports with the repairs of another package, without those of the framing."""
     parent, _, name = package.rpartition(".")
-    if name not in BORROWED:
+    if name not in BORROWING:
         return frozenset()
-    lender, left_out = BORROWED[name]
+    lender, left_out = BORROWING[name]
     repairer = f"{parent}.{lender}.repair.stage"
     assert repairer in {target for _, target in _imports(f"{package}.stages")}
-    rows = rows_of_module(repairer, f"{parent}.{lender}.")
-    assert left_out <= rows
-    return rows - left_out
+    defects = defects_of_module(repairer, f"{parent}.{lender}.")
+    assert left_out <= defects
+    return defects - left_out
 
 
 @cache
-def rows_of_package(package: str) -> frozenset[str]:
-    """The names of the rows that a package's repairs use, and the shared stages that these import."""
-    repairs = [path for path in sorted(_path(package).parent.rglob("*.py")) if _lies_in_repair(path, package)]
-    return frozenset(defect for path in repairs for defect in rows_of_module(_dotted(path), f"{package}."))
+def defects_of_package(package: str) -> frozenset[str]:
+    """Return the names of the defects that a package's repairs use, with those of the shared stages."""
+    repairs = [path for path in sorted(_path(package).parent.rglob("*.py")) if _is_in_repair(path, package)]
+    return frozenset(defect for path in repairs for defect in defects_of_module(_dotted(path), f"{package}."))
 
 
-def _lies_in_repair(path: Path, package: str) -> bool:
+def _is_in_repair(path: Path, package: str) -> bool:
     return path.relative_to(_path(package).parent).parts[0].removesuffix(".py") in {"repair", "stages"}
 
 
-def rows_of_module(module: str, *own: str) -> frozenset[str]:
-    """The names of the rows that a module imports, or a shared stage or a module of `own` that it runs."""
+def defects_of_module(module: str, *own: str) -> frozenset[str]:
+    """Return the names of the defects that a module imports, directly or through shared stages and modules of `own`."""
     waiting, seen, found = [module], {module}, set[str]()
     while waiting:
         for name, target in _imports(waiting.pop()):
@@ -190,7 +190,7 @@ def rows_of_module(module: str, *own: str) -> frozenset[str]:
 
 @cache
 def _imports(module: str) -> tuple[tuple[str, str], ...]:
-    """What a module of ours imports at run time: each name, and the module that it is or lies in."""
+    """Return what a module of toolstream imports at run time: each name with its module."""
     return tuple(_named_imports(ast.parse(_path(module).read_text()).body))
 
 
@@ -203,7 +203,7 @@ def _named_imports(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _path(module: str) -> Path:
-    """The file of a module or package."""
+    """Return the file of a module or package."""
     path = ADDON.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
@@ -213,7 +213,7 @@ def _dotted(path: Path) -> str:
 
 
 def test_inspect_loads_the_stages_of_the_protocol_that_it_reads(tmp_path: Path) -> None:
-    """A chat stream needs the repairs of chat, and nothing of the others but what recognises and reads them."""
+    """To inspect a Chat Completions stream, no lazy module of another protocol is loaded."""
     (tmp_path / "chat.txt").write_text('data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n')
     code = (
         "import json, sys; from toolstream_core.cli.main import main; "

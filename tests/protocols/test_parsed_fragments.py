@@ -1,4 +1,4 @@
-"""Gateways that parse each fragment of arguments as JSON: numbers and truth values in the place of text."""
+"""Fragments of arguments that a gateway parsed as JSON: numbers and booleans in the place of text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PARSED = re.compile(rb'("(?:arguments|partial_json|delta|input)": ?)"(0|[1-9]\d
 
 
 def stream(protocol: WireProtocol, arguments: dict[str, Any]) -> tuple[bytes, bytes]:
-    """A healthy stream, and the same with the fragments parsed that can be."""
+    """Return a healthy stream, and the same stream with parsed fragments."""
     call = HealthyCall("read", json.dumps(arguments, separators=(",", ":")))
     body = b"".join(protocol.healthy_stream(HealthyResponse(model="m", request={"stream": True}, calls=(call,))))
     frames, writer = frames_of(body, CONTENT_TYPES.get(protocol.name, SSE))
@@ -48,7 +48,7 @@ def stream(protocol: WireProtocol, arguments: dict[str, Any]) -> tuple[bytes, by
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
-    """The call is complete with all of its arguments, before the repair and after it."""
+    """A call with parsed fragments has all of its arguments, before and after the repair."""
     healthy, parsed = stream(named(name), arguments)
     assert parsed != healthy
     content_type = CONTENT_TYPES.get(name, SSE)
@@ -61,10 +61,10 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     assert inspected(outcome.out, exchange).calls == [("read", arguments)]
 
 
-def test_a_list_says_nothing() -> None:
-    """PHP writes an empty object as an empty list."""
+def test_an_empty_list_is_no_fragment() -> None:
+    """An empty list in the place of arguments, as PHP writes an empty object, is ignored."""
     body, _ = stream(named("openai-chat"), {"a": 1})
-    nothing = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
-    assert nothing != body
+    with_list = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
+    assert with_list != body
     exchange = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True})
-    assert [call.complete for call in inspected(nothing, exchange).record.calls] == [False]
+    assert [call.complete for call in inspected(with_list, exchange).record.calls] == [False]

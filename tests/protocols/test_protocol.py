@@ -1,4 +1,4 @@
-"""What holds for every protocol's row: paths, recognition, tolerance, and that quiet frames are quiet."""
+"""Every protocol: paths, recognition, tolerance, and quiet frames."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from toolstream_core.wire.sse import SseFramer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolstream_core.model import EventContent
     from toolstream_core.protocols.protocol import WireProtocol
 
 BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
@@ -51,14 +52,14 @@ BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
     ],
 )
 def test_paths(path: str, name: str | None) -> None:
-    """Every API's paths, behind gateways too, and no other's."""
+    """The paths of an API, also behind gateways, are claimed by its protocol only."""
     assert [dialect.name for dialect in PROTOCOLS if dialect.claims(path)] == ([name] if name else [])
 
 
 @pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("payload", FOREIGN, ids=lambda payload: repr(payload)[:40])
-def test_foreign_payloads(dialect: WireProtocol, payload: object) -> None:
-    """A reader reports what is there and never raises."""
+def test_malformed_payloads_raise_nothing(dialect: WireProtocol, payload: object) -> None:
+    """Readers raise nothing for malformed payloads."""
     for name in ("", "error", "message_delta", "response.completed"):
         made = frame(payload, name)
         dialect.read(made)
@@ -96,8 +97,8 @@ TYPES = st.sampled_from(
 
 @pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
 @given(JSON, TYPES, st.booleans())
-def test_quiet_is_quiet(dialect: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
-    """A frame that the cheap test passes over says no fragment, finish, error or end."""
+def test_quiet_frames_have_no_content(dialect: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
+    """A frame that `quiet` skips has no fragment, finish reason, error or end."""
     if isinstance(payload, dict) and kind:
         payload = {**payload, "type": kind}
     text = json.dumps(payload)
@@ -107,24 +108,21 @@ def test_quiet_is_quiet(dialect: WireProtocol, payload: object, kind: str, escap
         )
     made = frame(text.encode())
     if dialect.quiet(made.raw):
-        said = dialect.read(made)
-        assert not (said.fragments)
-        assert not (said.finishes)
-        assert not (said.error)
-        assert not (said.end)
+        assert_no_content(dialect.read(made))
+
+
+def assert_no_content(content: EventContent) -> None:
+    """Assert that an event has no fragment, finish reason, error or end."""
+    assert (content.fragments, content.finishes, content.error, content.end) == ((), (), None, False)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)
-def test_quiet_is_quiet_in_saved_streams(path: Path) -> None:
-    """The same over the events of the saved flows."""
+def test_quiet_frames_of_saved_streams_have_no_content(path: Path) -> None:
+    """A frame of a saved flow that `quiet` skips has no fragment, finish reason, error or end."""
     frames = [one for body in response_bodies(path) for one in SseFramer().feed(body) if one.data]
     for dialect in PROTOCOLS:
         for one in [one for one in frames if dialect.quiet(one.raw)]:
-            said = dialect.read(one)
-            assert not (said.fragments)
-            assert not (said.finishes)
-            assert not (said.error)
-            assert not (said.end)
+            assert_no_content(dialect.read(one))
 
 
 @pytest.mark.parametrize(
@@ -138,5 +136,5 @@ def test_quiet_is_quiet_in_saved_streams(path: Path) -> None:
     ],
 )
 def test_escapes_that_may_hide_letters(raw: bytes, hides: bool) -> None:
-    """Only an escaped ASCII letter can hide a key; to say so of an escaped backslash before it costs a parse."""
+    """An escaped ASCII letter can hide a key; an escaped backslash before `u` is treated in the same way."""
     assert may_hide_letters(raw) is hides

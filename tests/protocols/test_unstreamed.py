@@ -1,4 +1,4 @@
-"""Whole answers as streams: the same calls, healthy, for every protocol."""
+"""Unstreamed responses converted to streams, for every protocol."""
 
 from __future__ import annotations
 
@@ -26,64 +26,64 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_the_stream_says_what_the_answer_says(dialect: str) -> None:
-    """The calls, ended in order, with nothing wrong."""
+def test_the_stream_has_the_calls_of_the_response(dialect: str) -> None:
+    """The stream of an unstreamed response has its calls, an end and no new findings."""
     sample = MAKERS[dialect]("call_1", "Genève")
     events = named(dialect).streamed(sample.unstreamed_response, sample.request)
     exchange = StreamFacts(path=sample.path, content_type=sample.content_type, request=sample.request)
     record = read_body(events, exchange)
-    usual = read_body(sample.chunks, exchange)
+    streamed = read_body(sample.chunks, exchange)
     assert record is not None
-    assert usual is not None
-    told, wanted = (
+    assert streamed is not None
+    calls, expected = (
         [(call.id, call.name, json.loads(call.arguments), call.complete) for call in one.calls]
-        for one in (record, usual)
+        for one in (record, streamed)
     )
-    assert told == wanted
+    assert calls == expected
     assert record.ended
-    assert {finding.name for finding in record.findings} <= {finding.name for finding in usual.findings}
+    assert {finding.name for finding in record.findings} <= {finding.name for finding in streamed.findings}
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
 @pytest.mark.parametrize("response", [None, [], {}, {"error": {"message": "no"}}])
-def test_what_is_no_answer_is_no_stream(dialect: str, response: object) -> None:
-    """An error stays what it is."""
+def test_an_error_is_not_converted(dialect: str, response: object) -> None:
+    """An error or another body is not converted to a stream."""
     assert named(dialect).streamed(response, {}) == []
 
 
-def test_text_thoughts_and_usage_come_too() -> None:
-    """Whatever the message holds."""
+def test_text_thoughts_and_usage_are_converted() -> None:
+    """The stream of a response has its text, reasoning and usage."""
     message = {"role": "assistant", "content": "Hi", "reasoning_content": "hm"}
-    whole = {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": {"n": 1}}
-    body = b"".join(named("openai-chat").streamed(whole, {"stream_options": {"include_usage": True}}))
+    completion = {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": {"n": 1}}
+    body = b"".join(named("openai-chat").streamed(completion, {"stream_options": {"include_usage": True}}))
     assert b'"reasoning_content":"hm"' in body
     assert b'"usage":{"n":1}' in body
     assert body.endswith(b"data: [DONE]\n\n")
     blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Hi"}]
-    told = {"type": "message", "id": "m", "role": "assistant", "content": blocks, "stop_reason": "end_turn"}
-    assert b"thinking_delta" in b"".join(named("anthropic").streamed(told, {}))
+    message_body = {"type": "message", "id": "m", "role": "assistant", "content": blocks, "stop_reason": "end_turn"}
+    assert b"thinking_delta" in b"".join(named("anthropic").streamed(message_body, {}))
     parts = [{"type": "output_text", "text": "Hi", "annotations": []}]
     output = [{"type": "message", "id": "m", "content": parts}, {"type": "reasoning", "id": "r", "summary": []}]
     response = {"object": "response", "id": "r", "status": "completed", "output": output}
     assert b"response.output_text.delta" in b"".join(named("openai-responses").streamed(response, {}))
 
 
-def test_numbers_stay_as_they_were_written() -> None:
-    """Arguments that were JSON become text."""
+def test_numbers_keep_their_text() -> None:
+    """Numbers keep their text when arguments are converted from JSON to text."""
     response = loads(
         '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f",'
         '"input":{"n":1e400,"m":-0.12345678901234567890}}],"stop_reason":"tool_use"}'
     )
-    said = json.loads(named("anthropic").streamed(response, {})[2].split(b"data: ")[1])
-    assert said["delta"]["partial_json"] == '{"n": 1e400, "m": -0.12345678901234567890}'
+    event = json.loads(named("anthropic").streamed(response, {})[2].split(b"data: ")[1])
+    assert event["delta"]["partial_json"] == '{"n": 1e400, "m": -0.12345678901234567890}'
 
 
 ODD: tuple[object, ...] = (None, True, 7, 1.5, "x", "\ud800", [], [None], [[]], ["x"], {}, {"x": []})
-"""Values of every type, to stand where a protocol says another."""
+"""Values of every type, to replace values of other types."""
 
 
 def variants(value: object) -> Iterator[object]:
-    """`value` with one thing in it replaced by a value of another type, or taken away."""
+    """Yield `value` with one part replaced by a value of another type, or removed."""
     yield from ODD
     if isinstance(value, dict):
         for key, one in value.items():
@@ -95,7 +95,7 @@ def variants(value: object) -> Iterator[object]:
 
 
 def healthy(protocol: WireProtocol) -> list[HealthyResponse]:
-    """Responses of a text, of calls, and of a custom tool's call."""
+    """Return responses with text, with calls, and with a custom call."""
     calls = (HealthyCall("f", '{"a": "b"}'), HealthyCall("g", "{}"))
     request = {"model": "m", "messages": [], "stream_options": {"include_usage": True}}
     response = HealthyResponse(model="m", request=request)
@@ -107,12 +107,12 @@ def healthy(protocol: WireProtocol) -> list[HealthyResponse]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
 def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtocol) -> None:
-    """Neither where it becomes a stream nor where it is read."""
+    """A response with a value of another type is converted and read without an error."""
     for response in healthy(protocol):
-        for whole in variants(protocol.healthy_unstreamed(response)):
-            assert all(isinstance(event, bytes) for event in protocol.streamed(whole, response.request))
+        for body in variants(protocol.healthy_unstreamed(response)):
+            assert all(isinstance(event, bytes) for event in protocol.streamed(body, response.request))
             session = Session(StreamFacts(content_type="application/json"))
-            session.feed(json.dumps(whole).encode())
+            session.feed(json.dumps(body).encode())
             session.end()
             session.record()
             assert session.error is None
@@ -120,7 +120,7 @@ def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtoco
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
 def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProtocol) -> None:
-    """JSON, whatever the stream holds."""
+    """A stream with a value of another type is assembled to a response that is valid JSON."""
     for response in healthy(protocol):
         body = b"".join(protocol.healthy_stream(response))
         record = read_body([body], StreamFacts(content_type=protocol.content_type))
@@ -129,5 +129,5 @@ def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProto
         assert isinstance(framer, Cutter)
         payloads = [one.json for one in framer.feed(body) if isinstance(one.json, dict)]
         for odd in variants(payloads):
-            said = [payload for payload in json_access.items(odd) if isinstance(payload, dict)]
-            assert encoded(protocol.assembled(said, record.calls))
+            dicts = [payload for payload in json_access.items(odd) if isinstance(payload, dict)]
+            assert encoded(protocol.assembled(dicts, record.calls))

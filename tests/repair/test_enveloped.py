@@ -1,4 +1,4 @@
-"""Arguments inside an object that is a complete call, the rest of one, or has one key, however they are cut."""
+"""Arguments inside an object that is a complete call, the rest of one, or has one key."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ STREAMS = [one for one in streams() if one.name in {"fragments", "fragments of t
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("healthy", STREAMS, ids=str)
 def test_the_client_gets_the_inner_arguments_alone(healthy: Healthy, text: str, size: int) -> None:
-    """The event with the complete arguments has them, too."""
-    pieces = tuple(text[at : at + size] for at in range(0, len(text), size))
-    body = with_calls(healthy, Calls(WEATHER._replace(fragments=pieces))).body
+    """The client receives the inner arguments of an enveloping object, for all forms and fragment sizes."""
+    fragments = tuple(text[at : at + size] for at in range(0, len(text), size))
+    body = with_calls(healthy, Calls(WEATHER._replace(fragments=fragments))).body
     outcome = repaired(body, healthy.exchange)
     assert outcome.finding_names == ["enveloped-arguments"]
     again = inspected(outcome.out, healthy.exchange)

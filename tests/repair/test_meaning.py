@@ -1,4 +1,4 @@
-"""Arguments in every way in which providers garble them, cut at every place, and combinations of two ways."""
+"""Arguments with each defect of providers and combinations of two defects, in all fragment sizes."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ OBJECTS: Final = ("{}", '{"path":"a"}', '{"a":[1,2]}', '{"o":{"o":{"x":1}}}', '{
 
 
 def cut(text: str, size: int) -> list[str]:
-    """Fragments of so many characters."""
+    """Split into fragments of `size` characters."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def cumulative(pieces: list[str]) -> list[str]:
-    """Each fragment has all arguments so far."""
-    return ["".join(pieces[: at + 1]) for at in range(len(pieces))]
+def cumulative(fragments: list[str]) -> list[str]:
+    """Return fragments that each have all arguments so far."""
+    return ["".join(fragments[: at + 1]) for at in range(len(fragments))]
 
 
-def quoted(pieces: list[str]) -> list[str]:
-    """JSON inside a JSON string."""
-    inside = [json.dumps(one)[1:-1] for one in pieces]
+def quoted(fragments: list[str]) -> list[str]:
+    """Return fragments of the arguments as a JSON string."""
+    inside = [json.dumps(one)[1:-1] for one in fragments]
     return [f'"{inside[0]}', *inside[1:], '"'] if len(inside) > 1 else [f'"{inside[0]}"']
 
 
-WAYS: Final[dict[str, Callable[[list[str]], list[str]]]] = {
-    "valid": lambda pieces: pieces,
+DEFECTS: Final[dict[str, Callable[[list[str]], list[str]]]] = {
+    "valid": lambda fragments: fragments,
     "cumulative": cumulative,
-    "placeholder": lambda pieces: ["{}", *pieces],
-    "null": lambda pieces: ["null", *pieces],
-    "placeholder, cumulative": lambda pieces: ["{}", *cumulative(pieces)],
-    "replayed": lambda pieces: [*pieces, "".join(pieces)],
-    "placeholder, replayed": lambda pieces: ["{}", *pieces, "".join(pieces)],
-    "cumulative, replayed": lambda pieces: [*cumulative(pieces), "".join(pieces)],
+    "placeholder": lambda fragments: ["{}", *fragments],
+    "null": lambda fragments: ["null", *fragments],
+    "placeholder, cumulative": lambda fragments: ["{}", *cumulative(fragments)],
+    "replayed": lambda fragments: [*fragments, "".join(fragments)],
+    "placeholder, replayed": lambda fragments: ["{}", *fragments, "".join(fragments)],
+    "cumulative, replayed": lambda fragments: [*cumulative(fragments), "".join(fragments)],
     "double encoded": quoted,
-    "placeholder, double encoded": lambda pieces: ["{}", *quoted(pieces)],
-    "two placeholders": lambda pieces: ["{}", "{}", *pieces],
+    "placeholder, double encoded": lambda fragments: ["{}", *quoted(fragments)],
+    "two placeholders": lambda fragments: ["{}", "{}", *fragments],
 }
 
 
-def anthropic(pieces: list[str]) -> tuple[str, list[Any]]:
-    """A path, and the events of a message with one call of these fragments."""
+def anthropic(fragments: list[str]) -> tuple[str, list[Any]]:
+    """Return a path, and the events of an Anthropic message with one call of these fragments."""
     start = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     usage = {"input_tokens": 1, "output_tokens": 1}
     events: list[Any] = [
         {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}},
         {"type": "content_block_start", "index": 0, "content_block": start},
     ]
-    for one in pieces:
+    for one in fragments:
         delta = {"type": "input_json_delta", "partial_json": one}
         events.append({"type": "content_block_delta", "index": 0, "delta": delta})
     ending = {"stop_reason": "tool_use", "stop_sequence": None}
@@ -69,31 +69,31 @@ def anthropic(pieces: list[str]) -> tuple[str, list[Any]]:
     return "/v1/messages", [*events, {"type": "content_block_stop", "index": 0}, end, {"type": "message_stop"}]
 
 
-def chat(pieces: list[str]) -> tuple[str, list[Any]]:
-    """The same in Chat Completions."""
+def chat(fragments: list[str]) -> tuple[str, list[Any]]:
+    """Return the same in Chat Completions."""
     head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
-    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in pieces)]
+    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in fragments)]
     deltas = [({"tool_calls": [one]}, None) for one in entries]
     choices = [{"index": 0, "delta": delta, "finish_reason": end} for delta, end in [*deltas, ({}, "tool_calls")]]
     base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     return "/v1/chat/completions", [*({**base, "choices": [one]} for one in choices), "[DONE]"]
 
 
-def responses(pieces: list[str]) -> tuple[str, list[Any]]:
-    """The same in Responses. The event that closes the item has all fragments joined."""
+def responses(fragments: list[str]) -> tuple[str, list[Any]]:
+    """Return the same in Responses. The closed item has all fragments joined."""
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": ""}
     place = {"item_id": "fc_1", "output_index": 0}
     head = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
-    deltas = [{"type": "response.function_call_arguments.delta", **place, "delta": one} for one in pieces]
-    closed = {"type": "response.output_item.done", "output_index": 0, "item": item | {"arguments": "".join(pieces)}}
+    deltas = [{"type": "response.function_call_arguments.delta", **place, "delta": one} for one in fragments]
+    closed = {"type": "response.output_item.done", "output_index": 0, "item": item | {"arguments": "".join(fragments)}}
     end = {**head, "status": "completed", "output": [closed["item"]]}
     added = {"type": "response.output_item.added", "output_index": 0, "item": item}
     begin: list[Any] = [{"type": "response.created", "response": head}, added]
     return "/v1/responses", [*begin, *deltas, closed, {"type": "response.completed", "response": end}]
 
 
-def fragments(event: Any) -> list[str]:
-    """The argument fragments of an event, as a client reads them."""
+def read(event: Any) -> list[str]:
+    """Return the argument fragments of an event, as a client reads them."""
     if "choices" in event:
         return [one["function"]["arguments"] for one in event["choices"][0]["delta"].get("tool_calls", [])]
     if event["type"] == "response.function_call_arguments.delta":
@@ -102,45 +102,45 @@ def fragments(event: Any) -> list[str]:
 
 
 def block(event: Any) -> bytes:
-    """One server-sent event."""
+    """Return a server-sent event."""
     data = event if isinstance(event, str) else json.dumps(event)
     name = f"event: {event['type']}\n" if isinstance(event, dict) and "type" in event else ""
     return f"{name}data: {data}\n\n".encode()
 
 
-def sent(protocol: Protocol, pieces: list[str]) -> tuple[list[str], list[str]]:
-    """What the client gets of the arguments, and the findings."""
-    path, events = protocol(pieces)
+def sent(protocol: Protocol, fragments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the fragments that the client receives, and the findings."""
+    path, events = protocol(fragments)
     session = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE))
-    out = b"".join([piece for one in events for piece in session.feed(block(one))] + [*session.end()])
+    out = b"".join([chunk for one in events for chunk in session.feed(block(one))] + [*session.end()])
     record = session.record()
     assert record is not None
     assert session.error is None
     data = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
-    return [piece for one in data for piece in fragments(one)], [one.name for one in record.findings]
+    return [fragment for one in data for fragment in read(one)], [one.name for one in record.findings]
 
 
 @pytest.mark.parametrize("protocol", [anthropic, chat, responses])
-@pytest.mark.parametrize("way", WAYS)
-def test_the_client_gets_the_intended_arguments(way: str, protocol: Protocol) -> None:
-    """However they are cut."""
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_the_client_gets_the_intended_arguments(defect: str, protocol: Protocol) -> None:
+    """The client receives the intended arguments for every defect and fragment size."""
     for text, size in product(OBJECTS, (1, 2, 3, 5, 8, 40)):
-        pieces = WAYS[way](cut(text, size))
-        got, findings = sent(protocol, pieces)
-        assert "".join(got) == text, (text, size, findings)
-        assert bool(findings) == (pieces != cut(text, size)), (text, size)
+        fragments = DEFECTS[defect](cut(text, size))
+        received, findings = sent(protocol, fragments)
+        assert "".join(received) == text, (text, size, findings)
+        assert bool(findings) == (fragments != cut(text, size)), (text, size)
 
 
 @pytest.mark.parametrize("protocol", [anthropic, chat, responses])
-def test_an_object_that_repeats_its_begin_is_no_accumulation(protocol: Protocol) -> None:
-    """The value of a key may be what came so far."""
-    pieces = ['{"a":', '{"a":1}', "}"]
-    got, findings = sent(protocol, pieces)
-    assert ("".join(got), findings) == ("".join(pieces), [])
+def test_an_object_that_repeats_its_beginning_is_not_cumulative(protocol: Protocol) -> None:
+    """A value that equals the fragments so far does not make the fragments cumulative."""
+    fragments = ['{"a":', '{"a":1}', "}"]
+    received, findings = sent(protocol, fragments)
+    assert ("".join(received), findings) == ("".join(fragments), [])
 
 
-def test_text_without_an_object_is_no_state_of_all_arguments() -> None:
-    """The event that begins the object was lost; the next fragment begins with all text so far by chance."""
+def test_text_without_an_object_is_not_cumulative() -> None:
+    """Fragments without the beginning of an object are not cumulative, even if one begins with the text so far."""
     received = ArgumentText()
     meaning = Meaning(received)
     for fragment in ("xx", "xxxx", 'xxxxxxxxxxxx"}'):

@@ -1,4 +1,4 @@
-"""Each delta is a complete object that replaces the one before it."""
+"""Deltas that are complete objects, each replacing the one before."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from toolstream_core.settings import NOTHING, SAFE, Settings
 NAME = "snapshot-arguments"
 CHAT = exchange("openai-chat")
 ALL = Settings(SAFE | named([NAME]))
-TAKEN = [(one, injected(one.body, one.exchange, NAME).out) for one in streams()]
+_BODIES = [(one, injected(one.body, one.exchange, NAME).out) for one in streams()]
 INJECTED = [
-    (one, body) for one, body in TAKEN if body != one.body and NAME in inspected(body, one.exchange).finding_names
+    (one, body) for one, body in _BODIES if body != one.body and NAME in inspected(body, one.exchange).finding_names
 ]
 
 
-def chat(*pieces: str, finish: bool = True) -> bytes:
-    """One call whose arguments come in these deltas."""
+def chat(*fragments: str, finish: bool = True) -> bytes:
+    """Return a call with its arguments in these deltas."""
     head = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": ""}}
-    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in pieces)]
+    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in fragments)]
     deltas = [{"tool_calls": [one]} for one in entries]
     choices = [{"index": 0, "delta": one, "finish_reason": None} for one in deltas]
     ends = [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}] if finish else []
@@ -33,8 +33,8 @@ def chat(*pieces: str, finish: bool = True) -> bytes:
     return sse(*payloads, "[DONE]")
 
 
-def test_every_protocol_that_streams_arguments_is_tried() -> None:
-    """The defect was injected and reported there."""
+def test_every_protocol_with_argument_fragments_is_tested() -> None:
+    """The defect is injected and reported in every protocol that streams arguments in fragments."""
     assert {one.dialect for one, _ in INJECTED} == {
         "openai-chat", "openai-responses", "openai-realtime", "anthropic", "cohere-v2", "bedrock",
         "gemini-interactions",
@@ -43,7 +43,7 @@ def test_every_protocol_that_streams_arguments_is_tried() -> None:
 
 @pytest.mark.parametrize(("healthy", "body"), INJECTED, ids=str)
 def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -> None:
-    """A strict client reads the intended calls; without the repair, not a byte is changed for it."""
+    """With the named repair, a strict client reads the intended calls; without it, the stream is unchanged."""
     assert run(body, healthy.exchange, NOTHING).out == body
     out = run(body, healthy.exchange, ALL).out
     assert NAME not in inspected(out, healthy.exchange).finding_names
@@ -52,7 +52,7 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
 
 
 @pytest.mark.parametrize(
-    ("pieces", "said", "names"),
+    ("fragments", "arguments", "names"),
     [
         (('{"a":"x"}', '{"a":"xy"}'), '{"a":"xy"}', {NAME}),
         (('{"a":"x"}', '{"a":"xy"}', '{"a":"xyz","b":[1]}'), '{"a":"xyz","b":[1]}', {NAME}),
@@ -71,18 +71,18 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
         (('{"a":', '"x"}'), '{"a":"x"}', set()),
     ],
 )  # fmt: skip
-def test_only_objects_that_grow_are_replaced(pieces: tuple[str, ...], said: str, names: set[str]) -> None:
-    """Two calls in one, and arguments that came twice, keep their names."""
-    body = chat(*pieces)
+def test_only_growing_objects_are_replaced(fragments: tuple[str, ...], arguments: str, names: set[str]) -> None:
+    """Only objects that grow are snapshots; merged calls and repeated arguments are reported as such."""
+    body = chat(*fragments)
     assert set(inspected(body, CHAT).finding_names) - {"placeholder-arguments"} == names
     out = run(body, CHAT, ALL).out
     deltas = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
     entries = [entry for one in deltas for entry in one["choices"][0]["delta"].get("tool_calls", ())]
-    assert "".join(one["function"].get("arguments", "") for one in entries) == said
+    assert "".join(one["function"].get("arguments", "") for one in entries) == arguments
 
 
-def test_nothing_is_lost_if_the_stream_breaks_off() -> None:
-    """The object that waits is sent at the end."""
+def test_the_held_object_of_a_truncated_stream_is_sent() -> None:
+    """In a truncated stream, a held object is sent at the end."""
     body = chat('{"a":"x"}', finish=False).removesuffix(b"data: [DONE]\n\n")
     assert repaired(body, CHAT, NAME).out == body
 
@@ -102,5 +102,5 @@ def test_nothing_is_lost_if_the_stream_breaks_off() -> None:
     ],
 )  # fmt: skip
 def test_grows_into(before: str, after: str, grows: bool) -> None:
-    """Only texts, lists and objects grow."""
+    """An object grows into another if its texts, lists and objects are continued and all else is equal."""
     assert grows_into(before, after) is grows

@@ -1,4 +1,4 @@
-"""Converse streams for tests, and what a client has of them."""
+"""Builds Converse streams, and decodes them as a client does."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.aws_event_stream import MESSAGES, chunk, fresh
 
-type Said = tuple[str, dict[str, Any]]
+type NamedEvent = tuple[str, dict[str, Any]]
 
 REPAIRED = Settings(SAFE)
 USAGE = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
-BEGIN: list[Said] = [("messageStart", {"role": "assistant"})]
-END: list[Said] = [("messageStop", {"stopReason": "tool_use"}), ("metadata", {"usage": USAGE})]
+BEGIN: list[NamedEvent] = [("messageStart", {"role": "assistant"})]
+END: list[NamedEvent] = [("messageStop", {"stopReason": "tool_use"}), ("metadata", {"usage": USAGE})]
 
 
-def start(index: int, name: str = "f", identity: str = "") -> Said:
-    """A block that is a call."""
+def start(index: int, name: str = "f", identity: str = "") -> NamedEvent:
+    """Return the start of a block with a call."""
     tool = {"toolUseId": identity or f"tooluse_{index}", "name": name}
     return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": tool}}
 
 
-def more(index: int, text: object) -> Said:
-    """A delta of arguments."""
+def more(index: int, text: object) -> NamedEvent:
+    """Return a delta of arguments."""
     return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"toolUse": {"input": text}}}
 
 
-def text(index: int, said: str) -> Said:
-    """A delta of text."""
-    return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": said}}
+def text(index: int, content: str) -> NamedEvent:
+    """Return a text delta."""
+    return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": content}}
 
 
-def stop(index: int) -> Said:
-    """A block's stop."""
+def stop(index: int) -> NamedEvent:
+    """Return the stop of a block."""
     return "contentBlockStop", {"contentBlockIndex": index}
 
 
-def body(said: list[Said], *, keyed: bool = False) -> bytes:
-    """The messages; `keyed`: as Nova's models stream them through InvokeModel."""
-    made = [
+def body(events: list[NamedEvent], *, keyed: bool = False) -> bytes:
+    """Return the messages; with `keyed`, as Nova models send them through InvokeModel."""
+    messages = [
         chunk(json.dumps({kind: one}).encode()) if keyed else fresh(json.dumps(one).encode(), kind)
-        for kind, one in said
+        for kind, one in events
     ]
-    return b"".join(message.encode() for message in made)
+    return b"".join(message.encode() for message in messages)
 
 
 def run(raw: bytes, settings: Settings = NOTHING, request: Any = None) -> tuple[bytes, Record]:
-    """What goes on, and the record."""
-    line = Session(StreamFacts(path="/model/m/converse-stream", content_type=MESSAGES, request=request), settings)
-    out = b"".join([*line.feed(raw), *line.end()])
-    assert line.error is None
-    record = line.record()
+    """Return the forwarded bytes and the record."""
+    session = Session(StreamFacts(path="/model/m/converse-stream", content_type=MESSAGES, request=request), settings)
+    out = b"".join([*session.feed(raw), *session.end()])
+    assert session.error is None
+    record = session.record()
     assert record is not None
     return out, record
 
 
-def decoded(raw: bytes) -> list[Said]:
-    """The messages as botocore decodes them, both checksums right."""
+def decoded(raw: bytes) -> list[NamedEvent]:
+    """Return the messages decoded by botocore, which checks both checksums."""
     buffer = EventStreamBuffer()
     buffer.add_data(raw)
     return [(message.headers[":event-type"], json.loads(message.payload)) for message in buffer]
 
 
 def calls(record: Record) -> list[tuple[str, str, Any]]:
-    """Ids, names and arguments."""
+    """Return id, name and arguments of each call."""
     return [(one.id, one.name, json.loads(one.arguments)) for one in record.calls]
 
 
-def told(record: Record) -> set[str]:
-    """The names of what is wrong."""
+def finding_names(record: Record) -> set[str]:
+    """Return the names of the findings."""
     return {finding.name for finding in record.findings}

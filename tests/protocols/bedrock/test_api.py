@@ -1,4 +1,4 @@
-"""Where Converse is asked: the path names the model and the operation."""
+"""The API of Bedrock Converse: the path names the model and the operation."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NOVA = "amazon.nova-lite-v1:0"
         (f"{HOST}/model/us.x-v1/converse-stream", None, f"{HOST}/model/us.x-v1/converse"),
     ],
 )
-def test_a_url_means_an_operation(url: str, model: str | None, endpoint: str) -> None:
-    """A base URL, or the operation itself, which names its model."""
-    asked = target(url, "bedrock", model)
-    assert asked.url(streamed=False) == endpoint
-    assert asked.url(streamed=True) == f"{endpoint}-stream"
+def test_a_url_is_completed_to_the_operation(url: str, model: str | None, endpoint: str) -> None:
+    """A base URL is completed with model and operation; a URL of an operation is kept."""
+    request_target = target(url, "bedrock", model)
+    assert request_target.url(streamed=False) == endpoint
+    assert request_target.url(streamed=True) == f"{endpoint}-stream"
 
 
-def test_the_public_address_is_one_that_the_protocol_claims() -> None:
-    """Both operations; model and streaming are said there alone."""
+def test_the_protocol_claims_its_public_urls() -> None:
+    """The protocol claims the public URLs of both operations, and its shortest requests are valid."""
     protocol = named("bedrock")
     for streamed in (True, False):
         assert protocol.claims(protocol.api.public_url(NOVA, streamed=streamed, array=False))

@@ -1,4 +1,4 @@
-"""Requests of Converse: what is offered, asked for and said again."""
+"""Requests of Converse: tools, form and conversation."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ REQUEST: dict[str, Any] = {
         ("/elsewhere", "bedrock", Form.WHOLE),
     ],
 )
-def test_what_is_asked(path: str, name: str, form: Form) -> None:
-    """By the path, else by what only such a request has; the model is named in the path."""
+def test_the_protocol_and_form_of_a_request(path: str, name: str, form: Form) -> None:
+    """Protocol and form are determined by the path, or by fields that only Converse has."""
     found = match_key.read(path, REQUEST)
     assert found is not None
     assert (found.dialect, found.form) == (name, form)
     assert len([one for one in PROTOCOLS if one.claims(path)]) == int(path.startswith("/model"))
 
 
-def test_what_is_offered_and_said_again() -> None:
-    """Tools, the model, the turn, calls and results."""
+def test_tools_and_conversation_are_read() -> None:
+    """Tools, model, turn, calls and results of a request are read."""
     reader = BedrockApi()
     assert tools.schemas(REQUEST) == {"f": SCHEMA}
     assert tools.parameters(REQUEST) == {"f": Parameters.of(SCHEMA, "f")}
     assert reader.model("/v/model/us.claude%3A0/converse?x=1", REQUEST) == "us.claude:0"
     assert (conversation.results(REQUEST), conversation.words(REQUEST)) == (1, "Go on.")
     assert conversation.earlier_ids(REQUEST) == {"t"}
-    told = reader.conversation(REQUEST)
-    assert [(call.id, call.name, call.arguments) for call in told.calls] == [("t", "f", '{"a":1}')]
-    assert [(result.id, result.text) for result in told.results] == [("t", '{"b":2}')]
+    read = reader.conversation(REQUEST)
+    assert [(call.id, call.name, call.arguments) for call in read.calls] == [("t", "f", '{"a":1}')]
+    assert [(result.id, result.text) for result in read.results] == [("t", '{"b":2}')]
 
 
 @pytest.mark.parametrize("odd", [None, [], {"messages": 5}, {"messages": [5, {"content": 5}, {"content": [5]}]}])
 def test_odd_requests_raise_nothing(odd: Any) -> None:
-    """They say nothing."""
+    """An odd request has no tools and no calls."""
     reader = BedrockApi()
     assert tools.schemas(odd) == {}
     assert reader.conversation(odd).calls == ()
 
 
-def test_the_path_of_the_whole_answer() -> None:
-    """The query stays."""
+def test_the_path_of_the_unstreamed_response() -> None:
+    """The path of the unstreamed operation keeps the query."""
     reader = BedrockApi()
     assert reader.unstreamed_path("/model/m/converse-stream?a=1") == "/model/m/converse?a=1"
     assert reader.unstreamed_path("/model/m/converse") == "/model/m/converse"

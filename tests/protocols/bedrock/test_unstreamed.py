@@ -1,4 +1,4 @@
-"""Converse's whole answer and its stream say the same."""
+"""Conversion between Converse's unstreamed responses and streams."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTENT: list[dict[str, Any]] = [
     {"toolUse": {"toolUseId": "t1", "name": "f", "input": {"a": 1e2, "b": ["x"]}}},
     {"toolUse": {"toolUseId": "t2", "name": "g", "input": {}}},
 ]
-ANSWER: dict[str, Any] = {
+RESPONSE: dict[str, Any] = {
     "output": {"message": {"role": "assistant", "content": CONTENT}},
     "stopReason": "tool_use",
     "usage": USAGE,
@@ -31,48 +31,48 @@ BEDROCK = named("bedrock")
 
 
 def assembled(raw: bytes) -> Any:
-    """The whole answer that a stream amounts to."""
+    """Return the unstreamed response of a stream."""
     framer = EventStreamFramer()
     frames = [*framer.feed(raw), *framer.feed(b"")]
     payloads = [frame.json for frame in frames if isinstance(frame.json, dict)]
     return BEDROCK.assembled(payloads, run(raw)[1].calls)
 
 
-def test_the_stream_of_an_answer_amounts_to_it() -> None:
-    """Reasoning with its signature, texts in blocks of their own, calls, usage and what models add."""
-    raw = b"".join(BEDROCK.streamed(ANSWER, {}))
+def test_a_response_is_converted_to_a_stream_and_back() -> None:
+    """A response with reasoning, texts, calls, usage and other fields is converted to a stream and back."""
+    raw = b"".join(BEDROCK.streamed(RESPONSE, {}))
     assert run(raw)[1].findings == []
-    assert assembled(raw) == ANSWER
+    assert assembled(raw) == RESPONSE
 
 
-def test_the_stream_is_one_that_the_service_would_send() -> None:
-    """Calls alone have starts; all blocks stop, in their order; usage comes last."""
-    said = decoded(b"".join(BEDROCK.streamed(ANSWER, {})))
-    kinds = [kind.removeprefix("contentBlock") for kind, _ in said]
+def test_the_stream_has_the_service_s_form() -> None:
+    """Only calls have starts, all blocks stop in their order, and usage is last."""
+    events = decoded(b"".join(BEDROCK.streamed(RESPONSE, {})))
+    kinds = [kind.removeprefix("contentBlock") for kind, _ in events]
     tools = ["Start", "Delta", "Stop"]
     assert kinds == [
         *("messageStart", "Delta", "Delta", "Stop", "Delta", "Stop", "Delta", "Stop", "Delta", "Stop"),
         *(*tools, *tools, "messageStop", "metadata"),
     ]
-    indexes = [body["contentBlockIndex"] for _, body in said if "contentBlockIndex" in body]
+    indexes = [body["contentBlockIndex"] for _, body in events if "contentBlockIndex" in body]
     assert indexes == sorted(indexes)
     assert set(indexes) == set(range(len(CONTENT)))
 
 
-def test_events_that_have_their_name_as_a_key_amount_to_the_same() -> None:
-    """As Nova's models stream them through InvokeModel."""
-    said = decoded(b"".join(BEDROCK.streamed(ANSWER, {})))
-    assert assembled(body(said, keyed=True)) == ANSWER
+def test_keyed_events_are_assembled() -> None:
+    """Events keyed by name, as Nova models send them, give the same response."""
+    events = decoded(b"".join(BEDROCK.streamed(RESPONSE, {})))
+    assert assembled(body(events, keyed=True)) == RESPONSE
 
 
 @pytest.mark.parametrize("response", [{"message": "Too many requests"}, {"output": {}}, {"output": {"message": []}}])
-def test_what_is_no_answer_becomes_no_stream(response: dict[str, Any]) -> None:
-    """An error stays what it is."""
+def test_an_error_is_not_converted(response: dict[str, Any]) -> None:
+    """An error or another body is not converted to a stream."""
     assert BEDROCK.streamed(response, {}) == []
 
 
 def test_odd_content_raises_nothing() -> None:
-    """Whatever a block is, it is said in a delta of its own."""
+    """A response with odd content blocks is converted, and its call is kept."""
     content = [None, {}, {"image": {"format": "png"}}, {"toolUse": {"toolUseId": "t", "name": "f"}}]
     response = {"output": {"message": {"content": content}}, "stopReason": "tool_use"}
     [call] = run(b"".join(BEDROCK.streamed(response, {})))[1].calls

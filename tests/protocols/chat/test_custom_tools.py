@@ -1,4 +1,4 @@
-"""Calls of custom tools in Chat Completions: free text under `custom.input`, and nothing to repair."""
+"""Calls of custom tools in Chat Completions: free text in `custom.input`, without repairs."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ EXCHANGE = StreamFacts(
 )
 TEXTS = {
     "a command": "ls -la /srv",
-    "nothing": "",
+    "empty": "",
     "a patch": "*** Begin Patch\n*** Add File: a\n+{\n*** End Patch",
     "an object": '{"cmd": "ls"}',
-    "half an object": '{"cmd": "l',
+    "an incomplete object": '{"cmd": "l',
     "two objects": '{"a":1}{"a":1}',
     "null": "null",
     "a string": '"{\\"a\\":1}"',
     "the same twice": "abab",
-    "white space": " \n ",
+    "whitespace": " \n ",
 }
 SHAPES = tuple(named("openai-chat").shapes)
 
 
 def chunk(*entries: Payload, finish: str | None = None, choice: int = 0, **delta: Any) -> Payload:
-    """One chunk."""
-    said = {**delta, **({"tool_calls": list(entries)} if entries else {})}
+    """Return a chunk."""
+    content = {**delta, **({"tool_calls": list(entries)} if entries else {})}
     return {
         "id": "chatcmpl-9",
         "object": "chat.completion.chunk",
         "created": 1,
         "model": "m",
-        "choices": [{"index": choice, "delta": said, "finish_reason": finish}],
+        "choices": [{"index": choice, "delta": content, "finish_reason": finish}],
     }
 
 
 def custom(index: int, identity: str, text: str = "") -> Payload:
-    """The entry that opens a call."""
+    """Return the header of a custom call."""
     return {"index": index, "id": identity, "type": "custom", "custom": {"name": "shell", "input": text}}
 
 
 def more(index: int, text: str) -> Payload:
-    """An entry with the next part of a call's input."""
+    """Return an entry with the next part of a call's input."""
     return {"index": index, "custom": {"input": text}}
 
 
 def function(index: int, identity: str, arguments: str) -> Payload:
-    """A complete call of a function."""
+    """Return the entry of a complete function call."""
     return {
         "index": index,
         "id": identity,
@@ -70,12 +70,12 @@ def function(index: int, identity: str, arguments: str) -> Payload:
 
 
 def parts(text: str, size: int) -> list[str]:
-    """A text in parts."""
+    """Split a text into parts."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def stream(text: str, size: int) -> list[Payload | str]:
-    """A custom call, a function call and another custom call."""
+    """Return a custom call, a function call and another custom call."""
     return [
         chunk(role="assistant", content=None),
         chunk(custom(0, "call_a")),
@@ -89,27 +89,27 @@ def stream(text: str, size: int) -> list[Payload | str]:
 
 
 def read(body: bytes) -> list[tuple[str, str, str, str, bool]]:
-    """The calls of a stream."""
+    """Return the calls of a stream."""
     calls = inspected(body, EXCHANGE).record.calls
     return [(call.kind, call.id, call.name, call.arguments, call.complete) for call in calls]
 
 
 @pytest.mark.parametrize("size", [1, 3, 99])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_the_input_is_the_call_s_text_and_nothing_is_repaired(text: str, size: int) -> None:
-    """Whatever the text looks like."""
+def test_the_input_is_read_and_not_repaired(text: str, size: int) -> None:
+    """Any input of a custom call is read as its text, and the stream is unchanged."""
     body = sse(*stream(text, size))
     assert read(body) == [
         ("custom", "call_a", "shell", text, True),
         ("function", "call_b", "get_weather", '{"city":"Oslo"}', True),
         ("custom", "call_c", "shell", text, True),
     ]
-    went = repaired(body, EXCHANGE)
-    assert (went.finding_names, went.out) == ([], body)
+    outcome = repaired(body, EXCHANGE)
+    assert (outcome.finding_names, outcome.out) == ([], body)
 
 
-def test_entries_of_one_event_and_of_two_choices() -> None:
-    """Each call has its own text."""
+def test_several_entries_and_choices() -> None:
+    """Custom calls in one event and in two choices have their own text."""
     body = sse(
         chunk(custom(0, "call_a"), custom(1, "call_b")),
         chunk(more(1, "pwd"), more(0, "ls")),
@@ -123,42 +123,42 @@ def test_entries_of_one_event_and_of_two_choices() -> None:
         ("call_b", "pwd", True),
         ("call_c", "df", True),
     ]
-    went = repaired(body, EXCHANGE)
-    assert (went.finding_names, went.out) == ([], body)
+    outcome = repaired(body, EXCHANGE)
+    assert (outcome.finding_names, outcome.out) == ([], body)
 
 
 @pytest.mark.parametrize("end", [[], [chunk(finish="length"), "[DONE]"]], ids=["the stream ends", "a limit"])
-def test_a_call_that_no_finish_ended_is_incomplete(end: list[Payload | str]) -> None:
-    """Only the finish reason says that free text is complete."""
+def test_a_custom_call_without_a_finish_reason_is_incomplete(end: list[Payload | str]) -> None:
+    """A custom call is incomplete without a finish reason, and at the token limit."""
     body = sse(chunk(custom(0, "call_a")), chunk(more(0, "ls -")), *end)
     assert [one[3:] for one in read(body)] == [("ls -", False)]
 
 
-def test_a_call_beside_an_incomplete_one_is_its_own() -> None:
-    """A function call that is cut off says nothing of the custom call before it; the response is no complete one."""
-    half = function(1, "call_b", '{"city":')
-    body = sse(chunk(custom(0, "call_a", "ls")), chunk(half), chunk(finish="tool_calls"), "[DONE]")
+def test_a_custom_call_before_an_incomplete_call_keeps_its_text() -> None:
+    """A truncated function call does not change the text of the custom call before it."""
+    incomplete = function(1, "call_b", '{"city":')
+    body = sse(chunk(custom(0, "call_a", "ls")), chunk(incomplete), chunk(finish="tool_calls"), "[DONE]")
     assert [one[3] for one in read(body)] == ["ls", '{"city":']
     assert read(body)[1][4] is False
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_keeps_the_calls(shape: str) -> None:
-    """Shapes re-encode functions; events of custom calls are forwarded, perhaps later."""
+    """After every shape, a stream has the same custom calls and function calls."""
     body = sse(*stream("ls -la /srv", 3))
     assert sorted(read(shaped(body, EXCHANGE, shape))) == sorted(read(body))
 
 
-def test_an_empty_custom_field_beside_a_function_says_nothing() -> None:
-    """Some servers write both keys into each entry."""
+def test_an_empty_custom_field_with_a_function_is_ignored() -> None:
+    """An entry with a function and an empty `custom` field, as some servers send it, is a function call."""
     entry = {**function(0, "call_b", '{"city":"Oslo"}'), "custom": {}}
     body = sse(chunk(entry), chunk(finish="tool_calls"), "[DONE]")
     assert read(body) == [("function", "call_b", "get_weather", '{"city":"Oslo"}', True)]
     assert repaired(body, EXCHANGE).out == body
 
 
-def test_a_complete_response() -> None:
-    """The same entries in a message."""
+def test_an_unstreamed_response() -> None:
+    """A custom call of an unstreamed response is read, and kept by the conversion to a stream and back."""
     message = {
         "role": "assistant",
         "content": None,
@@ -175,6 +175,6 @@ def test_a_complete_response() -> None:
     assert assembled["choices"][0]["message"]["tool_calls"] == message["tool_calls"]
 
 
-def test_what_a_request_offers() -> None:
-    """A custom tool takes any text, and is no function."""
+def test_offered_custom_tools_are_read() -> None:
+    """The tools of a request are read as custom tools and functions."""
     assert [(tool.name, tool.custom) for tool in offered({"tools": TOOLS})] == [("shell", True), ("get_weather", False)]

@@ -1,4 +1,4 @@
-"""Chat Completions: what its deltas, messages and ends say, absent, null and empty kept apart."""
+"""The reader of Chat Completions; absent, null and empty values are distinct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ read = CHAT.read
 
 
 def chunk(delta: object, **choice: object) -> dict[str, object]:
-    """A chunk with one choice."""
+    """Return a chunk with one choice."""
     return {"object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": delta, **choice}]}
 
 
@@ -37,14 +37,14 @@ def chunk(delta: object, **choice: object) -> dict[str, object]:
         ({"name": "f", "arguments": "{}"}, Fragment(name="f", arguments="{}", well_formed=False)),
     ],
 )
-def test_entries(entry: object, fragment: Fragment) -> None:
-    """An entry says what is there, and no more."""
+def test_entries_are_read(entry: object, fragment: Fragment) -> None:
+    """The fields of an entry are read, and marked if they are not well-formed."""
     assert read(frame(chunk({"tool_calls": [entry]}))).fragments == (fragment,)
 
 
-def test_several_entries_choices_and_what_stands_beside() -> None:
-    """Every entry of every choice, with text and finish reason of the same chunk."""
-    said = read(
+def test_several_entries_and_choices_are_read() -> None:
+    """All entries of all choices are read, with text and finish reason of the chunk."""
+    content = read(
         frame(
             {
                 "model": "m",
@@ -55,18 +55,18 @@ def test_several_entries_choices_and_what_stands_beside() -> None:
             }
         )
     )
-    assert [(one.choice, one.index) for one in said.fragments] == [(0, 0), (0, 1), (3, 0)]
-    assert (said.finishes, said.text, said.model) == ((Finish(3, "tool_calls"),), "hi", "m")
+    assert [(one.choice, one.index) for one in content.fragments] == [(0, 0), (0, 1), (3, 0)]
+    assert (content.finishes, content.text, content.model) == ((Finish(3, "tool_calls"),), "hi", "m")
 
 
-def test_calls_that_are_an_object() -> None:
-    """One entry where a list belongs, or entries by number."""
+def test_tool_calls_as_an_object_are_read() -> None:
+    """An object in the place of the list is read as one entry, or as entries by number."""
     assert len(read(frame(chunk({"tool_calls": {"index": 0, "id": "a"}}))).fragments) == 1
     assert len(read(frame(chunk({"tool_calls": {"1": {"id": "b"}, "0": {"id": "a"}}}))).fragments) == 2
 
 
-def test_message_counts_only_without_delta_entries() -> None:
-    """A `message` beside a delta with the same entries says nothing more."""
+def test_a_message_is_read_only_without_delta_entries() -> None:
+    """The calls of a `message` are read only if the delta has none."""
     entry = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
     both = chunk({"tool_calls": [entry]}, message={"tool_calls": [entry]})
     only = chunk({}, message={"tool_calls": [entry]})
@@ -74,26 +74,26 @@ def test_message_counts_only_without_delta_entries() -> None:
     assert [one.phase for one in read(frame(only)).fragments] == [Phase.WHOLE]
 
 
-def test_legacy_function_call() -> None:
-    """`function_call` is a call where there are no `tool_calls`."""
-    said = read(frame(chunk({"function_call": {"name": "f", "arguments": "{"}})))
-    assert said.fragments == (Fragment(name="f", arguments="{", well_formed=False),)
+def test_a_legacy_function_call_is_read() -> None:
+    """A `function_call` is read as a call if there are no `tool_calls`."""
+    content = read(frame(chunk({"function_call": {"name": "f", "arguments": "{"}})))
+    assert content.fragments == (Fragment(name="f", arguments="{", well_formed=False),)
     assert read(frame(chunk({"function_call": {"name": "f"}, "tool_calls": [{"index": 0}]}))).fragments == (
         Fragment(index=0, well_formed=False),
     )
 
 
-def test_ends_and_errors() -> None:
-    """`[DONE]`, an error in a chunk, an error alone, an `event: error`."""
+def test_ends_and_errors_are_read() -> None:
+    """`[DONE]`, and errors in chunks, in payloads and in `error` events are read."""
     assert read(frame(b" [DONE] ")).end
     assert read(frame({"choices": [], "error": {"code": 502, "message": "gone"}})).error == "502: gone"
     assert read(frame({"error": {"message": "no"}})).error == "no"
     assert read(frame({"error": {"type": "tool_use_failed", "message": "x"}}, "error")).error == "tool_use_failed: x"
 
 
-def test_answer() -> None:
-    """A whole answer's calls, text and finish reason."""
-    said = CHAT.read_response(
+def test_an_unstreamed_response_is_read() -> None:
+    """Calls, text and finish reason of an unstreamed response are read."""
+    content = CHAT.read_response(
         {
             "object": "chat.completion",
             "model": "m",
@@ -109,10 +109,10 @@ def test_answer() -> None:
             ],
         }
     )
-    assert said.end
-    assert (said.text, said.finishes) == ("hi", (Finish(0, "tool_calls"),))
-    assert said.fragments == (Fragment(id="a", name="f", arguments="{}", type="function", phase=Phase.WHOLE),)
-    assert said.fragments[0].index is ABSENT
+    assert content.end
+    assert (content.text, content.finishes) == ("hi", (Finish(0, "tool_calls"),))
+    assert content.fragments == (Fragment(id="a", name="f", arguments="{}", type="function", phase=Phase.WHOLE),)
+    assert content.fragments[0].index is ABSENT
 
 
 TYPED = {"type": "tool_use", "input": '{"city":'}
@@ -120,7 +120,7 @@ TYPED = {"type": "tool_use", "input": '{"city":'}
 
 
 @pytest.mark.parametrize(
-    ("payload", "ours"),
+    ("payload", "recognised"),
     [
         ({"choices": [{"delta": {"content": "a"}}]}, True),
         ({"choices": [{"delta": {}, "finish_reason": None}]}, True),
@@ -133,13 +133,13 @@ TYPED = {"type": "tool_use", "input": '{"city":'}
         ({"choices": [{"text": "a"}]}, False),
     ],
 )
-def test_choices_of_other_apis_are_not_ours(payload: object, ours: bool) -> None:
-    """A delta that says its own type, in a choice without a finish reason, is another API's."""
-    assert CHAT.recognise("", payload) is ours
+def test_choices_of_other_apis_are_not_recognised(payload: object, recognised: bool) -> None:
+    """A delta with a type, in a choice without a finish reason, is not recognised as Chat Completions."""
+    assert CHAT.recognise("", payload) is recognised
 
 
-def test_a_stream_of_another_api_passes_unread() -> None:
-    """Nothing is found in it: nobody knows what its end is."""
+def test_a_stream_of_another_api_is_forwarded_unchanged() -> None:
+    """A stream of another API with `choices` is forwarded unchanged and has no record."""
     body = b"".join(
         b"data: "
         + json.dumps({"id": "x", "model": "claude", "choices": [{"delta": delta}], "usage": {}}).encode()

@@ -1,4 +1,4 @@
-"""The boundary table of Chat Completions: every row by name."""
+"""The resolver of Chat Completions."""
 
 from __future__ import annotations
 
@@ -16,135 +16,135 @@ from toolstream_core.protocols.chat.resolver import ChatCalls
 F = ("a", "f", '{"x":1}')
 G = ("b", "g", '{"y":2}')
 
-DEFECTS = {
-    "index new: a new call": (
+STREAMS = {
+    "new index: a new call": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"y":2}', 1, "b", "g")],
         [F, G],
     ),
-    "index new, id nothing, no name, a call without an index unfinished: that call": (
+    "new index, no id, no name, an open call without an index: that call": (
         [delta("", ABSENT, "a", "f"), delta('{"x"', 0), delta(":1}", 0)],
         [F],
     ),
-    "index new, id nothing, no name, two calls without an index unfinished: the one of that place": (
+    "new index, no id, no name, two open calls without an index: the call at that position": (
         [delta("", ABSENT, "a", "f"), delta("", ABSENT, "b", "g"), delta('{"x":1}', 0), delta('{"y":2}', 1)],
         [F, G],
     ),
-    "index known, id known: a name that comes in two parts, arguments with the second": (
+    "known index, known id, a name in two parts, arguments with the second": (
         [delta("", 0, "a", "f"), delta('{"x":1}', 0, "a", "_all")],
         [("a", "f_all", '{"x":1}')],
     ),
-    "index known, id nothing: the newest of that index": (
+    "known index, no id: the newest call of that index": (
         [delta("", 0, "a", "f"), delta('{"x"', 0), delta(":", 0, None), delta("1", 0, ""), delta("}", 0, "null")],
         [F],
     ),
-    "index known, id nothing, a name after whole arguments, fresh ones: a new call": (
+    "known index, no id, another name and other arguments after complete arguments: a new call": (
         [delta('{"x":1}', 0, name="f"), delta('{"y":2}', 0, name="g")],
         [("", "f", '{"x":1}'), ("", "g", '{"y":2}')],
     ),
-    "index known, id nothing, the same name after whole arguments, fresh ones: a new call": (
+    "known index, no id, the same name and other arguments after complete arguments: a new call": (
         [delta('{"x":1}', 0, name="f"), delta('{"y":2}', 0, name="f")],
         [("", "f", '{"x":1}'), ("", "f", '{"y":2}')],
     ),
-    "index known, id nothing, another name after whole arguments: a new call": (
+    "known index, no id, another name after complete arguments: a new call": (
         [delta('{"x":1}', 0, name="f"), delta("", 0, name="g"), delta('{"y":2}', 0)],
         [("", "f", '{"x":1}'), ("", "g", '{"y":2}')],
     ),
-    "index known, id known: that call, header repeated": (
+    "known index, known id, repeated header: that call": (
         [delta("", 0, "a", "f"), delta('{"x"', 0, "a", "f"), delta(":1}", 0, "a", "f")],
         [F],
     ),
-    "index known, id known: that call, two of one index interleaved": (
+    "known index, known id, two interleaved calls of one index: that call": (
         [delta('{"x"', 0, "a", "f"), delta('{"y"', 0, "b", "g"), delta(":1}", 0, "a"), delta(":2}", 0, "b")],
         [F, G],
     ),
-    "index known, id known, another name after whole arguments: a new call": (
+    "known index, known id, another name after complete arguments: a new call": (
         [delta('{"x":1}', 0, "a", "f"), delta("", 0, "a", "g"), delta('{"y":2}', 0, "a")],
         [F, ("a", "g", '{"y":2}')],
     ),
-    "index known, id known, the name longer after whole arguments: that call": (
+    "known index, known id, a longer name after complete arguments: that call": (
         [delta('{"x":1}', 0, "a", "f"), delta("", 0, "a", "f_and_more")],
         [("a", "f_and_more", '{"x":1}')],
     ),
-    "index known, other id, a name: a new call": (
+    "known index, other id, a name: a new call": (
         [delta("", 0, "a", "f"), delta('{"x":1}', 0), delta("", 0, "b", "g"), delta('{"y":2}', 0)],
         [F, G],
     ),
-    "index known, other id, no name, fresh arguments after whole ones: a new call": (
+    "known index, other id, no name, other arguments after complete arguments: a new call": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"y":2}', 0, "b")],
         [F, ("b", "", '{"y":2}')],
     ),
-    "index known, other id, an empty fragment after whole arguments: the same call": (
+    "known index, other id, an empty fragment after complete arguments: the same call": (
         [delta('{"x":1}', 0, "a", "f"), delta("", 0, "b")],
         [F],
     ),
-    "index known, other id, no name, arguments unfinished: the same call, its id churns": (
+    "known index, other id, no name, incomplete arguments: the same call, its id changes": (
         [delta("", 0, "a", "f"), delta('{"x"', 0, "i2"), delta(":1}", 0, "i3")],
         [F],
     ),
-    "index known, other id, the open call's name amid its arguments: the same call": (
+    "known index, other id, the open call's name inside its arguments: the same call": (
         [delta('{"x"', 0, "a", "f"), delta(":1}", 0, "i2", "f")],
         [F],
     ),
-    "index known, other id, the open call's name, arguments that begin anew: a new call": (
+    "known index, other id, the open call's name, another object: a new call": (
         [delta('{"x"', 0, "a", "f"), delta('{"y":2}', 0, "b", "f")],
         [("a", "f", '{"x"'), ("b", "f", '{"y":2}')],
     ),
-    "index known, id late: the same call": (
+    "known index, late id: the same call": (
         [delta("", 0, name="f"), delta("", 0, "a"), delta('{"x":1}', 0)],
         [F],
     ),
-    "index nothing, id known: that call": (
+    "no index, known id: that call": (
         [delta('{"x"', ABSENT, "a", "f"), delta('{"y"', ABSENT, "b", "g"), delta(":1}", ABSENT, "a")],
         [F, ("b", "g", '{"y"')],
     ),
-    "index nothing, id known, another name after whole arguments: a new call": (
+    "no index, known id, another name after complete arguments: a new call": (
         [delta('{"x":1}', ABSENT, "a", "f"), delta('{"y":2}', ABSENT, "a", "g")],
         [F, ("a", "g", '{"y":2}')],
     ),
-    "index nothing, id new, a name: a new call": (
+    "no index, new id, a name: a new call": (
         [delta('{"x":1}', ABSENT, "a", "f"), delta('{"y":2}', None, "b", "g")],
         [F, G],
     ),
-    "index nothing, id new, nothing open: a new call": (
+    "no index, new id, no open call: a new call": (
         [delta('{"x":1}', ABSENT, "a", "f"), delta('{"y":2}', ABSENT, "b")],
         [F, ("b", "", '{"y":2}')],
     ),
-    "index nothing, id new, no name, arguments unfinished: the last, its id churns": (
+    "no index, new id, no name, incomplete arguments: the last call, its id changes": (
         [delta('{"x"', ABSENT, "a", "f"), delta(":1}", ABSENT, "i2")],
         [F],
     ),
-    "index nothing, id nothing, a name: a new call": (
+    "no index, no id, a name: a new call": (
         [delta('{"x":1}', ABSENT, name="f"), delta('{"y":2}', ABSENT, name="g")],
         [("", "f", '{"x":1}'), ("", "g", '{"y":2}')],
     ),
-    "index nothing, id nothing, the open call's name: the same call": (
+    "no index, no id, the open call's name: the same call": (
         [delta('{"x"', ABSENT, name="f"), delta(":1}", ABSENT, name="f")],
         [("", "f", '{"x":1}')],
     ),
-    "index nothing, id nothing, the name of a call that is whole: a new call": (
+    "no index, no id, the name of a complete call: a new call": (
         [delta('{"x":1}', ABSENT, name="f"), delta('{"y":2}', ABSENT, name="f")],
         [("", "f", '{"x":1}'), ("", "f", '{"y":2}')],
     ),
-    "index nothing, id nothing, no name: the last touched": (
+    "no index, no id, no name: the last changed call": (
         [delta("", ABSENT, "a", "f"), delta('{"x"', ABSENT), delta(":1}", ABSENT)],
         [F],
     ),
-    "index nothing, id nothing, no name, the only call that opened without an index unfinished: that call": (
+    "no index, no id, no name, one open call without an index: that call": (
         [
             *(delta("", 0, "a", "f"), delta("", ABSENT, "b", "g"), delta('{"x"', 0), delta('{"y"', ABSENT)),
             *(delta(":1}", 0), delta(":2}", ABSENT)),
         ],
         [F, G],
     ),
-    "index new, id of another index, equal when whole: one call said twice": (
+    "new index, id of another index, equal arguments: one repeated call": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"x": 1}', 1, "a", "f")],
         [F],
     ),
-    "index new, id of another index, other arguments: two calls that share an id": (
+    "new index, id of another index, other arguments: two calls that share an id": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"y":2}', 1, "a", "g")],
         [F, ("a", "g", '{"y":2}')],
     ),
-    "index new, id of another index, no name, unfinished: that call, its index churns": (
+    "new index, id of another index, no name, incomplete arguments: that call, its index changes": (
         [delta('{"x"', 0, "a", "f"), delta(":1}", 1, "a")],
         [F],
     ),
@@ -156,19 +156,19 @@ DEFECTS = {
         [delta('{"x":1}', 1, "a", "f"), delta('{"y":2}', -1, "b", "g"), delta("", 7, "c", "h")],
         [F, G, ("c", "h", "{}")],
     ),
-    "an entry that says nothing is no call": (
+    "an entry without content is no call": (
         [delta(index=0, id="", type="function"), delta('{"y":2}', 1, "b", "g")],
         [G],
     ),
-    "a name in pieces before the arguments": (
+    "a name in parts before the arguments": (
         [delta("", 0, "a", "get_"), delta(index=0, name="weather"), delta('{"x":1}', 0)],
         [("a", "get_weather", '{"x":1}')],
     ),
-    "a name that begins with what is there replaces it": (
+    "a longer name replaces its beginning": (
         [delta("", 0, "a", "get_"), delta("", 0, name="get_weather"), delta('{"x":1}', 0)],
         [("a", "get_weather", '{"x":1}')],
     ),
-    "a name after the arguments began": (
+    "a name inside the arguments": (
         [delta('{"x"', 0, "a"), delta(":1}", 0, name="f")],
         [F],
     ),
@@ -183,24 +183,24 @@ DEFECTS = {
         ],
         [F, G],
     ),
-    "the final message says the streamed calls again": (
+    "the final message repeats the streamed calls": (
         [
             delta('{"x":1}', 0, "a", "f"),
             Fragment(id="other", name="f", arguments='{"x":1}', phase=Phase.WHOLE),
         ],
         [F],
     ),
-    "the final message fills in what was not whole": (
+    "the final message completes incomplete arguments": (
         [delta('{"x"', 0, "a", "f"), Fragment(id="a", name="f", arguments='{"x":1}', phase=Phase.WHOLE)],
         [F],
     ),
 }
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
-def test_boundary(defect: str) -> None:
-    """Each row of the table at the top of the module, and each way in which names come."""
-    fragments, calls = DEFECTS[defect]
+@pytest.mark.parametrize("stream", STREAMS)
+def test_fragments_are_assigned_to_calls(stream: str) -> None:
+    """The fragments of each stream are resolved to the intended calls."""
+    fragments, calls = STREAMS[stream]
     assert call_tuples(resolved(ChatCalls(), fragments)) == calls
 
 
@@ -217,30 +217,30 @@ def test_choices_are_kept_apart() -> None:
 
 
 def test_a_guess_is_marked() -> None:
-    """A fragment that says nothing of who it belongs to, with several calls open, is a guess."""
+    """A call is marked as guessed if a fragment without identity was added to it while several calls were open."""
     calls = resolved(ChatCalls(), [delta("{", ABSENT, "a", "f"), delta("{", ABSENT, "b", "g"), delta("}", ABSENT)])
     assert [(call.arguments, call.guessed) for call in calls] == [("{", False), ("{}", True)]
 
 
-def test_the_requests_tools_decide_whether_nothing_is_lost() -> None:
-    """No arguments for a tool that requires some are lost, not `{}`."""
+def test_empty_arguments_are_incomplete_if_the_tool_requires_some() -> None:
+    """Empty arguments are incomplete for a tool with required parameters, and `{}` for another tool."""
     calls = resolved(
         ChatCalls({"f": Parameters(required=True), "g": Parameters()}), [delta("", 0, "a", "f"), delta("", 1, "b", "g")]
     )
     assert [(call.arguments, call.complete) for call in calls] == [("", False), ("{}", True)]
 
 
-def test_the_requests_tools_join_a_name_without_index_or_id() -> None:
-    """Two names in a row are one where only the two together are a tool."""
-    pieces = [delta("", ABSENT, name="get_"), delta("", ABSENT, name="weather"), delta('{"x":1}', ABSENT)]
-    assert call_tuples(resolved(ChatCalls({"get_weather": Parameters(required=True)}), pieces)) == [
+def test_names_without_index_and_id_are_joined_to_a_tool_name() -> None:
+    """Two consecutive names are joined if only the joined name is a tool."""
+    fragments = [delta("", ABSENT, name="get_"), delta("", ABSENT, name="weather"), delta('{"x":1}', ABSENT)]
+    assert call_tuples(resolved(ChatCalls({"get_weather": Parameters(required=True)}), fragments)) == [
         ("", "get_weather", '{"x":1}')
     ]
-    assert len(resolved(ChatCalls(), pieces)) == 2
+    assert len(resolved(ChatCalls(), fragments)) == 2
 
 
-def test_events_are_kept() -> None:
-    """A call knows the events that said it, those of a repetition too."""
+def test_a_call_has_its_event_numbers() -> None:
+    """A call has the numbers of its events, including those of a repetition."""
     fragments = [delta('{"x"', 0, "a", "f"), delta("{", 1, "b", "g"), delta(":1}", 0), delta('{"x":1}', 2, "a", "f")]
     first, second = resolved(ChatCalls(), fragments)
     assert (list(first.events), list(second.events)) == ([0, 2, 3], [1])
@@ -256,8 +256,8 @@ INTENDED = st.lists(
 
 
 @given(INTENDED, st.data())
-def test_valid_ways_mean_the_same(intended: list[tuple[str, str, dict[str, int]]], data: st.DataObject) -> None:
-    """Header and fragments, whole calls, interleaved calls, repeated ids: all say what was intended."""
+def test_valid_encodings_are_resolved(intended: list[tuple[str, str, dict[str, int]]], data: st.DataObject) -> None:
+    """Fragments, complete calls, interleaved calls and repeated ids resolve to the intended calls."""
     queues = []
     for index, (id_, name, value) in enumerate(intended):
         text = json.dumps(value)
@@ -273,12 +273,12 @@ def test_valid_ways_mean_the_same(intended: list[tuple[str, str, dict[str, int]]
         queue = data.draw(st.sampled_from(queues)) if data.draw(st.booleans()) else queues[0]
         fragments.append(queue.pop(0))
         queues = [queue for queue in queues if queue]
-    got = {(call.id, call.name): json.loads(call.arguments) for call in resolved(ChatCalls(), fragments)}
-    assert got == {(id_, name): value for id_, name, value in intended}
+    found = {(call.id, call.name): json.loads(call.arguments) for call in resolved(ChatCalls(), fragments)}
+    assert found == {(id_, name): value for id_, name, value in intended}
 
 
-def test_an_empty_entry_takes_no_number() -> None:
-    """Findings name a call by its number in the list of calls, which has no empty ones."""
+def test_an_empty_entry_has_no_position() -> None:
+    """An empty entry has no position in the list of calls, by which findings refer to a call."""
     calls = ChatCalls()
     entries = [delta("", 0), delta("", 1, "c1", "f"), delta("", 2, "c2", "g")]
     empty, first, second = (calls.take(entry, event) for event, entry in enumerate(entries))

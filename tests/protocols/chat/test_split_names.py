@@ -1,4 +1,4 @@
-"""Names in parts, where arguments come with the first of them."""
+"""Names in parts, with arguments in the first part's event."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NAME = "structured_output"
 
 
 def exchange(*tools: str) -> StreamFacts:
-    """A request that offers these tools."""
+    """Return the facts of a request with these tools."""
     offered = [{"type": "function", "function": {"name": one, "parameters": {"type": "object"}}} for one in tools]
     request = {"stream": True, "tools": offered}
     return StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request=request)
 
 
 def chunk(finish: str | None = None, **entry: Any) -> Payload:
-    """A chunk with one entry."""
+    """Return a chunk with one entry."""
     delta = {"tool_calls": [{"index": 0, **entry}]} if entry else {}
     return {
         "id": "c",
@@ -35,7 +35,7 @@ def chunk(finish: str | None = None, **entry: Any) -> Payload:
 
 
 def stream(parts: list[tuple[str | None, str]]) -> bytes:
-    """A call with its names and arguments, part by part."""
+    """Return a call with its names and arguments in parts."""
     (name, arguments), *rest = parts
     entries = [chunk(id="a", type="function", function={"name": name, "arguments": arguments})]
     for name, arguments in rest:
@@ -45,23 +45,23 @@ def stream(parts: list[tuple[str | None, str]]) -> bytes:
 
 @pytest.mark.parametrize("at", [1, 2, 10, 16])
 @pytest.mark.parametrize("first", ["{", '{"a":', '{"a":1}'])
-def test_the_parts_make_an_offered_name(at: int, first: str) -> None:
-    """The client gets the call with its name in the first event."""
+def test_parts_of_an_offered_name_are_joined(at: int, first: str) -> None:
+    """Two parts of an offered tool's name are joined, and sent with the first event."""
     body = stream([(NAME[:at], first), (NAME[at:], '{"a":1}'[len(first) :])])
-    asked = exchange(NAME, "other")
-    assert inspected(body, asked).calls == [(NAME, {"a": 1})]
-    went = repaired(body, asked)
-    assert "split-name" in went.finding_names
-    assert inspected(went.out, asked).finding_names == []
-    assert inspected(went.out, asked).calls == [(NAME, {"a": 1})]
+    facts = exchange(NAME, "other")
+    assert inspected(body, facts).calls == [(NAME, {"a": 1})]
+    outcome = repaired(body, facts)
+    assert "split-name" in outcome.finding_names
+    assert inspected(outcome.out, facts).finding_names == []
+    assert inspected(outcome.out, facts).calls == [(NAME, {"a": 1})]
 
 
-def test_three_parts() -> None:
-    """The name is complete with the last one."""
+def test_three_parts_are_joined() -> None:
+    """Three parts of an offered tool's name are joined."""
     body = stream([("struct", "{"), ("ured_", '"a"'), ("output", ":1}")])
-    asked = exchange(NAME)
-    assert inspected(body, asked).calls == [(NAME, {"a": 1})]
-    assert inspected(repaired(body, asked).out, asked).calls == [(NAME, {"a": 1})]
+    facts = exchange(NAME)
+    assert inspected(body, facts).calls == [(NAME, {"a": 1})]
+    assert inspected(repaired(body, facts).out, facts).calls == [(NAME, {"a": 1})]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_three_parts() -> None:
         (("read", "read_file"), [("read", "{"), ("_file", '"a":1}')], "read"),
         ((), [("st", "{"), ("ructured_output", '"a":1}')], "st"),
     ],
-    ids=["the name again", "the first part is a tool", "nothing is known of the tools"],
+    ids=["the name again", "the first part is a tool", "unknown tools"],
 )
 def test_other_names_are_not_joined(tools: tuple[str, ...], parts: list[tuple[str, str]], name: str) -> None:
-    """Only what the request offers tells a part from a name."""
+    """Names are not joined if the first is a tool, or if the tools are unknown."""
     body = stream(list(parts))
     assert inspected(body, exchange(*tools)).calls == [(name, {"a": 1})]
 
 
-def test_a_part_of_a_name_waits_for_no_more_than_the_next_event() -> None:
-    """A name that stays a part is forwarded with the event that follows."""
+def test_a_part_of_a_name_is_held_until_the_next_event() -> None:
+    """A part of a name without a second part is forwarded with the next event."""
     body = stream([("struct", '{"a"'), (None, ":1"), (None, "}")])
     assert repaired(body, exchange(NAME)).out == body

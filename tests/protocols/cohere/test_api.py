@@ -1,4 +1,4 @@
-"""Where Cohere's chat is asked."""
+"""The API of Cohere."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from toolstream_core.protocols.registry import named
         ("https://a.example/cohere", "cohere-v2", "https://a.example/cohere/v2/chat"),
     ],
 )
-def test_a_url_means_the_endpoint(url: str, protocol: str | None, endpoint: str) -> None:
-    """A base URL with or without its version, or the endpoint itself."""
+def test_a_url_is_completed_to_the_endpoint(url: str, protocol: str | None, endpoint: str) -> None:
+    """A base URL with or without version is completed to the endpoint, and the endpoint is kept."""
     assert target(url, protocol, "command-a").url(streamed=True) == endpoint
 
 
-def test_the_public_address_is_one_that_the_protocol_claims() -> None:
-    """And the shortest request fits it."""
+def test_the_protocol_claims_its_public_url() -> None:
+    """The protocol claims its public URL, and its shortest request is valid."""
     protocol = named("cohere-v2")
     assert protocol.claims(protocol.api.public_url("m", streamed=True, array=False))
     assert protocol.api.fits(protocol.api.shortest_request("m", streamed=True))

@@ -1,4 +1,4 @@
-"""Cohere's whole answer and its stream say the same."""
+"""Conversion between Cohere's unstreamed responses and streams."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALLS = [
     {"id": "g_2", "type": "function", "function": {"name": "g", "arguments": "{}"}},
 ]
 BLOCKS = [{"type": "thinking", "thinking": "Which one?"}, {"type": "text", "text": "Let me look."}]
-ANSWER: dict[str, Any] = {
+RESPONSE: dict[str, Any] = {
     "id": "chat-1",
     "finish_reason": "TOOL_CALL",
     "message": {
@@ -35,7 +35,7 @@ EXCHANGE = StreamFacts(path="/v2/chat", content_type="text/event-stream")
 
 
 def assembled(raw: bytes) -> Any:
-    """The whole answer that a stream amounts to."""
+    """Return the unstreamed response of a stream."""
     record = read_body([raw], EXCHANGE)
     assert record is not None
     assert record.findings == []
@@ -44,26 +44,26 @@ def assembled(raw: bytes) -> Any:
     return COHERE.assembled([one for one in payloads if isinstance(one, dict)], record.calls)
 
 
-@pytest.mark.parametrize("lacking", [(), ("tool_plan",), ("content", "citations"), ("tool_calls",)])
-def test_the_stream_of_an_answer_amounts_to_it(lacking: tuple[str, ...]) -> None:
-    """Plan, thinking, text, calls, citations and usage; what an answer lacks does not come."""
-    message = {key: value for key, value in ANSWER["message"].items() if key not in lacking}
-    reason = "COMPLETE" if "tool_calls" in lacking else "TOOL_CALL"
-    response = {**ANSWER, "message": message, "finish_reason": reason}
+@pytest.mark.parametrize("missing", [(), ("tool_plan",), ("content", "citations"), ("tool_calls",)])
+def test_a_response_is_converted_to_a_stream_and_back(missing: tuple[str, ...]) -> None:
+    """A response converted to a stream and back is unchanged, also without some of its fields."""
+    message = {key: value for key, value in RESPONSE["message"].items() if key not in missing}
+    reason = "COMPLETE" if "tool_calls" in missing else "TOOL_CALL"
+    response = {**RESPONSE, "message": message, "finish_reason": reason}
     raw = b"".join(COHERE.streamed(response, {}))
     assert raw.endswith(b"data: [DONE]\n\n")
     assert assembled(raw) == response
 
 
-def test_content_that_is_a_text_becomes_a_block() -> None:
-    """As requests say it, and servers that take Cohere for Chat Completions."""
+def test_text_content_becomes_a_block() -> None:
+    """Content that is text, as in Chat Completions, becomes a text block."""
     message = {"role": "assistant", "content": "Hello"}
-    raw = b"".join(COHERE.streamed({**ANSWER, "message": message, "finish_reason": "COMPLETE"}, {}))
+    raw = b"".join(COHERE.streamed({**RESPONSE, "message": message, "finish_reason": "COMPLETE"}, {}))
     assert assembled(raw)["message"]["content"] == [{"type": "text", "text": "Hello"}]
 
 
-def test_deltas_without_a_start_are_text_all_the_same() -> None:
-    """A stream that lacks `content-start`."""
+def test_text_deltas_without_a_start_are_assembled() -> None:
+    """The text of a stream without `content-start` is assembled."""
     deltas = [{"type": "content-delta", "delta": {"message": {"content": {"text": text}}}} for text in ("Hel", "lo")]
     assert COHERE.assembled(deltas, []) == {
         "id": "saved",
@@ -74,6 +74,6 @@ def test_deltas_without_a_start_are_text_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("response", [{"message": "invalid api token"}, {"message": None}, {}])
-def test_what_is_no_answer_becomes_no_stream(response: dict[str, Any]) -> None:
-    """An error stays what it is."""
+def test_an_error_is_not_converted(response: dict[str, Any]) -> None:
+    """An error or another body is not converted to a stream."""
     assert COHERE.streamed(response, {}) == []

@@ -1,4 +1,4 @@
-"""Gemini: parts, partial arguments, finish reasons, wrappers."""
+"""The reader of Gemini."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ read = GEMINI.read
 
 
 def chunk(*parts: object, **candidate: object) -> dict[str, object]:
-    """A chunk with one candidate."""
+    """Return a chunk with one candidate."""
     return {"candidates": [{"content": {"parts": list(parts)}, **candidate}], "modelVersion": "m"}
 
 
-def test_parts() -> None:
-    """Calls, text, thoughts; ids only where they are."""
-    said = read(
+def test_parts_are_read() -> None:
+    """Calls and text are read from parts, without thoughts."""
+    content = read(
         frame(
             chunk(
                 {"text": "think", "thought": True},
@@ -29,13 +29,13 @@ def test_parts() -> None:
             )
         )
     )
-    whole = Fragment(type="functionCall", phase=Phase.CLOSE)
-    assert said.fragments == (whole._replace(name="f", arguments='{"a":1}'), whole._replace(name="g", id="x"))
-    assert (said.text, said.finishes, said.model) == ("hi", (Finish(0, "STOP"),), "m")
+    complete = Fragment(type="functionCall", phase=Phase.CLOSE)
+    assert content.fragments == (complete._replace(name="f", arguments='{"a":1}'), complete._replace(name="g", id="x"))
+    assert (content.text, content.finishes, content.model) == ("hi", (Finish(0, "STOP"),), "m")
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("value", "reason"),
     [
         (1, "STOP"),
         (2, "MAX_TOKENS"),
@@ -47,9 +47,9 @@ def test_parts() -> None:
         ("", ""),
     ],
 )
-def test_a_finish_reason_may_be_the_number_of_its_name(said: object, reason: str) -> None:
-    """Gateways that print protocol buffers their own way; 0 is none."""
-    assert read(frame(chunk({"text": "hi"}, finishReason=said))).finishes == ((Finish(0, reason),) if reason else ())
+def test_a_finish_reason_may_be_a_number(value: object, reason: str) -> None:
+    """A finish reason may be the number of its name, as some gateways send it; 0 is no reason."""
+    assert read(frame(chunk({"text": "hi"}, finishReason=value))).finishes == ((Finish(0, reason),) if reason else ())
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_finish_reason_may_be_the_number_of_its_name(said: object, reason: str
     ],
 )
 def test_the_live_api_is_another_protocol(message: object) -> None:
-    """Its messages count tokens in the same words."""
+    """Messages of the Live API are not recognised as Gemini, although they have the same usage fields."""
     assert not GEMINI.recognise("", message)
     assert GEMINI.recognise("", {"usageMetadata": {"totalTokenCount": 3}, "modelVersion": "gemini"})
 
 
-def test_partial_arguments() -> None:
-    """`willContinue` announces more; the last piece closes."""
+def test_partial_arguments_are_read() -> None:
+    """A part with `willContinue` keeps its call open; the last part closes it."""
     begin = read(frame(chunk({"functionCall": {"name": "f", "willContinue": True}}))).fragments
     assert [(one.phase, one.name) for one in begin] == [(Phase.OPEN, "f")]
     patch = {"partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]}
@@ -79,21 +79,21 @@ def test_partial_arguments() -> None:
     assert read(frame(chunk({"functionCall": {}}))).fragments[0].arguments is ABSENT
 
 
-def test_arguments_as_text_are_not_as_wanted() -> None:
-    """Gemini's arguments are an object; a string there is out of form."""
+def test_arguments_as_text_are_not_well_formed() -> None:
+    """Arguments as text, not an object, are read and marked as not well-formed."""
     (fragment,) = read(frame(chunk({"functionCall": {"name": "f", "args": "{}"}}))).fragments
     assert (fragment.arguments, fragment.well_formed) == ("{}", False)
 
 
-def test_wrappers_and_gaps() -> None:
-    """Code Assist wraps in `response`, an array stream in a list; content may be missing."""
+def test_wrapped_and_incomplete_chunks_are_read() -> None:
+    """Chunks in `response` (Code Assist), chunks in a list, chunks without content, and errors are read."""
     assert read(frame({"response": chunk({"text": "hi"})})).text == "hi"
     assert read(frame([chunk({"text": "hi"})])).text == "hi"
-    said = read(frame({"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL"}]}))
-    assert (said.finishes, said.fragments) == ((Finish(0, "MALFORMED_FUNCTION_CALL"),), ())
+    content = read(frame({"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL"}]}))
+    assert (content.finishes, content.fragments) == ((Finish(0, "MALFORMED_FUNCTION_CALL"),), ())
     assert read(frame({"error": {"code": 503, "status": "UNAVAILABLE", "message": "busy"}})).error == "503: busy"
 
 
-def test_answer_ends() -> None:
-    """A whole answer is its own end."""
+def test_an_unstreamed_response_has_an_end() -> None:
+    """An unstreamed response is read with an end."""
     assert GEMINI.read_response(chunk({"functionCall": {"name": "f", "args": {}}})).end

@@ -1,4 +1,4 @@
-"""Where interactions are requested, and what a request allows."""
+"""The API of Gemini Interactions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ API = named("gemini-interactions").api
         ("https://generativelanguage.googleapis.com/v1beta", "/v1beta/interactions"),
     ],
 )
-def test_a_url_means_the_endpoint(url: str, endpoint: str) -> None:
-    """A base URL with or without its version, or the endpoint itself."""
+def test_a_url_is_completed_to_the_endpoint(url: str, endpoint: str) -> None:
+    """A base URL with or without version is completed to the endpoint, and the endpoint is kept."""
     found = target(url, "gemini-interactions", "gemini-3.8-flash").url(streamed=True)
     assert found == f"https://generativelanguage.googleapis.com{endpoint}"
 
 
-def test_the_public_address_is_one_that_the_protocol_claims() -> None:
-    """And the shortest request fits it."""
+def test_the_protocol_claims_its_public_url() -> None:
+    """The protocol claims its public URL, and its shortest request is valid."""
     protocol = named("gemini-interactions")
     assert protocol.claims(API.public_url("m", streamed=True, array=False))
     assert API.fits(API.shortest_request("m", streamed=True))
@@ -44,6 +44,6 @@ def test_the_public_address_is_one_that_the_protocol_claims() -> None:
         ({"allowed_tools": {"tools": []}}, None),
     ],
 )
-def test_the_tools_that_a_response_may_call(choice: Any, names: frozenset[str] | None) -> None:
-    """Stand in the `generation_config`."""
+def test_the_allowed_tools_are_read(choice: Any, names: frozenset[str] | None) -> None:
+    """The tools that a response may call are read from `generation_config`."""
     assert API.tool_choice({"generation_config": {"tool_choice": choice}}).names == names

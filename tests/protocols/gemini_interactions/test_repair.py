@@ -1,4 +1,4 @@
-"""Repairs of interactions: what only this protocol's streams have."""
+"""Repairs that are specific to Gemini Interactions."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ DONE = b"event: done\ndata: [DONE]\n\n"
 
 
 def body(*events: Any) -> bytes:
-    """A stream of these events."""
+    """Return a stream of these events."""
     return b"".join(f"event: {one['event_type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
 
 
 def completed(status: str) -> dict[str, Any]:
-    """The event that ends an interaction."""
+    """Return the terminal event of an interaction."""
     return {"interaction": {**HEAD, "status": status}, "event_type": "interaction.completed"}
 
 
 def payloads(out: bytes) -> list[Any]:
-    """The data of all events but the last one."""
+    """Return the data of all events except `[DONE]`."""
     return [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
 
 
 def test_an_added_end_has_the_id_of_the_interaction() -> None:
-    """Clients continue the conversation with it."""
+    """An added terminal event has the id of the interaction, with which clients continue the conversation."""
     out = repaired(body(CREATED, *CALL) + DONE, EXCHANGE).out
     last = payloads(out)[-1]
     assert (last["event_type"], last["interaction"]["id"]) == ("interaction.completed", "v1_1")
@@ -52,15 +52,15 @@ def test_an_added_end_has_the_id_of_the_interaction() -> None:
 
 
 def test_an_added_done_has_its_event_line() -> None:
-    """As the provider sends it; without event lines, clients do not need it."""
+    """An added `[DONE]` has an `event` line; it is not added to a stream without `event` lines."""
     cut = body(CREATED, *CALL, completed("requires_action"))
     assert repaired(cut, EXCHANGE).out == cut + DONE
     bare = b"".join(line + b"\n\n" for line in cut.splitlines() if line.startswith(b"data: "))
     assert repaired(bare, EXCHANGE).out == bare
 
 
-def test_a_call_that_the_provider_ran_is_not_the_clients() -> None:
-    """The status is right, and the call is none that the client runs."""
+def test_a_call_with_a_result_is_not_for_the_client() -> None:
+    """A call whose result the provider sent is not a call for the client, and the stream is unchanged."""
     result = {"index": 1, "step": {"type": "function_result", "call_id": "a"}, "event_type": "step.start"}
     stop = {"index": 1, "event_type": "step.stop"}
     stream = body(CREATED, *CALL, result, stop, completed("completed")) + DONE
@@ -68,9 +68,9 @@ def test_a_call_that_the_provider_ran_is_not_the_clients() -> None:
     assert repaired(stream, EXCHANGE).out == stream
 
 
-def test_a_call_that_a_limit_cuts_is_not_completed() -> None:
-    """The status says that a further request is needed for the rest."""
-    half = [CALL[0], {**CALL[1], "delta": {"arguments": '{"a":', "type": "arguments_delta"}}, CALL[2]]
-    stream = body(CREATED, *half, completed("requires_continuation")) + DONE
+def test_a_call_at_the_token_limit_is_not_completed() -> None:
+    """A call that is truncated by the token limit is reported and not completed."""
+    incomplete = [CALL[0], {**CALL[1], "delta": {"arguments": '{"a":', "type": "arguments_delta"}}, CALL[2]]
+    stream = body(CREATED, *incomplete, completed("requires_continuation")) + DONE
     assert inspected(stream, EXCHANGE).finding_names == ["cut-off-call"]
     assert repaired(stream, EXCHANGE).out == stream

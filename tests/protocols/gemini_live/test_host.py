@@ -1,4 +1,4 @@
-"""What is said on a Gemini Live socket that is served, beside the answers."""
+"""The messages of a served Gemini Live session, besides the responses."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TURN = {"role": "user", "parts": [{"text": "hi"}]}
 RESULT = {"id": "call_1", "name": "f", "response": {}}
 
 
-def test_a_session_is_set_up_before_anything_is_answered() -> None:
-    """The client speaks first."""
+def test_a_session_starts_with_the_client_s_setup() -> None:
+    """A session sends nothing before the client's setup, and confirms that."""
     host = GeminiLiveHost(PATH)
     assert host.opened(ABSENT) == ()
     assert host.read_request(SETUP) is None
@@ -39,17 +39,17 @@ def test_a_session_is_set_up_before_anything_is_answered() -> None:
         ([], None),
     ],
 )
-def test_what_begins_an_answer(message: Any, contents: list[Any] | None) -> None:
-    """The end of a turn, a text, or what tools gave; the request is what was said since the last one."""
+def test_messages_that_request_a_response(message: Any, contents: list[Any] | None) -> None:
+    """The end of a turn, text, or tool results request a response; the request has the contents since the last one."""
     host = GeminiLiveHost(PATH)
     host.read_request(SETUP)
-    wanted = host.read_request(message)
-    assert (wanted and wanted.body["contents"]) == contents
+    request = host.read_request(message)
+    assert (request and request.body["contents"]) == contents
     assert host.replied(message, [""]) == Reply()
-    if wanted is not None:
-        assert (wanted.lane, wanted.start, wanted.body["model"]) == ("", Start.AT_ONCE, "models/gemini-live")
+    if request is not None:
+        assert (request.lane, request.start, request.body["model"]) == ("", Start.AT_ONCE, "models/gemini-live")
         assert host.sent("", b"{}") == ()
         host.over("")
-        again = host.read_request({"realtimeInput": {"text": "hi"}})
-        assert again is not None
-        assert again.body["contents"] == [TURN]
+        second = host.read_request({"realtimeInput": {"text": "hi"}})
+        assert second is not None
+        assert second.body["contents"] == [TURN]

@@ -1,4 +1,4 @@
-"""What a message of Gemini Live says."""
+"""The reader of Gemini Live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES = "application/x-ndjson"
 
 
 def lines(*messages: Any) -> bytes:
-    """One a line."""
+    """Return JSON lines."""
     return "".join(f"{json.dumps(one)}\n" for one in messages).encode()
 
 
@@ -30,15 +30,15 @@ def lines(*messages: Any) -> bytes:
         ({"turnComplete": False, "generationComplete": True}, None),
     ],
 )
-def test_why_an_answer_is_over(content: dict[str, Any], reason: str | None) -> None:
-    """The reason where one is given, else the key."""
+def test_the_finish_reason_is_read(content: dict[str, Any], reason: str | None) -> None:
+    """The finish reason is the given reason, or the key that ends the turn."""
     found = read(frame({"serverContent": content}))
     assert [one.reason for one in found.finishes] == ([] if reason is None else [reason])
     assert found.end is (reason is not None)
 
 
-def test_what_is_said() -> None:
-    """Text and what was spoken, without thoughts."""
+def test_text_and_transcription_are_read() -> None:
+    """Text and transcription are read, without thoughts."""
     parts = [{"text": "Wait.", "thought": True}, {"text": "Mild"}, {"inlineData": {"data": "UklG"}}, {"text": 1}]
     message = {"serverContent": {"modelTurn": {"parts": parts}, "outputTranscription": {"text": ", I think."}}}
     assert read(frame(message)).text == "Mild, I think."
@@ -54,25 +54,25 @@ def test_what_is_said() -> None:
         (b'{"setupComplete":{}}', False),
     ],
 )
-def test_sound_is_not_parsed(raw: bytes, is_quiet: bool) -> None:
-    """A message in whose bytes nothing tells a call or an end is only counted."""
+def test_audio_is_quiet(raw: bytes, is_quiet: bool) -> None:
+    """A message is quiet if its bytes cannot contain text, a call or an end."""
     assert quiet(raw) is is_quiet
 
 
-def test_arguments_that_are_text_are_not_as_the_protocol_wants() -> None:
-    """An object is; so are none."""
+def test_arguments_as_text_are_not_well_formed() -> None:
+    """Arguments as text are not well-formed; an object and missing arguments are."""
     calls = [{"id": "1", "name": "f", "args": {"a": 1}}, {"id": "2", "name": "f", "args": "{}"}, {"id": "3"}]
     fragments = read(frame({"toolCall": {"functionCalls": calls}})).fragments
     assert [(one.id, one.well_formed) for one in fragments] == [("1", True), ("2", False), ("3", True)]
 
 
-def test_nothing_is_changed_whatever_is_switched_on() -> None:
-    """Also where a call is half, or came as text: such answers are read, and nothing else."""
+def test_nothing_is_changed_with_any_options() -> None:
+    """With all repairs and a shape, defects of the stream are reported, and the stream is unchanged."""
     leaked = {
         "serverContent": {"modelTurn": {"parts": [{"text": '<tool_call>{"name":"f","arguments":{}}</tool_call>'}]}}
     }
-    half = {"toolCall": {"functionCalls": [{"id": "1", "name": "f", "args": '{"a":'}]}}
-    body = lines(leaked, half)
+    incomplete = {"toolCall": {"functionCalls": [{"id": "1", "name": "f", "args": '{"a":'}]}}
+    body = lines(leaked, incomplete)
     exchange = StreamFacts(content_type=LINES, request={"tools": [{"functionDeclarations": [{"name": "f"}]}]})
     plain = read_body([body], exchange)
     assert plain is not None
@@ -88,8 +88,8 @@ def test_nothing_is_changed_whatever_is_switched_on() -> None:
     assert not record.changes
 
 
-def test_a_socket_that_breaks_leaves_an_answer_unfinished() -> None:
-    """It is told as any broken stream is."""
+def test_a_disconnect_is_reported() -> None:
+    """A response that ends with a disconnect is reported as truncated."""
     body = lines({"serverContent": {"modelTurn": {"parts": [{"text": "Let me"}]}}})
     record = read_body([body], StreamFacts(content_type=LINES), broken="the server closed the WebSocket with code 1011")
     assert record is not None

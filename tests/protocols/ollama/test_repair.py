@@ -1,4 +1,4 @@
-"""Ollama lines whose calls are sent in the line with done: true."""
+"""Ollama streams with calls in the line with `done: true`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.invariants.driven import exchange, lines, repaired
 from toolstream_core.wire.sse import BOM
 
 
-def test_what_is_said_beside_calls_stays_before_them() -> None:
-    """Text and thinking go with the calls, ahead of the line that says done."""
+def test_text_with_calls_is_moved_with_them() -> None:
+    """Text and thinking in the last line are moved with the calls to a line before it."""
     call = {"function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}
     message = {"role": "assistant", "content": "Let me look.", "thinking": "Hm.", "tool_calls": [call]}
     last = {"model": "m", "message": message, "done": True, "done_reason": "stop", "eval_count": 7}
@@ -24,16 +24,16 @@ LAST = {"message": {"content": "So.", "tool_calls": [{"function": {"name": "f", 
 
 
 def test_a_byte_order_mark_stays_first() -> None:
-    """Behind the calls that go ahead of the line, it would be part of a line that is no JSON."""
+    """A byte order mark stays before a line that is inserted before the first line."""
     out = repaired(BOM + lines(LAST), exchange("ollama")).out
     assert out.startswith(BOM)
-    said = [json.loads(line) for line in out.removeprefix(BOM).splitlines()]
-    assert [line["done"] for line in said] == [False, True]
+    lines_out = [json.loads(line) for line in out.removeprefix(BOM).splitlines()]
+    assert [line["done"] for line in lines_out] == [False, True]
 
 
-def test_a_last_line_that_a_break_cuts_stays_as_it_came() -> None:
-    """Nothing of a line without its end is made an event."""
+def test_an_unterminated_last_line_is_unchanged_after_a_disconnect() -> None:
+    """After a disconnect, an unterminated last line is forwarded unchanged."""
     body = lines(LAST).rstrip()
-    went = repaired(body, exchange("ollama"), broken="reset")
-    assert (went.out, went.record.changed) == (body, 0)
+    outcome = repaired(body, exchange("ollama"), broken="reset")
+    assert (outcome.out, outcome.record.changed) == (body, 0)
     assert len(repaired(body, exchange("ollama")).out.splitlines()) == 2

@@ -8,8 +8,8 @@ from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
 
 
-def test_a_leak_in_a_response_without_an_id() -> None:
-    """The events that are added name no response, because the last event has none."""
+def test_a_leak_is_injected_into_a_response_without_an_id() -> None:
+    """A leak injected into a response without an id adds events without `response_id`."""
     healthy = next(one for one in over_all_transports() if (one.dialect, one.name) == ("openai-realtime", "fragments"))
     *frames, last = healthy.frames
     body = b"".join(frames) + json.dumps({**json.loads(last), "response": None}).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Which response of a Realtime session a message belongs to, and what it was asked for."""
+"""Responses and requests of a Realtime session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
 
 
 def created(talk: RealtimeTalk, response_id: str, **more: Any) -> SocketRequest:
-    """What the response was asked for that begins now."""
+    """Read `response.created` and return the request of that response."""
     response = {"id": response_id, "object": "realtime.response", **more}
     event = talk.read_event(json.dumps({"type": "response.created", "event_id": "e", "response": response}).encode())
     assert event is not None
@@ -28,48 +28,48 @@ def created(talk: RealtimeTalk, response_id: str, **more: Any) -> SocketRequest:
     return event.new_request
 
 
-def test_a_response_is_asked_for_by_the_session_and_the_items_before_it() -> None:
-    """The session's model and tools, then the items since the last response; no sound is kept."""
+def test_a_request_has_the_session_and_the_items_since_the_last_response() -> None:
+    """A request has the session's configuration and the items since the last response, without audio."""
     talk = RealtimeTalk(PATH)
     talk.read_event(json.dumps({"type": "session.created", "session": {"instructions": "Be kind."}}).encode())
     talk.read_request({"type": "session.update", "session": {"tools": TOOLS}})
-    spoken = {"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "UklG"}]}
-    talk.read_request({"type": "conversation.item.create", "item": spoken})
-    wanted = talk.read_request({"type": "response.create"})
+    audio_item = {"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "UklG"}]}
+    talk.read_request({"type": "conversation.item.create", "item": audio_item})
+    expected = talk.read_request({"type": "response.create"})
     session = {"model": "gpt-realtime", "instructions": "Be kind.", "tools": TOOLS}
-    silent = {**spoken, "content": [{"type": "input_audio"}]}
-    begun = created(talk, "r1")
-    assert begun.body == {**session, "input": [silent], "stream": True}
-    assert wanted is not None
-    assert (wanted.start, begun.start, wanted.body) == (Start.LATER, Start.ANNOUNCED, begun.body)
+    item_without_audio = {**audio_item, "content": [{"type": "input_audio"}]}
+    request = created(talk, "r1")
+    assert request.body == {**session, "input": [item_without_audio], "stream": True}
+    assert expected is not None
+    assert (expected.start, request.start, expected.body) == (Start.LATER, Start.ANNOUNCED, request.body)
     talk.read_request({"type": "conversation.item.create", "item": RESULT})
-    again = {**session, "input": [RESULT], "previous_response_id": "r1", "stream": True}
-    assert created(talk, "r2").body == again
+    continued = {**session, "input": [RESULT], "previous_response_id": "r1", "stream": True}
+    assert created(talk, "r2").body == continued
 
 
-def test_a_response_beside_the_conversation_has_an_input_of_its_own() -> None:
-    """It is told apart by its metadata; the conversation goes on behind the response before it."""
+def test_a_response_outside_the_conversation_has_its_own_input() -> None:
+    """A response outside the conversation is identified by its metadata, and does not change the next request."""
     talk = RealtimeTalk(PATH)
     created(talk, "r1")
     talk.read_request({"type": "conversation.item.create", "item": RESULT})
     talk.read_request({"type": "response.create"})
     own = {"conversation": "none", "metadata": {"topic": "a"}, "input": [{"type": "message"}], "instructions": "Sort."}
     talk.read_request({"type": "response.create", "response": own})
-    beside = created(talk, "r2", metadata={"topic": "a"})
+    outside = created(talk, "r2", metadata={"topic": "a"})
     head = {"model": "gpt-realtime", "stream": True}
-    assert beside.body == {**head, "instructions": "Sort.", "input": [{"type": "message"}]}
+    assert outside.body == {**head, "instructions": "Sort.", "input": [{"type": "message"}]}
     assert created(talk, "r3").body == {**head, "input": [RESULT], "previous_response_id": "r1"}
 
 
-def test_a_response_that_is_not_asked_of_the_server_is_forgotten() -> None:
-    """The next one that is created answers another request."""
+def test_a_withdrawn_request_is_forgotten() -> None:
+    """After a request is withdrawn, the next response belongs to another request."""
     talk = RealtimeTalk(PATH)
     talk.read_request({"type": "response.create", "response": {"instructions": "Sort."}})
-    wanted = talk.read_request(
+    expected = talk.read_request(
         {"type": "response.create", "event_id": "event_b", "response": {"instructions": "Sing."}}
     )
-    assert wanted is not None
-    assert (wanted.event, wanted.body["instructions"]) == ("event_b", "Sing.")
+    assert expected is not None
+    assert (expected.event, expected.body["instructions"]) == ("event_b", "Sing.")
     talk.withdraw()
     assert created(talk, "r1").body["instructions"] == "Sort."
     assert "instructions" not in created(talk, "r2").body
@@ -92,24 +92,24 @@ def test_a_response_that_is_not_asked_of_the_server_is_forgotten() -> None:
     ],
 )
 def test_which_response_a_message_belongs_to(message: object, event: SocketEvent | None) -> None:
-    """By its id; messages of the session belong to none, and neither do errors, which name none."""
+    """A message belongs to the response of its id; session messages and errors belong to none."""
     talk = RealtimeTalk(PATH)
     created(talk, "r1")
     assert talk.read_event(json.dumps(message, ensure_ascii=False).encode()) == event
 
 
-def test_a_response_that_is_created_again_is_the_same() -> None:
-    """Until it is over."""
+def test_a_repeated_created_event_starts_no_response() -> None:
+    """A repeated `response.created` belongs to the open response; after its end, it starts another."""
     talk = RealtimeTalk("/openai/realtime?deployment=mine")
     assert created(talk, "r1").body["model"] == "mine"
-    again = json.dumps({"type": "response.created", "response": {"id": "r1"}}).encode()
-    assert talk.read_event(again) == SocketEvent("r1")
+    repeated = json.dumps({"type": "response.created", "response": {"id": "r1"}}).encode()
+    assert talk.read_event(repeated) == SocketEvent("r1")
     talk.read_event(json.dumps({"type": "response.done", "response": {"id": "r1"}}).encode())
     created(talk, "r1")
 
 
-def test_what_is_never_answered_is_bounded() -> None:
-    """However long the session."""
+def test_the_number_of_pending_items_is_limited() -> None:
+    """The number of items and requests without a response is limited."""
     talk = RealtimeTalk(PATH)
     for number in range(2 * MAX_ITEMS):
         talk.read_request({"type": "conversation.item.create", "item": {"type": "message", "id": str(number)}})
@@ -128,12 +128,12 @@ def test_what_is_never_answered_is_bounded() -> None:
     ],
 )
 def test_a_socket_at_another_path_is_recognised(message: Any, known: bool) -> None:
-    """By what only a Realtime client says."""
+    """A socket at an unknown path is recognised by messages that only Realtime clients send."""
     assert REALTIME_SOCKET.recognise(message) is known
 
 
 @pytest.mark.parametrize(
-    ("message", "sound"),
+    ("message", "is_audio"),
     [
         ({"type": "input_audio_buffer.append", "audio": "AAAA" * 1000}, True),
         ({"event_id": "e", "type": "input_audio_buffer.append", "audio": "AAAA"}, True),
@@ -142,6 +142,6 @@ def test_a_socket_at_another_path_is_recognised(message: Any, known: bool) -> No
         ({"text": '{"type": "input_audio_buffer.append"', "type": "session.update"}, False),
     ],
 )
-def test_pieces_of_sound_are_known_unparsed(message: Any, sound: bool) -> None:
-    """By their type, where it stands before the sound."""
-    assert REALTIME_SOCKET.is_media(json.dumps(message).encode()) is sound
+def test_audio_messages_are_recognised_without_parsing(message: Any, is_audio: bool) -> None:
+    """An audio message is recognised by its type, if the type is before the audio."""
+    assert REALTIME_SOCKET.is_media(json.dumps(message).encode()) is is_audio

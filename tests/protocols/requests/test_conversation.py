@@ -1,4 +1,4 @@
-"""What requests of each protocol say back of calls and results."""
+"""The calls and results in requests of each protocol."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ OLLAMA = [
     ],
 )
 def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolResult) -> None:
-    """A call and its result, and the text of the user."""
+    """The call, its result and the user's text are read from a request of each protocol."""
     assert conversation(request_) == Conversation((call,), (result,), ("go",), continues=False)
 
 
-def test_other_forms() -> None:
-    """Custom tools, the legacy `function_call`, results without their calls, and what is not a conversation."""
+def test_other_forms_of_conversations() -> None:
+    """Custom calls, legacy calls, results without calls, and requests without a conversation are read."""
     custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}
     assert conversation({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
     legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}

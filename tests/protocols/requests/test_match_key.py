@@ -57,11 +57,11 @@ CHAT = {"model": "m", "messages": HI}
         ("/api/chat", {"model": "m", "messages": HI}, "ollama"),
     ],
 )
-def test_a_known_path_says_the_protocol(path: str, request_: Any, dialect: str) -> None:
-    """Whatever the body could be taken for."""
-    asked = read(path, request_)
-    assert asked
-    assert asked.dialect == dialect
+def test_the_protocol_is_that_of_a_known_path(path: str, request_: Any, dialect: str) -> None:
+    """A known path determines the protocol, independent of the body."""
+    key = read(path, request_)
+    assert key
+    assert key.dialect == dialect
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_a_known_path_says_the_protocol(path: str, request_: Any, dialect: str) 
         ({"messages": [], "inferenceConfig": {"maxTokens": 9}}, "bedrock"),
     ],
 )
-def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> None:
-    """Gateways call their paths as they like."""
-    asked = read("/gateway/llm", request_)
-    assert asked
-    assert asked.dialect == dialect
+def test_the_protocol_is_recognised_by_the_body(request_: Any, dialect: str) -> None:
+    """On an unknown path, the body determines the protocol."""
+    key = read("/gateway/llm", request_)
+    assert key
+    assert key.dialect == dialect
     assert looks_like_llm("/gateway/llm", request_)
 
 
@@ -109,8 +109,8 @@ def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> Non
         ("/v1/chat/completions", None),
     ],
 )
-def test_what_asks_for_no_completion_is_none(path: str, request_: Any) -> None:
-    """Counting, embedding, other people's chats."""
+def test_other_requests_are_not_read(path: str, request_: Any) -> None:
+    """Requests for token counts, embeddings or other services have no match key."""
     assert read(path, request_) is None
 
 
@@ -128,11 +128,11 @@ def test_what_asks_for_no_completion_is_none(path: str, request_: Any) -> None:
         ("/api/chat", {**CHAT, "stream": False}, Form.WHOLE),
     ],
 )
-def test_the_form_of_the_answer(path: str, request_: Any, form: Form) -> None:
-    """In the body, in the path, or by default."""
-    asked = read(path, request_)
-    assert asked
-    assert asked.form is form
+def test_the_form_of_the_response(path: str, request_: Any, form: Form) -> None:
+    """The form of the response is determined by the body, the path, or the API's default."""
+    key = read(path, request_)
+    assert key
+    assert key.form is form
 
 
 @pytest.mark.parametrize(
@@ -142,15 +142,15 @@ def test_the_form_of_the_answer(path: str, request_: Any, form: Form) -> None:
         ("/v1/projects/p/publishers/google/models/gemini-x:streamGenerateContent", "gemini-x"),
     ],
 )
-def test_a_model_in_the_path(path: str, model: str) -> None:
-    """Where the body has none."""
-    asked = read(path, {"contents": []})
-    assert asked
-    assert asked.model == model
+def test_the_model_is_read_from_the_path(path: str, model: str) -> None:
+    """Without a model in the body, the model is read from the path."""
+    key = read(path, {"contents": []})
+    assert key
+    assert key.model == model
 
 
 def test_the_model_in_the_body_comes_first() -> None:
-    """The path's is a deployment's name then."""
+    """The model of the body takes precedence over a deployment in the path."""
     assert model_of("/openai/deployments/mine/chat/completions", {"model": "m"}) == "m"
     assert model_of("/v1beta/models/gemini-x:generateContent?key=k", {"contents": []}) == "gemini-x"
     assert model_of("/model/us.claude%3A0/invoke", {"messages": HI}) == "us.claude:0"
@@ -158,10 +158,10 @@ def test_the_model_in_the_body_comes_first() -> None:
 
 
 def test_a_model_in_an_azure_path() -> None:
-    """There it is the deployment's name."""
-    asked = read("/openai/deployments/mine/chat/completions", {"messages": HI})
-    assert asked
-    assert asked.model == "mine"
+    """In an Azure path, the model is the name of the deployment."""
+    key = read("/openai/deployments/mine/chat/completions", {"messages": HI})
+    assert key
+    assert key.model == "mine"
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_a_model_in_an_azure_path() -> None:
     ],
 )
 def test_the_turn_is_the_number_of_tool_results(path: str, request_: Any, results: int) -> None:
-    """In each protocol's own words."""
-    asked = read(path, request_)
-    assert asked
-    assert asked.results == results
+    """The turn is the number of tool results, in each protocol."""
+    key = read(path, request_)
+    assert key
+    assert key.results == results
 
 
 @pytest.mark.parametrize(
@@ -224,24 +224,24 @@ def test_the_turn_is_the_number_of_tool_results(path: str, request_: Any, result
     ],
 )
 def test_the_users_last_words(path: str, request_: Any) -> None:
-    """Tool results come from the user in some protocols, and are no words."""
-    asked = read(path, request_)
-    assert asked
-    assert asked.words == "last"
+    """The last text of the user is read, without tool results, which have the role `user` in some protocols."""
+    key = read(path, request_)
+    assert key
+    assert key.words == "last"
 
 
-def test_the_tools_on_offer() -> None:
-    """By name."""
-    asked = read("/v1/chat/completions", {**CHAT, "tools": [TOOL]})
-    assert asked
-    assert asked.tools == {"f"}
+def test_the_offered_tools_are_read() -> None:
+    """The names of the offered tools are read."""
+    key = read("/v1/chat/completions", {**CHAT, "tools": [TOOL]})
+    assert key
+    assert key.tools == {"f"}
 
 
 @given(
     st.dictionaries(KEYS, JSON, min_size=2),
     st.sampled_from(["/x", "/v1/responses", "/v1/messages", "/api/chat"]),
 )
-def test_no_request_is_too_strange(request_: Any, path: str) -> None:
-    """Whatever somebody sends, it asks for something or it does not."""
-    asked = read(path, request_)
-    assert asked is None or asked.results >= 0
+def test_arbitrary_requests_raise_nothing(request_: Any, path: str) -> None:
+    """An arbitrary request raises nothing."""
+    key = read(path, request_)
+    assert key is None or key.results >= 0

@@ -1,4 +1,4 @@
-"""Where requests name calls."""
+"""The calls that requests mention."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ GEMINI = [
 @pytest.mark.parametrize(
     "request_",
     [
-        *({"messages": said} for said in (CHAT, ANTHROPIC, BEDROCK)),
-        *({"input": said} for said in (RESPONSES, CUSTOM)),
+        *({"messages": messages} for messages in (CHAT, ANTHROPIC, BEDROCK)),
+        *({"input": items} for items in (RESPONSES, CUSTOM)),
         {"contents": GEMINI},
     ],
 )
 def test_calls_and_results_are_found(request_: object) -> None:
-    """Each in its place, and nowhere else."""
+    """The call and the result are found, and no other objects with an id."""
     assert list(mentions(request_)) == [CALL, RESULT]
 
 
 @pytest.mark.parametrize(
     "odd", [None, [], "x", {"messages": [None, 3, {"tool_calls": [None, {"id": 7}]}]}, {"input": "x"}]
 )
-def test_odd_requests_name_none(odd: object) -> None:
-    """Whatever they are."""
+def test_odd_requests_mention_no_calls(odd: object) -> None:
+    """A request without a valid conversation mentions no calls."""
     assert not list(mentions(odd))
     assert not refers_to_kept_calls(odd)
 
@@ -61,6 +61,6 @@ def test_odd_requests_name_none(odd: object) -> None:
     "kept",
     [{"previous_response_id": "r"}, {"conversation": {"id": "c"}}, {"input": [{"type": "item_reference", "id": "fc"}]}],
 )
-def test_calls_may_be_the_servers_to_keep(kept: object) -> None:
-    """Then a request has results alone."""
+def test_stored_calls_are_recognised(kept: object) -> None:
+    """A request that refers to calls stored by the server is recognised."""
     assert refers_to_kept_calls(kept)

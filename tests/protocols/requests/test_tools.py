@@ -1,4 +1,4 @@
-"""What a request offers and asks for, in any protocol."""
+"""The tools, model and streaming of requests, in any protocol."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
         {"tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}]},
     ],
 )
-def test_tools(request_body: object) -> None:
-    """Every protocol's way to declare a tool with a required parameter."""
+def test_declared_tools_are_read(request_body: object) -> None:
+    """A tool with a required parameter is read from the declaration of each protocol."""
     assert parameters(request_body) == {"f": Parameters.of(SCHEMA, "f")}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
-def test_foreign_tools(foreign: object) -> None:
-    """What makes no sense declares nothing."""
+def test_malformed_declarations_are_ignored(foreign: object) -> None:
+    """Malformed declarations declare no tools."""
     assert parameters(foreign) == {}
 
 
 def test_a_tool_without_required_parameters() -> None:
-    """No schema, or one that requires nothing."""
+    """A tool without a schema, or without required properties, has no required parameters."""
     assert parameters({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
         "f": Parameters(),
         "g": Parameters(),
     }
 
 
-def test_model() -> None:
-    """The model by name, or none."""
+def test_the_model_is_read() -> None:
+    """The model of the body is read, if it has one."""
     assert model_in_body({"model": "m"}) == "m"
     assert model_in_body({"model": ""}) is None
     assert model_in_body(ABSENT) is None
@@ -61,7 +61,7 @@ def test_model() -> None:
     ],
 )
 def test_looks_like_llm(body: object, llm: bool) -> None:
-    """A body that only an LLM API takes."""
+    """A body is recognised as an LLM request by its fields."""
     assert looks_like_llm("/anything", body) is llm
 
 
@@ -78,5 +78,5 @@ def test_looks_like_llm(body: object, llm: bool) -> None:
     ],
 )
 def test_wants_stream(path: str, body: object, streams: bool) -> None:
-    """Asked for in the body, in the path, or by default."""
+    """A stream is requested in the body, in the path, or by default."""
     assert wants_stream(path, body) is streams

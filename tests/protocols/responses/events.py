@@ -1,4 +1,4 @@
-"""Events of Responses streams, for samples."""
+"""Builds events of Responses streams."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ CREATED: Payload = {
 }
 
 
-def item(said: str = "", place: int = 0, **fields: object) -> Payload:
-    """A function call as an output item."""
+def item(arguments: str = "", place: int = 0, **fields: object) -> Payload:
+    """Return a function call as an output item."""
     content = {"type": "function_call", "id": f"fc_{place}", "call_id": f"call_{place}", "name": "f"}
-    return {**content, "arguments": said, **fields}
+    return {**content, "arguments": arguments, **fields}
 
 
-def added(said: str = "", place: int = 0, **fields: object) -> Payload:
-    """It is added."""
-    return {"type": "response.output_item.added", "output_index": place, "item": item(said, place, **fields)}
+def added(arguments: str = "", place: int = 0, **fields: object) -> Payload:
+    """Return the event that adds an item."""
+    return {"type": "response.output_item.added", "output_index": place, "item": item(arguments, place, **fields)}
 
 
-def delta(piece: str, place: int = 0) -> Payload:
-    """A piece of its arguments."""
+def delta(fragment: str, place: int = 0) -> Payload:
+    """Return a delta of arguments."""
     kind = "response.function_call_arguments.delta"
-    return {"type": kind, "item_id": f"fc_{place}", "output_index": place, "delta": piece}
+    return {"type": kind, "item_id": f"fc_{place}", "output_index": place, "delta": fragment}
 
 
-def done(said: str, place: int = 0) -> Payload:
-    """Its arguments are over."""
+def done(arguments: str, place: int = 0) -> Payload:
+    """Return the event with the complete arguments."""
     kind = "response.function_call_arguments.done"
-    return {"type": kind, "item_id": f"fc_{place}", "output_index": place, "arguments": said}
+    return {"type": kind, "item_id": f"fc_{place}", "output_index": place, "arguments": arguments}
 
 
-def closed(said: str, place: int = 0, **fields: object) -> Payload:
-    """It is closed."""
-    return {"type": "response.output_item.done", "output_index": place, "item": item(said, place, **fields)}
+def closed(arguments: str, place: int = 0, **fields: object) -> Payload:
+    """Return the event that closes an item."""
+    return {"type": "response.output_item.done", "output_index": place, "item": item(arguments, place, **fields)}
 
 
-def call(said: str, place: int = 0) -> list[Payload]:
-    """All events of a call, with its arguments in one delta."""
-    return [added(place=place), delta(said, place), done(said, place), closed(said, place)]
+def call(arguments: str, place: int = 0) -> list[Payload]:
+    """Return all events of a call, with its arguments in one delta."""
+    return [added(place=place), delta(arguments, place), done(arguments, place), closed(arguments, place)]
 
 
 def completed(*output: Payload, kind: str = "completed") -> Payload:
-    """The response is over."""
+    """Return the terminal event of a response."""
     response = {"id": "resp_1", "object": "response", "status": kind, "output": list(output)}
     return {"type": f"response.{kind}", "response": response}
 
 
 def numbered(first: int, *payloads: Payload) -> list[Payload]:
-    """With sequence numbers."""
+    """Return the events with sequence numbers."""
     return [{**one, "sequence_number": first + at} for at, one in enumerate(payloads)]

@@ -1,4 +1,4 @@
-"""What is said on a Responses socket that is served, beside the responses."""
+"""The messages of a served Responses socket, besides the responses."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from toolstream_core.protocols.socket_wire import Reply
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
 
 
-def begun(*lanes: str) -> ResponsesHost:
-    """A socket on whose lanes a response each has one whole item so far."""
+def host_with_responses(*lanes: str) -> ResponsesHost:
+    """Return a host with a response on each lane that has one complete item so far."""
     host = ResponsesHost("/v1/responses")
     for lane in lanes:
         response = {"id": f"resp_{lane}", "object": "response", "status": "in_progress", "model": "m", "output": []}
@@ -28,7 +28,7 @@ def begun(*lanes: str) -> ResponsesHost:
 
 
 def cancelled(lane: str) -> Reply:
-    """That lane's response is, as it is."""
+    """Return the reply that cancels the response of a lane."""
     response = {"id": f"resp_{lane}", "object": "response", "status": "cancelled", "model": "m", "output": [ITEM]}
     return Reply(cancelled=lane, last={"type": "response.cancelled", "response": response, "sequence_number": 2})
 
@@ -43,22 +43,22 @@ def cancelled(lane: str) -> Reply:
     ],
 )
 def test_a_response_is_cancelled(lanes: list[str], message: dict[str, str], lane: str) -> None:
-    """The one that is named, its lane's, or the only one; it ends with what it has."""
-    assert begun(*lanes).replied({"type": "response.cancel", **message}, lanes) == cancelled(lane)
+    """The named response, the response of the named lane, or the only response is cancelled with its items so far."""
+    assert host_with_responses(*lanes).replied({"type": "response.cancel", **message}, lanes) == cancelled(lane)
 
 
 @pytest.mark.parametrize("message", [{}, {"response_id": "resp_c"}, {"stream_id": "c"}])
-def test_where_there_is_none_to_cancel_it_is_said(message: dict[str, str]) -> None:
-    """In the lane that was named."""
-    reply = begun("a", "b").replied({"type": "response.cancel", **message}, ["a", "b"])
+def test_without_a_response_to_cancel_an_error_is_sent(message: dict[str, str]) -> None:
+    """If no response or several responses match, an error is sent in the named lane."""
+    reply = host_with_responses("a", "b").replied({"type": "response.cancel", **message}, ["a", "b"])
     [error] = json.loads(json.dumps(reply.messages))
     assert reply.cancelled is None
     assert (error["type"], error["status"], error["error"]["code"]) == ("error", 400, "response_not_active")
     assert error.get("stream_id") == message.get("stream_id")
 
 
-def test_a_response_that_did_not_begin_can_be_cancelled() -> None:
-    """It has an id that is made up."""
+def test_a_response_that_has_not_started_can_be_cancelled() -> None:
+    """A response without events can be cancelled, with an added id."""
     reply = ResponsesHost("/v1/responses").replied({"type": "response.cancel"}, [""])
     response = {"id": "resp_cancelled", "status": "cancelled", "output": []}
     assert reply == Reply(cancelled="", last={"type": "response.cancelled", "response": response, "sequence_number": 0})
@@ -74,9 +74,9 @@ def test_a_response_that_did_not_begin_can_be_cancelled() -> None:
         ({}, "response_not_found", None),
     ],
 )
-def test_what_is_served_cannot_be_steered(named: dict[str, str], code: str, lane: str | None) -> None:
-    """It is said why, and the input comes back."""
-    host = begun("a", "b")
+def test_a_served_response_cannot_be_steered(named: dict[str, str], code: str, lane: str | None) -> None:
+    """A request to steer a response fails with a reason and the returned input."""
+    host = host_with_responses("a", "b")
     host.over("b")
     reply = host.replied({"type": "response.steer", "input": "shorter", **named}, ["a"])
     [failed] = json.loads(json.dumps(reply.messages))
@@ -86,8 +86,8 @@ def test_what_is_served_cannot_be_steered(named: dict[str, str], code: str, lane
 
 
 def test_a_response_that_has_ended_is_neither_cancelled_nor_steered() -> None:
-    """Also while something holds its lane."""
-    host = begun("a")
+    """A response that has ended is neither cancelled nor steered, even while its lane is in use."""
+    host = host_with_responses("a")
     host.sent("a", b'{"type":"response.completed","response":{}}')
     assert host.replied({"type": "response.cancel"}, ["a"]).cancelled is None
     steer = {"type": "response.steer", "previous_response_id": "resp_a", "input": "x"}
@@ -97,5 +97,5 @@ def test_a_response_that_has_ended_is_neither_cancelled_nor_steered() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"type": 1}, {"type": "response.unknown"}])
 def test_other_messages_get_no_reply(message: Any) -> None:
-    """Whatever they are."""
-    assert begun("a").replied(message, ["a"]) == Reply()
+    """Unknown messages get no reply."""
+    assert host_with_responses("a").replied(message, ["a"]) == Reply()

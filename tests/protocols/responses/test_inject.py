@@ -1,4 +1,4 @@
-"""Plants of Responses streams, where what comes is not what they know."""
+"""Injectors of Responses in streams with other items and odd arguments."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ OTHERS: dict[str, Payload] = {
     "web_search_call": {"action": {"type": "search", "query": "q"}},
 }
 ODD_ARGUMENTS: tuple[Any, ...] = ({"a": 1}, None, 7, [], ...)
-ABOUT_THE_STREAM = frozenset({"bare-response", "missing-head", "sequence-numbers", "restarted-stream"})
-"""Whatever the items are."""
+STREAM_DEFECTS = frozenset({"bare-response", "missing-head", "sequence-numbers", "restarted-stream"})
+"""Defects that do not depend on items."""
 
 
 def other(kind: str) -> Payload:
-    """An item of another kind."""
+    """Return an item of another kind."""
     return {"type": kind, "id": "it_1", "call_id": "call_1", "status": "completed", **OTHERS[kind]}
 
 
 @grouped(
     Case(kind, (name, kind))
     for kind in OTHERS
-    for name in sorted(INJECTORS.keys() - framing.INJECTORS.keys() - ABOUT_THE_STREAM)
+    for name in sorted(INJECTORS.keys() - framing.INJECTORS.keys() - STREAM_DEFECTS)
 )
-def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
-    """And nothing is said to have been done."""
+def test_items_of_other_kinds_are_not_changed(name: str, kind: str) -> None:
+    """An injector does not change items of other kinds, and records no change."""
     if (name, kind) == ("custom-as-function", "custom_tool_call"):
         return
-    it = other(kind)
+    call_item = other(kind)
     events = [
-        {"type": "response.output_item.added", "output_index": 0, "item": {**it, "status": "in_progress"}},
-        {"type": "response.output_item.done", "output_index": 0, "item": it},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**call_item, "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": call_item},
     ]
-    body = sse(CREATED, *events, completed(it))
-    left = injected(body, EXCHANGE, name)
-    assert left.out == body
-    assert left.record.faults[0].changes == 0
+    body = sse(CREATED, *events, completed(call_item))
+    outcome = injected(body, EXCHANGE, name)
+    assert outcome.out == body
+    assert outcome.record.faults[0].changes == 0
 
 
 @grouped(Case(repr(odd), (name, odd)) for odd in ODD_ARGUMENTS for name in sorted(INJECTORS))
 def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
-    """Arguments of no type that they should have, or none at all."""
+    """An injector raises nothing for missing arguments and arguments of other types."""
     events = [added(), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
     for event in (events[2], events[3]["item"], events[4]["response"]["output"][0]):
         event["arguments"] = odd
@@ -66,8 +66,8 @@ def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
     injected(sse(CREATED, *events), EXCHANGE, name)
 
 
-def test_text_beside_calls_leaves_the_completed_response_to_be_broken() -> None:
-    """The items of the response are known by their kind, not by their place."""
+def test_calls_after_text_in_the_completed_response_are_changed() -> None:
+    """An injector finds the calls of the completed response by their kind, not by their position."""
     message: Payload = {"type": "message", "id": "msg_1", "content": []}
     body = sse(CREATED, *call('{"a":1}', 1), completed(message, item('{"a":1}', 1)))
     broken = injected(body, EXCHANGE, "object-arguments")

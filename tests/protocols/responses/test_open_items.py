@@ -1,4 +1,4 @@
-"""Calls of a Responses answer by where they stand, without going through all of them."""
+"""Lookup of Responses calls by position, without iterating over all of them."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from toolstream_core.protocols.responses.resolver import CallsOfEvent, OpenCalls
 
 
 def calls(*indexes: int | None) -> list[OpenCall]:
-    """Calls at places, `None` for none."""
+    """Return calls with these indexes; `None` is no index."""
     return [
         OpenCall(Fragment(index=ABSENT if index is None else index), position) for position, index in enumerate(indexes)
     ]
 
 
 class Counted(Sequence[OpenCall]):
-    """Counts how often it is looked into."""
+    """A sequence that counts its reads."""
 
     def __init__(self, calls: list[OpenCall]) -> None:
-        """Of these calls."""
+        """Wrap these calls."""
         self._calls = calls
-        self.looks = 0
+        self.reads = 0
 
     @overload
     def __getitem__(self, at: int) -> OpenCall: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[OpenCall]: ...
     def __getitem__(self, at: int | slice) -> OpenCall | Sequence[OpenCall]:
-        """The call there."""
-        self.looks += 1
+        """Count a read and return the call."""
+        self.reads += 1
         return self._calls[at]
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of calls."""
         return len(self._calls)
 
 
-def test_the_newest_open_one_comes_first() -> None:
-    """At its index or at none, and what is closed not at all."""
+def test_the_newest_open_call_is_first() -> None:
+    """Open calls of an index, or without one, are found newest first, without closed calls."""
     opened = OpenCalls()
     one, two, three, four, other = made = calls(0, None, 0, 1, 0)
     other.kind = Kind.CUSTOM
@@ -54,12 +54,12 @@ def test_the_newest_open_one_comes_first() -> None:
     assert list(opened.newest(Kind.CUSTOM)) == [other]
 
 
-def test_what_an_event_has_said_is_passed_over_once() -> None:
-    """However many calls it says, in order."""
+def test_reported_calls_are_skipped_once() -> None:
+    """The calls that an event has reported are skipped with a limited number of reads."""
     made = Counted(calls(*range(1000)))
     reported = CallsOfEvent()
     for call in list(made):
         assert next(reported.others("", made, 7)) is call
         reported.add(call, 7)
-    assert made.looks < 6000
+    assert made.reads < 6000
     assert next(reported.others("", made, 8)) is made[0]

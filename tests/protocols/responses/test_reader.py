@@ -1,4 +1,4 @@
-"""Responses: items, argument events, custom and server calls, the terminal events."""
+"""The reader of Responses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ read = RESPONSES.read
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": ""}
 
 
-def test_the_life_of_a_call() -> None:
-    """Added, deltas, done, item done: ids and phases as sent."""
+def test_the_events_of_a_call_are_read() -> None:
+    """The events of a call are read with their ids and phases."""
     head = Fragment(index=1, id="a", item_id="fc_1", name="f", type="function_call", phase=Phase.OPEN)
     assert read(frame({"type": "response.output_item.added", "output_index": 1, "item": ITEM})).fragments == (head,)
     delta = {"type": "response.function_call_arguments.delta", "output_index": 1, "item_id": "fc_1", "delta": "{"}
@@ -24,10 +24,10 @@ def test_the_life_of_a_call() -> None:
     assert read(frame(item)).fragments == (head._replace(arguments="{}", phase=Phase.CLOSE),)
 
 
-def test_the_event_name_serves_where_the_type_is_missing() -> None:
-    """Some servers leave `type` to the SSE event name."""
-    said = read(frame({"item_id": "fc_1", "delta": "{"}, "response.function_call_arguments.delta"))
-    assert said.fragments == (Fragment(item_id="fc_1", arguments="{"),)
+def test_the_event_name_replaces_a_missing_type() -> None:
+    """The event name replaces a missing `type`."""
+    content = read(frame({"item_id": "fc_1", "delta": "{"}, "response.function_call_arguments.delta"))
+    assert content.fragments == (Fragment(item_id="fc_1", arguments="{"),)
 
 
 @pytest.mark.parametrize(
@@ -44,20 +44,20 @@ def test_the_event_name_serves_where_the_type_is_missing() -> None:
         ({"type": "code_interpreter_call", "code": "1+1"}, Kind.SERVER, "code_interpreter", "1+1"),
     ],
 )
-def test_kinds(item: dict[str, object], kind: Kind, name: str, arguments: str) -> None:
-    """Who runs an item, what it is called and what it is given."""
+def test_kinds_of_calls_are_read(item: dict[str, object], kind: Kind, name: str, arguments: str) -> None:
+    """Kind, name and arguments of each type of call are read."""
     (fragment,) = read(frame({"type": "response.output_item.done", "output_index": 0, "item": item})).fragments
     assert (fragment.kind, fragment.name, fragment.arguments) == (kind, name, arguments)
 
 
 @pytest.mark.parametrize("kind", ["message", "reasoning", "function_call_output"])
-def test_items_that_are_no_calls(kind: str) -> None:
-    """Messages, reasoning and results are no calls."""
+def test_other_items_are_not_calls(kind: str) -> None:
+    """Messages, reasoning and results are not read as calls."""
     assert read(frame({"type": "response.output_item.done", "item": {"type": kind}})).fragments == ()
 
 
-def test_custom_input_deltas() -> None:
-    """A custom call's pieces are its own kind."""
+def test_deltas_of_custom_calls_are_read() -> None:
+    """A delta of a custom call's input is read as a fragment of that kind."""
     (fragment,) = read(frame({"type": "response.custom_tool_call_input.delta", "delta": "*** "})).fragments
     assert (fragment.kind, fragment.arguments, fragment.index) == (Kind.CUSTOM, "*** ", ABSENT)
 
@@ -74,24 +74,24 @@ def test_custom_input_deltas() -> None:
         ("response.failed", {}, "failed"),
     ],
 )
-def test_terminal_events(event: str, response: object, finish: str) -> None:
-    """The end, with its status, the reason of it, and the calls said once more."""
-    said = read(frame({"type": event, "response": response}))
-    assert said.end
-    assert said.finishes == (Finish(0, finish),)
-    assert [one.phase for one in said.fragments] == ([Phase.WHOLE] if event == "response.completed" else [])
+def test_terminal_events_are_read(event: str, response: object, finish: str) -> None:
+    """A terminal event is read with its status, reason and repeated calls."""
+    content = read(frame({"type": event, "response": response}))
+    assert content.end
+    assert content.finishes == (Finish(0, finish),)
+    assert [one.phase for one in content.fragments] == ([Phase.WHOLE] if event == "response.completed" else [])
 
 
-def test_errors() -> None:
-    """`error` events and a failed response carry their text."""
+def test_errors_are_read() -> None:
+    """The text of `error` events and failed responses is read."""
     assert read(frame({"type": "error", "code": "server_error", "message": "gone"})).error == "error: gone"
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": "x", "message": "y"}}}
     assert read(frame(failed)).error == "x: y"
 
 
-def test_answer_text() -> None:
-    """A whole answer's text comes from its message items."""
-    said = RESPONSES.read_response(
+def test_the_text_of_an_unstreamed_response_is_read() -> None:
+    """The text of an unstreamed response is read from its messages."""
+    content = RESPONSES.read_response(
         {"object": "response", "status": "completed", "output": [{"type": "message", "content": [{"text": "hi"}, {}]}]}
     )
-    assert (said.text, said.end) == ("hi", True)
+    assert (content.text, content.end) == ("hi", True)

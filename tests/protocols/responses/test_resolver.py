@@ -1,4 +1,4 @@
-"""Responses: by call_id, then item_id, then the open item of the index; each of the three churns somewhere."""
+"""The resolver of Responses, which uses call_id, then item_id, then the open item of the index."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
 
 
 def item(
-    phase: Phase, call: Seen[str], it: Seen[str], name: Seen[str], arguments: Seen[str], at: Seen[int] = 0
+    phase: Phase, call: Seen[str], item_id: Seen[str], name: Seen[str], arguments: Seen[str], at: Seen[int] = 0
 ) -> Fragment:
-    """An output item in one of its events."""
-    return Fragment(index=at, id=call, item_id=it, name=name, arguments=arguments, phase=phase)
+    """Return the fragment of an output item's event."""
+    return Fragment(index=at, id=call, item_id=item_id, name=name, arguments=arguments, phase=phase)
 
 
 def delta(
-    arguments: str, it: Seen[str] = ABSENT, at: Seen[int] = 0, phase: Phase = MORE, call: Seen[str] = ABSENT
+    arguments: str, item_id: Seen[str] = ABSENT, at: Seen[int] = 0, phase: Phase = MORE, call: Seen[str] = ABSENT
 ) -> Fragment:
-    """A piece of arguments."""
-    return Fragment(index=at, id=call, item_id=it, arguments=arguments, phase=phase)
+    """Return a fragment of arguments."""
+    return Fragment(index=at, id=call, item_id=item_id, arguments=arguments, phase=phase)
 
 
 FULL = [
@@ -36,12 +36,12 @@ FULL = [
 ]
 
 STREAMS = {
-    "the whole life of a call": (FULL, [F]),
-    "the item says others, encoded twice": (
+    "all events of a call": (FULL, [F]),
+    "other arguments in the closed item, encoded twice": (
         [item(OPEN, "a", "fc_1", "f", ABSENT), delta('{"":1}', "fc_1"), item(CLOSE, "a", "fc_1", "f", '"{\\"x\\":1}"')],
         [F],
     ),
-    "two at once, interleaved": (
+    "two interleaved calls": (
         [
             item(OPEN, "a", "fc_1", "f", ABSENT),
             item(OPEN, "b", "fc_2", "g", ABSENT, 1),
@@ -52,7 +52,7 @@ STREAMS = {
         ],
         [F, G],
     ),
-    "item ids that rotate with every event": (
+    "a new item id in every event": (
         [
             item(OPEN, "a", "r1", "f", ABSENT),
             delta('{"x"', "r2"),
@@ -62,11 +62,11 @@ STREAMS = {
         ],
         [F],
     ),
-    "no output_index anywhere": (
+    "no output_index": (
         [item(OPEN, "a", "fc_1", "f", ABSENT, ABSENT), delta('{"x":1}', "fc_1", ABSENT), delta("", ABSENT, ABSENT)],
         [F],
     ),
-    "every output_index 0": (
+    "output_index 0 for all": (
         [
             item(OPEN, "a", "fc_1", "f", ABSENT),
             delta('{"x":1}', "fc_1"),
@@ -77,24 +77,27 @@ STREAMS = {
         ],
         [F, G],
     ),
-    "call ids that differ at the end": (
+    "another call_id at the end": (
         [*FULL[:4], item(CLOSE, "other", "fc_1", "f", '{"x":1}'), item(WHOLE, "third", "fc_9", "f", '{"x":1}')],
         [F],
     ),
     "no call_id": ([item(OPEN, ABSENT, "fc_1", "f", ABSENT), delta('{"x":1}', "fc_1")], [("", "f", '{"x":1}')]),
-    "deltas without added": ([delta('{"x"', "fc_1"), delta(":1}", "fc_1")], [("", "", '{"x":1}')]),
-    "arguments only when done": ([FULL[0], FULL[3]], [F]),
-    "only the item's end": ([FULL[4]], [F]),
+    "deltas without an added item": ([delta('{"x"', "fc_1"), delta(":1}", "fc_1")], [("", "", '{"x":1}')]),
+    "arguments only in done": ([FULL[0], FULL[3]], [F]),
+    "only the closed item": ([FULL[4]], [F]),
     "only the terminal event": ([FULL[5], item(WHOLE, "b", "fc_2", "g", '{"y":2}', 1)], [F, G]),
-    "the last fragment never flushed": ([FULL[0], FULL[1], FULL[3]], [F]),
-    "the name left out at the end": ([*FULL[:4], item(CLOSE, "a", "fc_1", "", '{"x":1}')], [F]),
-    "deltas without added, index or item": ([delta('{"x"', at=ABSENT), delta(":1}", at=ABSENT)], [("", "", '{"x":1}')]),
-    "an index in the deltas only, item ids that rotate": (
+    "without the last fragment": ([FULL[0], FULL[1], FULL[3]], [F]),
+    "without the name at the end": ([*FULL[:4], item(CLOSE, "a", "fc_1", "", '{"x":1}')], [F]),
+    "deltas without an added item, index and item id": (
+        [delta('{"x"', at=ABSENT), delta(":1}", at=ABSENT)],
+        [("", "", '{"x":1}')],
+    ),
+    "an index only in the deltas, a new item id in every event": (
         [item(OPEN, "a", "r1", "f", ABSENT, ABSENT), delta('{"x"', "r2"), delta(":1}", "r3")],
         [F],
     ),
-    "another call id under the same item at the end": ([*FULL[:4], item(WHOLE, "third", "fc_1", "f", '{"x":1}')], [F]),
-    "the end fills in a call cut before": ([*FULL[:2], item(WHOLE, "third", "fc_9", "f", '{"x":1}')], [F]),
+    "another call_id for the same item at the end": ([*FULL[:4], item(WHOLE, "third", "fc_1", "f", '{"x":1}')], [F]),
+    "a truncated call completed at the end": ([*FULL[:2], item(WHOLE, "third", "fc_9", "f", '{"x":1}')], [F]),
     "one item id for all calls": (
         [
             item(OPEN, "a", "fc", "f", ABSENT),
@@ -113,15 +116,15 @@ STREAMS = {
         ],
         [F, G],
     ),
-    "arguments in added, said again by deltas": (
+    "arguments in the added item, repeated by deltas": (
         [item(OPEN, "a", "fc_1", "f", '{"x":1}'), delta('{"x"', "fc_1"), delta(":1}", "fc_1")],
         [F],
     ),
-    "arguments in added, and deltas that were cut": (
+    "arguments in the added item, and truncated deltas": (
         [item(OPEN, "a", "fc_1", "f", '{"x":1}'), delta('{"x"', "fc_1")],
         [("a", "f", '{"x"')],
     ),
-    "deltas that carry another id for the call": (
+    "another call_id in the deltas": (
         [FULL[0], delta('{"x"', "fc_1", call="fc_1"), delta(":1}", "fc_1", call="fc_1")],
         [F],
     ),
@@ -129,14 +132,14 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_stream(stream: str) -> None:
-    """Each habit reads as the calls that were meant."""
+def test_fragments_are_assigned_to_calls(stream: str) -> None:
+    """The fragments of each stream are resolved to the intended calls."""
     fragments, calls = STREAMS[stream]
     assert call_tuples(resolved(ResponsesCalls(), fragments)) == calls
 
 
-def test_kinds() -> None:
-    """A custom call's arguments are free text, whole when closed; the provider's own calls alike."""
+def test_custom_and_server_calls_are_complete_when_closed() -> None:
+    """A custom or server call is complete when it is closed."""
     custom = Fragment(index=0, id="a", name="apply_patch", kind=Kind.CUSTOM, phase=OPEN)
     server = Fragment(index=1, id="b", name="web_search", kind=Kind.SERVER, phase=OPEN)
     calls = ResponsesCalls()
@@ -158,6 +161,6 @@ def test_kinds() -> None:
 
 
 def test_a_guess_is_marked() -> None:
-    """A delta that names neither item nor index, with two items open, is a guess."""
+    """A call is marked as guessed if it got a delta without item and index while two items were open."""
     fragments = [item(OPEN, "a", "1", "f", ABSENT), item(OPEN, "b", "2", "g", ABSENT, 1), delta("{}", at=ABSENT)]
     assert [call.guessed for call in resolved(ResponsesCalls(), fragments)] == [False, True]

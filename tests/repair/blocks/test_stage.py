@@ -1,4 +1,4 @@
-"""Blocks of every kind pass a moved index with all their keys; what says that half a call is over does not go."""
+"""The repair stage of block protocols: blocks of all types, and ends of incomplete calls."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.protocols.anthropic.repair.test_repairer import (
     STOP,
     event,
     frames,
+    joined,
     more,
-    said,
     start,
     stop,
 )
@@ -46,21 +46,22 @@ KINDS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_block_of_any_kind_keeps_its_keys_under_another_index(kind: str) -> None:
-    """Its index alone changes."""
+def test_a_moved_block_keeps_its_keys(kind: str) -> None:
+    """If a block gets another index, all its other keys are unchanged."""
     block, deltas = KINDS[kind]
     body = event("content_block_start", index=1, content_block=block, vendor=kind)
     body += b"".join(event("content_block_delta", index=1, delta=delta, vendor=kind) for delta in deltas) + stop(1)
     out = repaired(HEAD + body + start(2) + more(2, "{}") + stop(2) + DELTA + STOP, HERE).out
-    want = [
-        (name, {**said, "index": said["index"] - 1} if "index" in said else said) for name, said in frames(HEAD + body)
+    expected = [
+        (name, {**payload, "index": payload["index"] - 1} if "index" in payload else payload)
+        for name, payload in frames(HEAD + body)
     ]
-    assert frames(out)[: len(want)] == want
+    assert frames(out)[: len(expected)] == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_block_of_any_kind_passes(kind: str) -> None:
-    """As the same bytes, where it has its place."""
+def test_a_block_of_any_type_is_unchanged(kind: str) -> None:
+    """A block of any type with a valid index is forwarded unchanged."""
     block, deltas = KINDS[kind]
     body = HEAD + event("content_block_start", index=0, content_block=block)
     body += b"".join(event("content_block_delta", index=0, delta=delta) for delta in deltas) + stop(0)
@@ -68,71 +69,73 @@ def test_a_block_of_any_kind_passes(kind: str) -> None:
     assert repaired(body, HERE).out == body
 
 
-def test_the_stop_of_half_a_call_does_not_go() -> None:
-    """Nor does what ends the message; a limit lets both go, and so does a block that starts behind it."""
-    half = HEAD + start(0) + more(0, '{"a":')
-    assert repaired(half + stop(0) + DELTA + STOP, HERE).out == half
-    assert repaired(half + stop(0), HERE).out == half
+def test_the_stop_of_an_incomplete_call_is_withheld() -> None:
+    """The stop of an incomplete call and the end of the message are withheld, but not at the token limit."""
+    incomplete = HEAD + start(0) + more(0, '{"a":')
+    assert repaired(incomplete + stop(0) + DELTA + STOP, HERE).out == incomplete
+    assert repaired(incomplete + stop(0), HERE).out == incomplete
     cut = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={"output_tokens": 1})
-    assert repaired(half + stop(0) + cut + STOP, HERE).out == half + stop(0) + cut + STOP
+    assert repaired(incomplete + stop(0) + cut + STOP, HERE).out == incomplete + stop(0) + cut + STOP
 
 
-def test_nothing_is_made_of_a_start_alone() -> None:
-    """The message stops, and no tool is known."""
+def test_a_start_alone_is_not_completed() -> None:
+    """A message that stops after the start of a call of an unknown tool is unchanged, and the call incomplete."""
     body = HEAD + start(0) + STOP
-    went = repaired(body, HERE)
-    assert went.out == body
-    assert [call.complete for call in went.record.calls] == [False]
-    assert "cut-off-call" in went.finding_names
+    outcome = repaired(body, HERE)
+    assert outcome.out == body
+    assert [call.complete for call in outcome.record.calls] == [False]
+    assert "cut-off-call" in outcome.finding_names
 
 
-def test_a_second_message_amid_a_call_is_as_it_came() -> None:
-    """Nobody knows whether clients begin anew."""
+def test_a_second_message_start_inside_a_call_is_unchanged() -> None:
+    """A second `message_start` inside a call is forwarded unchanged."""
     body = HEAD + start(0) + more(0, '{"path":') + HEAD + more(0, '"a"}') + stop(0) + DELTA + STOP
     assert repaired(body, HERE).out == body
 
 
 @needs_shared
-def test_cohere_entries_in_a_list_are_entries() -> None:
-    """In the start and in deltas."""
+def test_cohere_entries_in_a_list_are_read() -> None:
+    """Cohere entries in a list, in the start and in deltas, are repaired."""
     folder = shared_dir()
     assert folder is not None
     body = Path(folder / "repro" / "turn3" / "cohere-tool-calls-as-list.sse").read_bytes()
     out = repaired(body, StreamFacts(content_type="text/event-stream")).out
-    said = [json.loads(frame.data) for frame in SseFramer().feed(out) if frame.data not in (None, b"[DONE]")]
+    payloads = [json.loads(frame.data) for frame in SseFramer().feed(out) if frame.data not in (None, b"[DONE]")]
     entries = [
-        one["delta"]["message"]["tool_calls"] for one in said if one["type"] in {"tool-call-start", "tool-call-delta"}
+        one["delta"]["message"]["tool_calls"]
+        for one in payloads
+        if one["type"] in {"tool-call-start", "tool-call-delta"}
     ]
     assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
     assert inspected(out, StreamFacts(content_type="text/event-stream")).finding_names == []
 
 
-def test_a_surrogate_pair_is_joined_where_its_second_half_begins_a_longer_fragment() -> None:
-    """The half that was withheld goes with it."""
+def test_a_split_surrogate_pair_is_joined() -> None:
+    """A high surrogate at the end of a fragment is sent with the next fragment, also if that is longer."""
     body = HEAD + start(0) + more(0, '{"a":"o \ud83d') + more(0, "\ude00\\") + more(0, 'n"}') + stop(0) + DELTA + STOP
-    assert said(repaired(body, HERE).out) == '{"a":"o 😀\\n"}'
+    assert joined(repaired(body, HERE).out) == '{"a":"o 😀\\n"}'
 
 
-def test_what_looked_like_a_repetition_is_sent_if_it_is_another_call() -> None:
-    """A first `{` after complete arguments is withheld, for they may come again."""
+def test_a_withheld_repetition_is_sent_if_it_is_another_object() -> None:
+    """A `{` after complete arguments, withheld as a possible repetition, is sent if another object follows."""
     body = (
         HEAD + start(0) + more(0, '{"a":1}') + more(0, "{") + more(0, '"b":2') + more(0, "}") + stop(0) + DELTA + STOP
     )
-    assert said(repaired(body, HERE).out) == said(body) == '{"a":1}{"b":2}'
+    assert joined(repaired(body, HERE).out) == joined(body) == '{"a":1}{"b":2}'
 
 
 @pytest.mark.parametrize("arguments", [['{"a":1}', '{"a":1}'], ["{}", '{"a":1}']])
-def test_a_doubled_call_is_left_out_whatever_its_arguments_lack(arguments: list[str]) -> None:
-    """They are sent twice, or stand after a placeholder."""
+def test_a_doubled_call_with_defective_arguments_is_dropped(arguments: list[str]) -> None:
+    """A doubled call is dropped, also if its arguments are repeated or follow a placeholder."""
     call = start(0) + b"".join(more(0, text) for text in arguments) + stop(0)
     body = HEAD + call + call.replace(b'"index":0', b'"index":1') + DELTA + STOP
     out = repaired(body, HERE)
-    assert said(out.out) == '{"a":1}'
+    assert joined(out.out) == '{"a":1}'
     assert "doubled-call" in out.finding_names
 
 
-def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first() -> None:
-    """The client has the call once."""
+def test_a_repeated_start_without_a_name_is_dropped() -> None:
+    """A repeated start of a call whose name is late is dropped."""
     call = {"id": "t", "type": "function", "function": {"arguments": ""}}
     begin = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}}
     function = {"name": "f", "arguments": '{"a":1}'}
@@ -144,15 +147,17 @@ def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first(
     assert inspected(out, exchange("cohere-v2")).calls == [("f", {"a": 1})]
 
 
-def test_arguments_in_a_string_go_on_as_they_came_after_a_finish() -> None:
-    """The string's begin was forwarded with the finish: nothing of the rest is withheld."""
-    pieces = ['"{\\"a\\":', '\\"x', 'y\\"}"']
-    body = HEAD + start(0) + more(0, pieces[0]) + DELTA + more(0, pieces[1]) + more(0, pieces[2]) + stop(0) + STOP
-    assert said(repaired(body, HERE).out) == "".join(pieces)
+def test_a_doubly_encoded_call_after_a_stop_reason_is_unchanged() -> None:
+    """If the beginning of a doubly encoded object was sent before the stop reason, the rest is sent unchanged."""
+    fragments = ['"{\\"a\\":', '\\"x', 'y\\"}"']
+    body = (
+        HEAD + start(0) + more(0, fragments[0]) + DELTA + more(0, fragments[1]) + more(0, fragments[2]) + stop(0) + STOP
+    )
+    assert joined(repaired(body, HERE).out) == "".join(fragments)
 
 
-def test_an_entry_without_arguments_beside_one_with_misnamed_ones_gets_none() -> None:
-    """Each becomes an event of its own, and nothing is put where nothing came."""
+def test_misnamed_arguments_are_not_added_to_another_entry() -> None:
+    """Each of two entries in a start becomes an event, and no arguments are added to the entry without any."""
     function = {"name": "get_weather"}
     entries = [
         {"id": "a", "type": "function", "function": {**function, "parameters": '{"city":"Oslo"}'}},
@@ -161,5 +166,5 @@ def test_an_entry_without_arguments_beside_one_with_misnamed_ones_gets_none() ->
     body = event("tool-call-start", index=0, delta={"message": {"tool_calls": entries}})
     body += event("message-end", delta={"finish_reason": "TOOL_CALL", "usage": {}})
     out = repaired(body, exchange("cohere-v2")).out
-    sent = [said["delta"]["message"]["tool_calls"] for name, said in frames(out) if name == "tool-call-start"]
+    sent = [payload["delta"]["message"]["tool_calls"] for name, payload in frames(out) if name == "tool-call-start"]
     assert [one["function"] for one in sent] == [{**function, "arguments": ""}, function]

@@ -1,4 +1,4 @@
-"""The end of Chat Completions streams: what is made up, what is not, and nothing joined to half an event."""
+"""The end of Chat Completions streams: added and withheld events."""
 
 from __future__ import annotations
 
@@ -18,66 +18,66 @@ if TYPE_CHECKING:
 CHAT = exchange("openai-chat")
 UNKNOWN = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")
 HEALTHY = [one for one in streams() if one.dialect == "openai-chat"]
-KEPT_BACK = ['"{\\"ci', '"}', '"']
+HELD = ['"{\\"ci', '"}', '"']
 
 
 def chunk(delta: Payload, finish: str | None = None, **rest: Any) -> Payload:
-    """A chunk of one choice."""
+    """Return a chunk of one choice."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion.chunk", "choices": [choice], **rest}
 
 
 def header(name: str = "get_weather", arguments: str = "", index: int = 0) -> Payload:
-    """The chunk that opens a call."""
+    """Return the chunk with a call's header."""
     entry = {"index": index, "id": f"call_{index}", "type": "function"}
     return chunk({"tool_calls": [{**entry, "function": {"name": name, "arguments": arguments}}]})
 
 
 def more(arguments: str, index: int = 0) -> Payload:
-    """A chunk that goes on with a call."""
+    """Return a chunk with the next arguments of a call."""
     return chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
 
 
 def payloads(body: bytes) -> list[Payload]:
-    """The chunks, read line by line; half of one is no chunk, and `[DONE]` none either."""
+    """Return the complete chunks, read line by line, without `[DONE]`."""
     lines = [line.removeprefix(b"data: ") for line in body.splitlines() if line.startswith(b"data: {")]
     return [json.loads(line) for line in lines if line.endswith(b"}")]
 
 
 def arguments(body: bytes) -> dict[int, str]:
-    """The arguments of each call, joined by index."""
+    """Return the joined arguments of each call by index."""
     joined: dict[int, str] = {}
     for payload in payloads(body):
         for choice in payload["choices"]:
             for entry in choice["delta"].get("tool_calls", []):
-                said = entry.get("function", {}).get("arguments") or ""
-                joined[entry["index"]] = joined.get(entry["index"], "") + said
+                text = entry.get("function", {}).get("arguments") or ""
+                joined[entry["index"]] = joined.get(entry["index"], "") + text
     return joined
 
 
 def finishes(body: bytes) -> list[str]:
-    """The finish reasons, in order."""
-    said = [choice.get("finish_reason") for payload in payloads(body) for choice in payload["choices"]]
-    return [one for one in said if one]
+    """Return the finish reasons in order."""
+    reasons = [choice.get("finish_reason") for payload in payloads(body) for choice in payload["choices"]]
+    return [one for one in reasons if one]
 
 
 def events(body: bytes) -> list[bytes]:
-    """What a reader to the letter of the standard dispatches, and the rest behind it."""
+    """Split a body at blank lines: the events, and the rest after them."""
     return body.split(b"\n\n")
 
 
 @pytest.mark.parametrize("broken", [None, "gone"])
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_nothing_is_joined_to_a_cut_event(healthy: Healthy, broken: str | None) -> None:
-    """Cut anywhere, the rest stays as it came or goes; what is made up is an event of its own."""
-    whole = {one.strip() for one in events(healthy.body)}
+def test_nothing_is_joined_to_a_truncated_event(healthy: Healthy, broken: str | None) -> None:
+    """A truncated last event is unchanged or dropped, and an added event is complete, for every truncation."""
+    complete = {one.strip() for one in events(healthy.body)}
     for at in range(len(healthy.body) - 250, len(healthy.body)):
         cut = healthy.body[:at]
         rest = events(cut)[-1].strip()
         out = repaired(cut, healthy.exchange, broken=broken).out
         for event in events(out):
-            said = event.strip()
-            assert said in whole | {b"", rest} or said == b"data: [DONE]" or _is_chunk(said)
+            text = event.strip()
+            assert text in complete | {b"", rest} or text == b"data: [DONE]" or _is_chunk(text)
 
 
 def _is_chunk(event: bytes) -> bool:
@@ -85,72 +85,72 @@ def _is_chunk(event: bytes) -> bool:
 
 
 @pytest.mark.parametrize("rest", [b"data: [DO", b'data: {"id":"c","choices":[],"usa', b"da", b": keep-ali"])
-def test_half_an_event_behind_the_finish_gives_way_to_the_end(rest: bytes) -> None:
-    """Everything was said; `[DONE]` comes in its place."""
-    said = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls"))
-    assert repaired(said + rest, CHAT).out == said + b"data: [DONE]\n\n"
-    assert repaired(said + rest, CHAT, broken="gone").out == said + rest
+def test_a_truncated_event_after_the_finish_reason_is_replaced_by_done(rest: bytes) -> None:
+    """A truncated event after the finish reason is replaced by `[DONE]`, unless the connection was reset."""
+    received = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls"))
+    assert repaired(received + rest, CHAT).out == received + b"data: [DONE]\n\n"
+    assert repaired(received + rest, CHAT, broken="gone").out == received + rest
 
 
 @pytest.mark.parametrize("rest", [b'data: {"id":"c","choices":[{"index":0,"delta":{"tool_ca', b"data", b": x"])
-def test_half_an_event_before_the_finish_is_no_end(rest: bytes) -> None:
-    """More was to come: nobody knows of what."""
+def test_no_end_is_added_after_a_truncated_event(rest: bytes) -> None:
+    """No end is added after a truncated event before the finish reason."""
     cut = sse(header(), more('{"city":"Oslo"}')) + rest
     assert repaired(cut, CHAT).out == cut
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n", b"\r", b"\r\n"])
-def test_a_last_event_without_its_end_gets_one_before_anything_follows(newline: bytes) -> None:
-    """Also where the repair of that is off."""
-    said = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls")).removesuffix(b"\n\n") + newline
-    out = repaired(said, CHAT, "missing-done").out
+def test_an_unterminated_last_event_is_terminated_before_an_added_event(newline: bytes) -> None:
+    """An unterminated last event is terminated before `[DONE]` is added, even without the repair of that defect."""
+    received = sse(header(), more('{"city":"Oslo"}'), chunk({}, "tool_calls")).removesuffix(b"\n\n") + newline
+    out = repaired(received, CHAT, "missing-done").out
     text = out.decode().replace("\r\n", "\n").replace("\r", "\n")
     assert text.split("\n\n")[-2:] == ["data: [DONE]", ""]
 
 
 @pytest.mark.parametrize("name", ["ping", "get_weather", "unknown"])
 @pytest.mark.parametrize("request_known", [True, False])
-def test_a_header_is_no_whole_call(name: str, *, request_known: bool) -> None:
-    """Where the body just ends, nobody has said that the call has no arguments."""
+def test_nothing_is_added_after_a_header(name: str, *, request_known: bool) -> None:
+    """Nothing is added to a stream that ends after a header."""
     cut = sse(chunk({"role": "assistant", "content": ""}), header(name))
-    went = repaired(cut, CHAT if request_known else UNKNOWN)
-    assert went.out == cut
+    outcome = repaired(cut, CHAT if request_known else UNKNOWN)
+    assert outcome.out == cut
 
 
-@pytest.mark.parametrize("kept", KEPT_BACK)
+@pytest.mark.parametrize("kept", HELD)
 @pytest.mark.parametrize("ending", [[], [chunk({}, "tool_calls")], ["[DONE]"], [chunk({}, "tool_calls"), "[DONE]"]])
-def test_arguments_that_are_kept_back_go_out_at_the_end(kept: str, ending: list[Payload | str]) -> None:
-    """What might have become an object in a string is said as it came, and no `{}` in its place."""
+def test_held_arguments_are_forwarded_at_the_end(kept: str, ending: list[Payload | str]) -> None:
+    """Held arguments that may become a doubly encoded object are forwarded at the end, and not replaced by `{}`."""
     body = sse(header(), more(kept), *ending)
     assert arguments(repaired(body, CHAT).out) == {0: kept}
     assert "tool_calls" not in finishes(repaired(body, CHAT).out)
 
 
-def test_half_a_call_before_done_ends_as_a_break() -> None:
-    """`[DONE]` stays away where nobody has said how the answer finished."""
-    half = sse(header(), more('{"city"'))
-    assert repaired(half + sse("[DONE]"), CHAT).out == half
+def test_done_after_an_incomplete_call_is_withheld() -> None:
+    """`[DONE]` after an incomplete call without a finish reason is withheld."""
+    incomplete = sse(header(), more('{"city"'))
+    assert repaired(incomplete + sse("[DONE]"), CHAT).out == incomplete
     lost = sse(header())
     assert repaired(lost + sse("[DONE]"), CHAT).out == lost
     unknown = sse(header("unknown"), "[DONE]")
     assert repaired(unknown, CHAT).out == unknown
 
 
-def test_done_is_the_end_of_a_tool_without_parameters() -> None:
-    """It can have no arguments, and the protocol has said that nothing more comes."""
+def test_done_completes_a_call_without_parameters() -> None:
+    """After `[DONE]`, `{}` and a finish reason are added to a call of a tool without parameters."""
     out = repaired(sse(header("ping"), "[DONE]"), CHAT).out
     assert arguments(out) == {0: "{}"}
     assert finishes(out) == ["tool_calls"]
 
 
-def test_no_end_is_made_up_where_an_event_could_not_be_read() -> None:
-    """It may have been a call's."""
+def test_no_end_is_added_after_an_unread_event() -> None:
+    """No finish reason is added to a stream with an event that could not be parsed."""
     body = sse(header(), more('{"city":"Oslo"}'), '{"id":"c","choices":[{"index":0,"delta":{"tool_ca')
     assert finishes(repaired(body, CHAT).out) == []
 
 
-def test_a_call_whose_opening_could_not_be_read_gets_no_id_and_no_type() -> None:
-    """A client that skips what it cannot read would take the rest for a call of its own."""
+def test_a_call_with_an_unread_header_gets_no_id_and_no_type() -> None:
+    """No id and type are added to a call whose header could not be parsed: clients would read another call."""
     cut = json.dumps(header())[:-1]
     rest: list[Payload | str] = [more('{"city"'), more(':"Oslo"}'), chunk({}, "tool_calls"), "[DONE]"]
     body = sse(cut, *rest)
@@ -158,39 +158,39 @@ def test_a_call_whose_opening_could_not_be_read_gets_no_id_and_no_type() -> None
     assert b'"id":"call_' in repaired(sse(*rest), UNKNOWN).out
 
 
-def test_no_end_is_made_up_for_arguments_that_nobody_can_parse() -> None:
-    """Closed brackets are not enough."""
+def test_no_end_is_added_after_invalid_arguments() -> None:
+    """No end is added after arguments that are not valid JSON, although their brackets are closed."""
     body = sse(header(), more('{"city":Oslo}'))
     assert repaired(body, CHAT).out == body
 
 
-def test_entries_of_nothing_make_no_calls() -> None:
-    """`null` in the place of an entry, or an entry without anything."""
+def test_empty_entries_make_no_calls() -> None:
+    """A `null` entry in a message makes no call."""
     message = {"role": "assistant", "content": " day", "tool_calls": [None]}
-    said = chunk({"content": " day"})
-    said["choices"][0]["message"] = message
-    out = repaired(sse(said, chunk({}, "stop")), UNKNOWN).out
+    event = chunk({"content": " day"})
+    event["choices"][0]["message"] = message
+    out = repaired(sse(event, chunk({}, "stop")), UNKNOWN).out
     assert arguments(out) == {}
 
 
-@pytest.mark.parametrize("said", ["null", " null "])
+@pytest.mark.parametrize("text", ["null", " null "])
 @pytest.mark.parametrize("name", ["ping", "unknown"])
-def test_null_as_text_is_no_arguments(said: str, name: str) -> None:
-    """A tool that takes none gets `{}`, and the finish stays."""
-    out = repaired(sse(header(name, said), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+def test_null_as_text_is_replaced(text: str, name: str) -> None:
+    """Arguments `null` are replaced by `{}`, and the finish reason is kept."""
+    out = repaired(sse(header(name, text), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
     assert arguments(out) == {0: "{}"}
     assert finishes(out) == ["tool_calls"]
 
 
-def test_null_before_another_call() -> None:
-    """Whether anything follows is not known when the next call opens; what is sent is never `null`."""
+def test_null_before_another_call_is_replaced() -> None:
+    """Arguments `null` before another call are replaced by `{}`."""
     calls = [header("unknown", "null"), header("get_weather", '{"city":"Oslo"}', 1)]
     body = sse(*calls, chunk({}, "tool_calls"), "[DONE]")
     assert arguments(repaired(body, CHAT).out) == {0: "{}", 1: '{"city":"Oslo"}'}
 
 
-def test_a_header_without_arguments_gets_them() -> None:
-    """Clients add what follows to what is there."""
+def test_a_header_without_arguments_gets_empty_arguments() -> None:
+    """A header without the `arguments` key gets empty arguments, to which clients can append."""
     opening = header("ping")
     del opening["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"]
     out = repaired(sse(opening, more("{}"), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
@@ -199,46 +199,46 @@ def test_a_header_without_arguments_gets_them() -> None:
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_no_prefix_makes_a_call_whole(healthy: Healthy) -> None:
-    """Whatever is planted and wherever the stream stops: a whole call is one that the healthy stream has."""
+def test_no_truncated_stream_gets_other_complete_calls(healthy: Healthy) -> None:
+    """A complete call of a truncated stream with a defect is one of the healthy stream, or was received so."""
     right = {json.dumps(json.loads(text)) for text in arguments(healthy.body).values()}
     for name in ("late-name", "placeholder-arguments", "double-encoded-arguments", "null-arguments", "missing-id"):
         broken = injected(healthy.body, healthy.exchange, name).out
         ends = [at + 2 for at in range(len(broken)) if broken.startswith(b"\n\n", at)]
         for end in ends:
-            raw = _whole(arguments(broken[:end]))
-            assert _whole(arguments(repaired(broken[:end], healthy.exchange).out)) <= right | raw
+            raw = _complete(arguments(broken[:end]))
+            assert _complete(arguments(repaired(broken[:end], healthy.exchange).out)) <= right | raw
 
 
-def _whole(said: dict[int, str]) -> set[str]:
-    whole = set()
-    for text in said.values():
+def _complete(texts: dict[int, str]) -> set[str]:
+    complete = set()
+    for text in texts.values():
         try:
-            whole.add(json.dumps(json.loads(text)))
+            complete.add(json.dumps(json.loads(text)))
         except ValueError:
             continue
-    return whole
+    return complete
 
 
 def in_message(entries: list[Payload], finish: str | None = None, **rest: Any) -> Payload:
-    """A chunk whose calls stand in `message`."""
+    """Return a chunk with calls in `message`."""
     choice = {"index": 0, "message": {"role": "assistant", **rest, "tool_calls": entries}, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion.chunk", "choices": [choice]}
 
 
-def test_calls_in_a_message_are_deltas() -> None:
-    """A header without arguments is no call with `{}` before the finish says so."""
+def test_calls_in_messages_are_treated_as_deltas() -> None:
+    """Calls in messages are treated as deltas: `{}` is added only with a finish reason."""
     opening = header("ping")["choices"][0]["delta"]["tool_calls"]
     cut = repaired(sse(in_message(opening, content="Hm.")), CHAT).out
     assert arguments(cut) == {0: ""}
     assert finishes(cut) == []
     assert [one["choices"][0]["delta"].get("content") for one in payloads(cut)] == [None, "Hm."]
-    whole = repaired(sse(in_message(opening), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
-    assert arguments(whole) == {0: "{}"}
+    finished = repaired(sse(in_message(opening), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+    assert arguments(finished) == {0: "{}"}
 
 
-def test_a_message_that_says_streamed_calls_again() -> None:
-    """Nothing is said twice."""
+def test_a_message_that_repeats_streamed_calls_is_not_sent_as_deltas() -> None:
+    """A message that repeats streamed calls adds no entries."""
     entry = {**header()["choices"][0]["delta"]["tool_calls"][0]}
     entry["function"] = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
     body = sse(header(), more('{"city":"Oslo"}'), in_message([entry], "tool_calls"), "[DONE]")
@@ -248,17 +248,17 @@ def test_a_message_that_says_streamed_calls_again() -> None:
 
 @pytest.mark.parametrize("shape", ["whole-calls", "sequential", "header-with-first-fragment"])
 @pytest.mark.parametrize("rest", [b'data: {"id":"c","choi', b"data: [DO"])
-def test_what_a_shape_holds_is_not_joined_to_a_cut_event(shape: str, rest: bytes) -> None:
-    """It came before that, and goes before it."""
+def test_events_held_by_a_shape_are_sent_before_a_truncated_event(shape: str, rest: bytes) -> None:
+    """Events that a shape holds are sent before a truncated last event."""
     body = sse(header(), more('{"city":"Oslo"}')) + rest
-    for wanted in (Settings(shapes=(shape,)), Settings(SAFE, shapes=(shape,))):
-        out = run(body, CHAT, wanted).out
+    for settings in (Settings(shapes=(shape,)), Settings(SAFE, shapes=(shape,))):
+        out = run(body, CHAT, settings).out
         assert events(out)[-1] == rest
         assert arguments(out) == {0: '{"city":"Oslo"}'}
 
 
-def test_a_call_beside_half_of_one_gets_no_arguments() -> None:
-    """The answer was cut off, whatever its finish says."""
+def test_no_arguments_are_added_before_an_incomplete_call() -> None:
+    """No `{}` is added to a call without arguments if another call is incomplete."""
     body = sse(header("ping"), header(index=1), more('{"ci', 1), chunk({}, "tool_calls"), "[DONE]")
     out = repaired(body, CHAT).out
     assert arguments(out) == {0: "", 1: '{"ci'}

@@ -1,4 +1,4 @@
-"""What becomes of choices without a delta, and of calls that are in a final message only."""
+"""Choices without a delta, and calls only in a final message."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TEXT = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}
 
 
 def body(*choices: Payload) -> bytes:
-    """One event for each choice, and the end."""
+    """Return an event for each choice, and `[DONE]`."""
     payloads = ({"id": "s", "object": "chat.completion.chunk", "choices": [choice]} for choice in choices)
     return b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in payloads) + b"data: [DONE]\n\n"
 
 
 def last_choice(out: bytes) -> Payload:
-    """The choice of the last event before the end."""
+    """Return the choice of the last event before `[DONE]`."""
     choice: Payload = json.loads(out.split(b"data: ")[-2])["choices"][0]
     return choice
 
 
 @pytest.mark.parametrize(
-    ("before", "final", "left"),
+    ("before", "final", "rest"),
     [
         ([ROLE, TEXT], {}, {"delta": {}}),
         ([ROLE, TEXT], {"delta": {}}, {"delta": {}}),
@@ -43,18 +43,18 @@ def last_choice(out: bytes) -> Payload:
         ([], {}, {"delta": {"content": "Hi"}}),
     ],
 )
-def test_calls_of_the_message_move_to_a_delta(before: list[Payload], final: Payload, left: Payload) -> None:
-    """Every reader gets each call and the text once, and every chunk has a delta."""
+def test_calls_of_a_message_are_moved_to_a_delta(before: list[Payload], final: Payload, rest: Payload) -> None:
+    """Calls and text that are only in a final message are moved to a delta, and every chunk has a delta."""
     message: dict[str, Any] = {"content": "Hi", "tool_calls": [CALL]}
     out = repaired(
         body(*before, {"index": 0, **final, "message": message, "finish_reason": "tool_calls"}), EXCHANGE
     ).out
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]
-    assert last_choice(out) == {"index": 0, "finish_reason": "tool_calls", **left}
+    assert last_choice(out) == {"index": 0, "finish_reason": "tool_calls", **rest}
 
 
-def test_a_message_beside_its_deltas_stays() -> None:
-    """Where deltas say the call too, nothing is amiss and nothing is rewritten."""
+def test_a_message_that_repeats_deltas_is_unchanged() -> None:
+    """A final message that repeats the calls of the deltas is forwarded unchanged."""
     delta = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
     final = {"index": 0, "delta": {}, "message": {"tool_calls": [CALL]}, "finish_reason": "tool_calls"}
     stream = body(ROLE, delta, final)
@@ -62,16 +62,16 @@ def test_a_message_beside_its_deltas_stays() -> None:
 
 
 @pytest.mark.parametrize("delta", [{}, {"delta": None}])
-def test_a_finish_without_a_delta_gets_one(delta: Payload) -> None:
-    """It is the chunk that every client reads to the end."""
+def test_a_delta_is_added_to_the_finish_reason(delta: Payload) -> None:
+    """A chunk with a finish reason and without a delta gets an empty delta."""
     call = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
-    went = repaired(body(ROLE, call, {"index": 0, **delta, "finish_reason": "tool_calls"}), EXCHANGE)
-    assert went.finding_names == ["missing-delta"]
-    assert last_choice(went.out) == {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
+    outcome = repaired(body(ROLE, call, {"index": 0, **delta, "finish_reason": "tool_calls"}), EXCHANGE)
+    assert outcome.finding_names == ["missing-delta"]
+    assert last_choice(outcome.out) == {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
 
 
-def test_an_event_without_a_delta_gets_one_while_calls_wait() -> None:
-    """An event behind a header that waits for its id is read as any other."""
+def test_a_chunk_without_a_delta_after_a_held_header_is_read() -> None:
+    """A chunk without a delta after a held header does not disturb the call."""
     header = {"index": 0, "function": {"name": "get_weather", "arguments": ""}}
     opening = {"index": 0, "delta": {"tool_calls": [header]}, "finish_reason": None}
     call = {"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}]}, "finish_reason": None}
@@ -81,9 +81,9 @@ def test_an_event_without_a_delta_gets_one_while_calls_wait() -> None:
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]
 
 
-def test_an_answer_that_is_a_message_gets_no_delta_for_another_reason() -> None:
-    """A reader that takes the message where there is no delta would take nothing then."""
-    said = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "end_turn"}
-    went = repaired(body(said), EXCHANGE)
-    assert went.finding_names == ["foreign-finish"]
-    assert last_choice(went.out) == {**said, "finish_reason": "stop"}
+def test_no_delta_is_added_to_a_message_when_its_finish_reason_is_fixed() -> None:
+    """No delta is added to a message when its finish reason is fixed: clients would read that instead."""
+    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "end_turn"}
+    outcome = repaired(body(choice), EXCHANGE)
+    assert outcome.finding_names == ["foreign-finish"]
+    assert last_choice(outcome.out) == {**choice, "finish_reason": "stop"}

@@ -1,4 +1,4 @@
-"""How Chat Completions finish when a call is not whole."""
+"""Finish reasons of Chat Completions streams with an incomplete call."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CHAT = [one for one in streams() if one.dialect == "openai-chat" and one.name in
 
 
 @pytest.mark.parametrize("healthy", CHAT, ids=str)
-def test_half_a_call_is_no_finished_one(healthy: Healthy) -> None:
-    """The finish that says calls were made says `length`; where more of the call comes behind it, it stays."""
+def test_the_finish_reason_after_an_incomplete_call_is_length(healthy: Healthy) -> None:
+    """`tool_calls` after an incomplete call is replaced by `length`, unless the rest of the call follows."""
     cut = injected(healthy.body, healthy.exchange, "cut-off-call")
     assert cut.record.finish == ["tool_calls"]
-    honest = repaired(cut.out, healthy.exchange)
-    assert b'"finish_reason":"length"' in honest.out.replace(b": ", b":")
-    assert b'"tool_calls"}' not in honest.out.replace(b'reason": ', b'reason":').split(b'"finish_reason":"length"')[-1]
+    fixed = repaired(cut.out, healthy.exchange)
+    assert b'"finish_reason":"length"' in fixed.out.replace(b": ", b":")
+    assert b'"tool_calls"}' not in fixed.out.replace(b'reason": ', b'reason":').split(b'"finish_reason":"length"')[-1]
     early = injected(healthy.body, healthy.exchange, "early-finish")
     assert b"length" not in repaired(early.out, healthy.exchange).out

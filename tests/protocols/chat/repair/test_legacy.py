@@ -1,4 +1,4 @@
-"""Requests that offer `functions`: the response says its call as `function_call`, which is what the client wants."""
+"""Responses with `function_call` to requests with `functions` are valid."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ EXCHANGE = StreamFacts(path="/v1/chat/completions", content_type="text/event-str
 
 
 def chunk(delta: dict[str, object], finish: str | None = None, choice: int = 0) -> dict[str, object]:
-    """One event of a choice."""
+    """Return a chunk of one choice."""
     one = {"index": choice, "delta": delta, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [one]}
 
 
 def call(choice: int = 0) -> list[dict[str, object]]:
-    """The events of a call."""
-    said = [{"name": "get_weather", "arguments": ""}, {"arguments": '{"city":'}, {"arguments": '"Oslo"}'}]
-    return [chunk({"function_call": one}, choice=choice) for one in said]
+    """Return the events of a call."""
+    fragments = [{"name": "get_weather", "arguments": ""}, {"arguments": '{"city":'}, {"arguments": '"Oslo"}'}]
+    return [chunk({"function_call": one}, choice=choice) for one in fragments]
 
 
 @pytest.mark.parametrize("choices", [1, 2])
 @pytest.mark.parametrize("finish", ["function_call", "stop"])
-def test_a_call_is_not_missing(choices: int, finish: str) -> None:
-    """Nothing is found in such a response, and nothing is changed."""
+def test_a_legacy_call_is_valid(choices: int, finish: str) -> None:
+    """A response with a legacy call has no findings, and safe repairs forward it unchanged."""
     events = [event for at in range(choices) for event in [*call(at), chunk({}, finish, at)]]
     body = sse(*events, "[DONE]")
     exchange = replace(EXCHANGE, request={**REQUEST, "n": choices})
@@ -39,7 +39,7 @@ def test_a_call_is_not_missing(choices: int, finish: str) -> None:
     assert repaired(body, exchange, "missing-calls").out == body
 
 
-def test_no_call_is_missing_calls() -> None:
-    """The finish reason promises a call, and none came."""
+def test_a_finish_reason_without_a_call_is_reported() -> None:
+    """A finish reason `function_call` without a call is reported as `missing-calls`."""
     body = sse(chunk({"content": "Hm."}), chunk({}, "function_call"), "[DONE]")
     assert inspected(body, EXCHANGE).finding_names == ["missing-calls"]

@@ -1,4 +1,4 @@
-"""Arguments reach the client once: what was withheld, what a message completes, what one event says in two entries."""
+"""Arguments reach the client once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.invariants.driven import inspected, repaired, sse
-from tests.protocols.chat.test_id_alone import ASKED, chunk
+from tests.protocols.chat.test_id_alone import EXCHANGE, chunk
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ FINISH = chunk(finish="tool_calls")
 
 
 def more(text: str) -> Payload:
-    """An entry with arguments alone."""
+    """Return an entry with only arguments."""
     return {"index": 0, "function": {"arguments": text}}
 
 
 def arguments(out: bytes) -> str:
-    """The arguments of the one call, as a client joins them."""
+    """Return the arguments of the call as a client joins them."""
     events = [line.removeprefix(b"data: ") for line in out.splitlines() if line.startswith(b"data: {")]
     entries = [
         entry
@@ -38,16 +38,16 @@ def arguments(out: bytes) -> str:
 @pytest.mark.parametrize(
     "after", [['{"q":', "2}"], ["{", '{"r":', "2}"], ["{", '"q":1', "2}"]], ids=["another", "garbage", "a longer one"]
 )
-def test_text_that_was_withheld_as_a_repetition_is_sent(after: list[str]) -> None:
-    """It proves to be something else: the client gets all characters of it, once."""
-    pieces = ['{"q":', "1}", *after]
-    went = repaired(sse(chunk(OPEN), *(chunk(more(piece)) for piece in pieces), FINISH, "[DONE]"), ASKED)
-    assert arguments(went.out) == "".join(pieces)
+def test_withheld_text_that_is_not_a_repetition_is_sent(after: list[str]) -> None:
+    """Text that was withheld as a possible repetition is sent once it proves to be something else."""
+    fragments = ['{"q":', "1}", *after]
+    outcome = repaired(sse(chunk(OPEN), *(chunk(more(fragment)) for fragment in fragments), FINISH, "[DONE]"), EXCHANGE)
+    assert arguments(outcome.out) == "".join(fragments)
 
 
 @pytest.mark.parametrize("form", ["delta", "message"])
-def test_a_message_completes_arguments_that_broke_off(form: str) -> None:
-    """In deltas or in entries of messages: the client gets the rest before the finish."""
+def test_a_message_completes_incomplete_arguments(form: str) -> None:
+    """The rest of incomplete arguments is sent from the final message, before the finish reason."""
     last = {"role": "assistant", "tool_calls": [{**OPEN, "function": {"name": "search", "arguments": '{"q": 1}'}}]}
 
     def event(entry: Payload) -> Payload:
@@ -56,21 +56,26 @@ def test_a_message_completes_arguments_that_broke_off(form: str) -> None:
 
     end = {**FINISH, "choices": [{**FINISH["choices"][0], "message": last}]}
     body = sse(event(OPEN), event(more('{"q":')), end, "[DONE]")
-    went = repaired(body, ASKED)
-    assert inspected(body, ASKED).calls == went.calls == inspected(went.out, ASKED).calls == [("search", {"q": 1})]
-    assert arguments(went.out) == '{"q": 1}'
+    outcome = repaired(body, EXCHANGE)
+    assert (
+        inspected(body, EXCHANGE).calls
+        == outcome.calls
+        == inspected(outcome.out, EXCHANGE).calls
+        == [("search", {"q": 1})]
+    )
+    assert arguments(outcome.out) == '{"q": 1}'
 
 
-def test_two_entries_of_one_event_say_their_own_shares() -> None:
-    """Also where they make no JSON together."""
+def test_two_entries_of_one_call_in_an_event_are_both_sent() -> None:
+    """The arguments of two entries of one call in an event are both sent, even if the result is not JSON."""
     body = sse(
         chunk({**OPEN, "function": {"name": "search", "arguments": '{"q"'}}), chunk(more(':"x"}'), more(':"x"}'))
     )
-    assert arguments(repaired(body, ASKED).out) == '{"q":"x"}:"x"}'
+    assert arguments(repaired(body, EXCHANGE).out) == '{"q":"x"}:"x"}'
 
 
-def test_no_finish_is_made_for_arguments_with_garbage_after_them() -> None:
-    """The stream broke off: more may have been still to come."""
-    went = repaired(sse(chunk(OPEN), chunk(more('{"q":1}]'))), ASKED)
-    assert b'finish_reason":"tool_calls' not in went.out
-    assert "truncated-stream" in went.finding_names
+def test_no_finish_reason_is_added_after_trailing_garbage() -> None:
+    """No finish reason is added to a truncated stream whose arguments end with garbage."""
+    outcome = repaired(sse(chunk(OPEN), chunk(more('{"q":1}]'))), EXCHANGE)
+    assert b'finish_reason":"tool_calls' not in outcome.out
+    assert "truncated-stream" in outcome.finding_names

@@ -1,4 +1,4 @@
-"""Calls of custom tools that come as function calls."""
+"""Calls of custom tools that are sent as function calls."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ PATCH = '*** Begin Patch\n+"so"\n*** End Patch'
 ARGUMENTS = json.dumps({"input": PATCH})
 
 
-def patched(said: str) -> list[Payload]:
-    """The events of a call of the custom tool, as a function call."""
-    events = call(said)
+def as_function_call(arguments: str) -> list[Payload]:
+    """Return the events of a custom tool's call, sent as a function call."""
+    events = call(arguments)
     return [{**one, "item": {**one["item"], "name": "apply_patch"}} if "item" in one else one for one in events]
 
 
-def valid(*pieces: str) -> list[Payload]:
-    """The events of a custom tool's call."""
-    text, place = "".join(pieces), {"item_id": "ctc_0", "output_index": 0}
+def valid(*fragments: str) -> list[Payload]:
+    """Return the events of a custom tool's call."""
+    text, place = "".join(fragments), {"item_id": "ctc_0", "output_index": 0}
     content = {"type": "custom_tool_call", "id": "ctc_0", "call_id": "call_0", "name": "apply_patch"}
     kind = "response.custom_tool_call_input"
     return [
         CREATED,
         {"type": "response.output_item.added", "output_index": 0, "item": {**content, "input": ""}},
-        *({"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces),
+        *({"type": f"{kind}.delta", **place, "delta": fragment} for fragment in fragments),
         {"type": f"{kind}.done", **place, "input": text},
         {"type": "response.output_item.done", "output_index": 0, "item": {**content, "input": text}},
         completed({**content, "input": text}),
@@ -60,48 +60,52 @@ def valid(*pieces: str) -> list[Payload]:
         ("", None),
     ],
 )
-def test_which_text_is_meant(arguments: str, text: str | None) -> None:
-    """The only one that there is."""
+def test_the_input_is_unwrapped(arguments: str, text: str | None) -> None:
+    """Arguments are unwrapped to the input if they contain exactly one text."""
     assert unwrapped(arguments) == text
 
 
-@pytest.mark.parametrize("output", [[item(ARGUMENTS, name="apply_patch")], []], ids=["in the response", "not there"])
-@pytest.mark.parametrize("events", [patched(ARGUMENTS), patched(PATCH), patched(ARGUMENTS)[-1:], []])
-def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: list[Payload]) -> None:
-    """In all of its events, and in the completed response."""
+@pytest.mark.parametrize(
+    "output", [[item(ARGUMENTS, name="apply_patch")], []], ids=["in the response", "not in the response"]
+)
+@pytest.mark.parametrize(
+    "events", [as_function_call(ARGUMENTS), as_function_call(PATCH), as_function_call(ARGUMENTS)[-1:], []]
+)
+def test_the_call_is_converted_to_a_custom_call(events: list[Payload], output: list[Payload]) -> None:
+    """The call is converted to a custom call in all events and in the completed response."""
     if not (events or output):
         return
     body = sse(*numbered(0, CREATED, *events, completed(*output)))
     assert NAME in inspected(body, EXCHANGE).finding_names
-    went = repaired(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
-    assert b"function_call" not in went.out
-    again = inspected(went.out, EXCHANGE)
+    outcome = repaired(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
+    assert b"function_call" not in outcome.out
+    again = inspected(outcome.out, EXCHANGE)
     assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
     ]
-    last = json.loads(went.out.rstrip().rsplit(b"data: ", 1)[1])
+    last = json.loads(outcome.out.rstrip().rsplit(b"data: ", 1)[1])
     assert [one["input"] for one in last["response"]["output"]] == [PATCH]
 
 
-def test_safe_repairs_leave_it() -> None:
-    """What a provider says that function calls do not know may be refused in the next request."""
-    body = sse(CREATED, *patched(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
-    went = repaired(body, EXCHANGE)
-    assert went.out == body
-    assert went.finding_names == [NAME]
+def test_safe_repairs_do_not_convert_the_call() -> None:
+    """Safe repairs do not convert the call: the provider may reject it in the next request."""
+    body = sse(CREATED, *as_function_call(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
+    outcome = repaired(body, EXCHANGE)
+    assert outcome.out == body
+    assert outcome.finding_names == [NAME]
 
 
 @pytest.mark.parametrize("arguments", ['{"input":"a","workdir":"b"}', '{"input":'])
-def test_what_is_not_plain_goes_on_as_it_came(arguments: str) -> None:
-    """Behind nothing else, and whole."""
-    body = sse(CREATED, *patched(arguments), completed(item(arguments, name="apply_patch")))
+def test_ambiguous_arguments_are_forwarded_unchanged(arguments: str) -> None:
+    """A call with several or incomplete arguments is forwarded unchanged."""
+    body = sse(CREATED, *as_function_call(arguments), completed(item(arguments, name="apply_patch")))
     assert repaired(body, EXCHANGE, NAME).out == body
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
-def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
-    """Where the body ends before it does."""
+def test_an_incomplete_call_is_forwarded_unchanged(broken: str | None) -> None:
+    """A truncated or incomplete call is forwarded unchanged."""
     body = sse(CREATED, added(name="apply_patch"), delta('{"input":"*** B'))
     assert repaired(body, EXCHANGE, NAME, broken=broken).out == body
     incomplete = sse(
@@ -110,46 +114,46 @@ def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
     assert repaired(incomplete, EXCHANGE, NAME).out == incomplete
 
 
-def test_a_custom_tool_that_is_called_validly_passes() -> None:
-    """And is read as what it is."""
+def test_a_valid_custom_call_is_forwarded_unchanged() -> None:
+    """A valid custom call is read as such, and forwarded unchanged."""
     body = sse(*valid("*** Begin", " Patch"))
-    went = repaired(body, EXCHANGE)
-    assert went.out == body
-    assert went.finding_names == []
-    (one,) = went.record.calls
+    outcome = repaired(body, EXCHANGE)
+    assert outcome.out == body
+    assert outcome.finding_names == []
+    (one,) = outcome.record.calls
     assert (one.kind, one.arguments, one.complete) == (Kind.CUSTOM, "*** Begin Patch", True)
 
 
-@pytest.mark.parametrize("pieces", [(PATCH,), ('*** "Beg', "in\n", "")])
-def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
-    """Each delta's text is escaped by itself."""
-    body = sse(*numbered(0, *valid(*pieces)))
+@pytest.mark.parametrize("fragments", [(PATCH,), ('*** "Beg', "in\n", "")])
+def test_the_injected_defect_is_repaired(fragments: tuple[str, ...]) -> None:
+    """The repair undoes the injected defect, for which each delta is escaped by itself."""
+    body = sse(*numbered(0, *valid(*fragments)))
     broken = injected(body, EXCHANGE, NAME)
     assert broken.record.faults[0].changes > 0
     assert b"custom_tool_call" not in broken.out
     assert inspected(broken.out, EXCHANGE).finding_names == [NAME]
-    assert inspected(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
+    assert inspected(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(fragments)})]
     fixed = inspected(repaired(broken.out, EXCHANGE, NAME).out, EXCHANGE)
-    assert fixed.record.calls[0].arguments == "".join(pieces)
+    assert fixed.record.calls[0].arguments == "".join(fragments)
     assert fixed.finding_names == []
 
 
-def test_the_plant_leaves_functions_alone() -> None:
-    """There is nothing for it to act on."""
+def test_the_injector_does_not_change_functions() -> None:
+    """The injector does not change function calls."""
     body = sse(CREATED, *call('{"a":1}'), completed(item('{"a":1}')))
-    left = injected(body, EXCHANGE, NAME)
-    assert left.out == body
-    assert left.record.faults[0].changes == 0
+    outcome = injected(body, EXCHANGE, NAME)
+    assert outcome.out == body
+    assert outcome.record.faults[0].changes == 0
     assert run(body, EXCHANGE, NOTHING).finding_names == []
 
 
 def without(body: list[Payload], *kinds: str) -> list[Payload]:
-    """The events without those of some kinds."""
+    """Return the events without some kinds."""
     return [one for one in body if not one["type"].endswith(kinds)]
 
 
 def sent(out: bytes) -> tuple[list[str], list[str]]:
-    """The deltas and the complete input in a stream."""
+    """Return the deltas and complete inputs of a stream, whose sequence numbers must increase."""
     events = [json.loads(line[6:]) for line in out.splitlines() if line[:5] == b"data:"]
     numbers = [one["sequence_number"] for one in events]
     assert numbers == sorted(set(numbers))
@@ -169,22 +173,22 @@ def sent(out: bytes) -> tuple[list[str], list[str]]:
     ],
     ids=["no delta", "only the item", "one of two deltas", "healthy"],
 )
-def test_input_that_no_delta_has_is_sent_as_one(events: list[Payload], defect: list[str], deltas: list[str]) -> None:
-    """Before the event that has all of it."""
+def test_input_without_deltas_is_sent_as_a_delta(events: list[Payload], defect: list[str], deltas: list[str]) -> None:
+    """Input that no delta contains is sent as a delta before the event with the complete input."""
     body = sse(*numbered(0, *events))
     assert inspected(body, EXCHANGE).finding_names == defect
     assert sent(repaired(body, EXCHANGE).out) == (deltas, [PATCH])
 
 
-def test_input_of_an_event_that_waits_is_sent_once() -> None:
-    """The client has the deltas that came before the event, not those that came before the event is sent."""
+def test_the_input_of_a_held_event_is_sent_once() -> None:
+    """The input of a held event is sent once, as a delta and as complete input."""
     nameless = added(place=1, name="")
     body = sse(*numbered(0, CREATED, nameless, *valid(PATCH)[1:], *valid(PATCH)[-1:]))
     assert sent(repaired(body, EXCHANGE).out) == ([PATCH], [PATCH])
 
 
-def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
-    """No delta can take back what the client has."""
+def test_input_that_contradicts_its_deltas_is_unchanged() -> None:
+    """Input that contradicts the deltas is forwarded unchanged."""
     body = sse(*numbered(0, *valid("*** other")[:3], *valid(PATCH)[3:]))
     assert repaired(body, EXCHANGE).out == body
 
@@ -202,21 +206,21 @@ def test_input_that_contradicts_its_deltas_is_forwarded() -> None:
         (valid(PATCH)[:-1], "missing-finish"),
     ],
 )
-def test_events_that_a_call_lacks_are_sent(events: list[Payload], defect: str) -> None:
-    """As for a function call."""
+def test_missing_events_of_a_custom_call_are_added(events: list[Payload], defect: str) -> None:
+    """The missing, repeated or incomplete events of a custom call are repaired as those of a function call."""
     body = sse(*numbered(0, *events))
     assert defect in inspected(body, EXCHANGE).finding_names
-    went = repaired(body, EXCHANGE)
-    again = inspected(went.out, EXCHANGE)
+    outcome = repaired(body, EXCHANGE)
+    again = inspected(outcome.out, EXCHANGE)
     assert again.finding_names == []
     assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
         (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
     ]
-    assert sent(went.out) == ([PATCH], [PATCH])
+    assert sent(outcome.out) == ([PATCH], [PATCH])
 
 
-def test_calls_of_one_id_are_two_unless_they_are_equal() -> None:
-    """The second one gets its own id, or is dropped."""
+def test_two_custom_calls_of_one_id() -> None:
+    """The second of two custom calls with one id gets another id, or is dropped if it is equal."""
     for text, calls in ((PATCH, 1), ("*** other", 2)):
         second = json.loads(json.dumps(valid(text)[1:-1]).replace("ctc_0", "ctc_1").replace('_index": 0', '_index": 1'))
         body = sse(*numbered(0, *valid(PATCH)[:-1], *second, completed()))

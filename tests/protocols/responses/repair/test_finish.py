@@ -1,4 +1,4 @@
-"""How Responses streams end: what is made up, and what is not."""
+"""The end of Responses streams."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TEXT: list[Payload] = [
     {"type": "response.output_item.added", "output_index": 1, "item": {"type": "message", "id": "msg_1"}},
     {"type": "response.output_text.delta", "output_index": 1, "item_id": "msg_1", "delta": "And"},
 ]
-WHOLE = sse(CREATED, *call('{"a":1}'))
+COMPLETE = sse(CREATED, *call('{"a":1}'))
 
 
 def last(out: bytes) -> Payload:
-    """The data of the last event."""
+    """Return the data of the last event."""
     event: Payload = json.loads(out.rstrip(b"\n").rsplit(b"data: ", 1)[1])
     return event
 
@@ -55,40 +55,40 @@ def last(out: bytes) -> Payload:
     ids=[
         "added",
         "perhaps a placeholder",
-        "a piece",
+        "a fragment",
         "a string",
         "an array",
         "closed as incomplete",
         "another call",
         "text",
-        "a piece of its own",
+        "another item",
     ],
 )
-def test_what_is_not_over_is_not_ended(events: list[Payload]) -> None:
-    """A clean end says nothing: no call is made whole, and the response stays without its end."""
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    assert b"response.completed" not in went.out
-    assert b"arguments.done" not in went.out.replace(sse(done('{"a":1}')), b"")
-    assert "truncated-stream" in went.finding_names
+def test_no_end_is_added_after_an_open_item(events: list[Payload]) -> None:
+    """If the stream ends inside an item, no call is completed and no terminal event is added."""
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    assert b"response.completed" not in outcome.out
+    assert b"arguments.done" not in outcome.out.replace(sse(done('{"a":1}')), b"")
+    assert "truncated-stream" in outcome.finding_names
 
 
 @pytest.mark.parametrize(
     "events",
     [call('{"a":1}'), [added(), delta('{"a":1}')], [added(), done("{}")], [*TEXT, *call('{"a":1}')]],
-    ids=["closed", "a whole object", "said whole", "text before it that nothing closed"],
+    ids=["closed", "a complete object", "arguments done", "unclosed text before it"],
 )
-def test_what_is_over_is_ended(events: list[Payload]) -> None:
-    """With usage in numbers, on which readers count."""
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    ending = last(went.out)
+def test_an_end_is_added_after_a_complete_call(events: list[Payload]) -> None:
+    """After a complete call, a terminal event is added, with usage as clients require it."""
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    ending = last(outcome.out)
     assert ending["type"] == "response.completed"
     assert ending["response"]["usage"]["input_tokens"] == ending["response"]["usage"]["total_tokens"] == 0
     assert ending["response"]["usage"]["output_tokens_details"] == {"reasoning_tokens": 0}
-    assert "truncated-stream" not in went.finding_names
+    assert "truncated-stream" not in outcome.finding_names
 
 
-def test_usage_that_was_said_is_kept() -> None:
-    """In the response as it was created."""
+def test_known_usage_is_kept() -> None:
+    """An added terminal event has the usage of `response.created`."""
     usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     created = {**CREATED, "response": {**CREATED["response"], "usage": usage}}
     assert last(repaired(sse(created, *call('{"a":1}')), EXCHANGE).out)["response"]["usage"] == usage
@@ -99,96 +99,96 @@ def test_usage_that_was_said_is_kept() -> None:
     "tail",
     [b"event: response.outp", b'data: {"type":"response.output_text.delta","delta":"so', b"data: [1", b"event: x\n"],
 )
-def test_nothing_is_put_behind_a_cut_event(tail: bytes, broken: str | None) -> None:
-    """It would become a part of it; and nobody knows what else was lost."""
-    assert repaired(WHOLE + tail, EXCHANGE, broken=broken).out == WHOLE + tail
+def test_nothing_is_added_after_a_truncated_event(tail: bytes, broken: str | None) -> None:
+    """Nothing is added after a truncated event."""
+    assert repaired(COMPLETE + tail, EXCHANGE, broken=broken).out == COMPLETE + tail
 
 
 @pytest.mark.parametrize(
     "tail", [b'event: response.completed\ndata: {"type":"resp', b'data: {"type":"response.completed",']
 )
-def test_a_cut_terminal_event_gives_way_to_a_whole_one(tail: bytes) -> None:
-    """All else was said; where the connection broke, it stays as it is."""
-    went = repaired(WHOLE + tail, EXCHANGE)
-    assert went.out.startswith(WHOLE + b"event: response.completed\ndata: {")
-    assert inspected(went.out, EXCHANGE).finding_names == []
-    assert repaired(WHOLE + tail, EXCHANGE, broken="reset").out == WHOLE + tail
+def test_a_truncated_terminal_event_is_replaced(tail: bytes) -> None:
+    """A truncated terminal event is replaced by a complete event, unless the connection was reset."""
+    outcome = repaired(COMPLETE + tail, EXCHANGE)
+    assert outcome.out.startswith(COMPLETE + b"event: response.completed\ndata: {")
+    assert inspected(outcome.out, EXCHANGE).finding_names == []
+    assert repaired(COMPLETE + tail, EXCHANGE, broken="reset").out == COMPLETE + tail
 
 
-def test_a_cut_comment_stays_behind_the_ending() -> None:
-    """It says nothing, and is the last thing still."""
-    out = repaired(WHOLE + b": keep-al", EXCHANGE).out
+def test_a_truncated_comment_stays_after_an_added_event() -> None:
+    """A truncated comment stays after an added terminal event."""
+    out = repaired(COMPLETE + b": keep-al", EXCHANGE).out
     assert out.endswith(b": keep-al")
     assert inspected(out.removesuffix(b": keep-al"), EXCHANGE).finding_names == []
 
 
-def test_what_was_held_goes_before_a_cut_event() -> None:
-    """In the order in which it came."""
+def test_held_events_are_sent_before_a_truncated_event() -> None:
+    """Held events are sent before a truncated event, in their order."""
     body = sse(CREATED, delta('{"a"'), delta(":1")) + b"event: resp"
     assert repaired(body, EXCHANGE).out == body
 
 
-def test_a_foreign_event_under_a_terminal_name_is_no_bare_response() -> None:
-    """Its text would go with the wrapping."""
+def test_another_payload_with_a_terminal_event_name_is_unchanged() -> None:
+    """A payload of another API in a `response.completed` event is not treated as a bare response."""
     body = b'event: response.completed\ndata: {"candidates":[{"content":{"parts":[{"text":"x"}]}}]}\n\n'
     assert repaired(body, EXCHANGE).out == body
 
 
-def test_a_bare_response_has_usage_in_numbers() -> None:
-    """Where neither it nor the created one said any."""
+def test_a_bare_response_gets_usage() -> None:
+    """A bare response without usage gets usage."""
     bare = {"type": "response.completed", **completed(item('{"a":1}'))["response"]}
-    went = repaired(sse(CREATED, *call('{"a":1}'), bare), EXCHANGE)
-    assert last(went.out)["response"]["usage"]["input_tokens"] == 0
+    outcome = repaired(sse(CREATED, *call('{"a":1}'), bare), EXCHANGE)
+    assert last(outcome.out)["response"]["usage"]["input_tokens"] == 0
 
 
 @pytest.mark.parametrize("first", ["response.queued", "response.in_progress"])
-def test_a_resumed_stream_goes_on_as_it_came(first: str) -> None:
-    """What it goes on from has been read: no head is made up, and no call said again."""
+def test_a_resumed_stream_is_unchanged(first: str) -> None:
+    """A resumed stream gets no first event, and its calls are not repeated."""
     status = {**CREATED, "type": first}
     body = sse(*numbered(1, status, delta('{"a"'), delta(":1}"), done('{"a":1}'), closed('{"a":1}'), completed()))
     assert repaired(body, EXCHANGE).out == body
-    behind = sse(*numbered(7, delta(":1}"), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))))
-    assert repaired(behind, EXCHANGE).out == behind
+    resumed = sse(*numbered(7, delta(":1}"), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))))
+    assert repaired(resumed, EXCHANGE).out == resumed
 
 
-def test_a_resumed_stream_is_known_by_its_path() -> None:
-    """Whatever its numbers are."""
+def test_a_resumed_stream_is_recognised_by_its_path() -> None:
+    """A stream with `starting_after` in its path is a resumed stream, independent of sequence numbers."""
     body = sse(delta(":1}"), done('{"a":1}'), closed('{"a":1}'))
     resumed = StreamFacts(path="/v1/responses/resp_1?stream=true&starting_after=4", content_type="text/event-stream")
     assert repaired(body, EXCHANGE).out != repaired(body, resumed).out == body
 
 
-def test_the_end_of_a_resumed_stream_goes_on_although_a_call_is_half() -> None:
-    """What of the call came before is not known, and nothing of the stream is judged."""
+def test_the_end_of_a_resumed_stream_with_an_incomplete_call_is_forwarded() -> None:
+    """The terminal event of a resumed stream is forwarded despite an incomplete call, whose beginning is unknown."""
     body = sse(*numbered(7, added(), delta('{"a"'), completed()))
     assert repaired(body, EXCHANGE).out == body
 
 
-def test_events_behind_the_end_go_on_as_they_came() -> None:
-    """The call that the response said is said before it; what comes behind it is not judged."""
-    behind = [added(), delta('{"a"')]
-    went = repaired(sse(CREATED, completed(item('{"a":1}')), *behind), EXCHANGE)
-    assert went.out.endswith(sse(*behind))
+def test_events_after_the_end_are_unchanged() -> None:
+    """Events after the terminal event are forwarded unchanged."""
+    late = [added(), delta('{"a"')]
+    outcome = repaired(sse(CREATED, completed(item('{"a":1}')), *late), EXCHANGE)
+    assert outcome.out.endswith(sse(*late))
 
 
-def test_a_half_call_in_the_completed_response_is_not_said() -> None:
-    """It would look like a whole one."""
+def test_an_incomplete_call_of_the_completed_response_is_not_streamed() -> None:
+    """No events are added for an incomplete call that is only in the completed response."""
     body = sse(CREATED, completed(item('{"a":', status="incomplete")))
     assert repaired(body, EXCHANGE).out == body
 
 
-def test_a_call_that_was_closed_as_incomplete_stays_that() -> None:
-    """Also where it is said anew, because nothing added it."""
-    went = repaired(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
-    assert "missing-start" in went.finding_names
-    assert b'"status":"completed"' not in went.out
+def test_an_incomplete_call_keeps_its_status() -> None:
+    """An added start of a call that was closed as incomplete does not make the call complete."""
+    outcome = repaired(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
+    assert "missing-start" in outcome.finding_names
+    assert b'"status":"completed"' not in outcome.out
 
 
 @pytest.mark.parametrize("created", [CREATED, {"type": "response.created", "response": {}}])
-def test_a_response_that_is_completed_here_has_an_id(created: Payload) -> None:
-    """Its own, or one that is made up: Codex reads no end without."""
+def test_an_added_end_has_an_id(created: Payload) -> None:
+    """An added or repaired terminal event has the response's id, or an added id: Codex requires one."""
     bare = {key: value for key, value in completed(item('{"a":1}'))["response"].items() if key != "id"}
     for end in ((), ({"type": "response.completed", **bare},)):
-        went = repaired(sse(created, *call('{"a":1}'), *end), EXCHANGE)
-        response = last(went.out)["response"]
+        outcome = repaired(sse(created, *call('{"a":1}'), *end), EXCHANGE)
+        response = last(outcome.out)["response"]
         assert re.fullmatch(created["response"].get("id", r"resp_[0-9a-f]{24}"), response["id"])

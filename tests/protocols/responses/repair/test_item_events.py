@@ -1,4 +1,4 @@
-"""Output items of Responses streams, mended."""
+"""Repairs of output items in Responses streams."""
 
 from __future__ import annotations
 
@@ -30,66 +30,66 @@ from toolstream_core.settings import SAFE, Settings
 EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 
 
-def test_a_placeholder_behind_a_late_name_is_said_once() -> None:
-    """The delta that waited goes on before the event that says the arguments whole."""
+def test_a_held_delta_with_an_empty_object_is_sent_once() -> None:
+    """A delta `{}` that was held for a late name is sent once, before the event with the complete arguments."""
     events = [added(name=""), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    assert went.out.count(b'"delta":"{}"') == 1
-    assert inspected(went.out, EXCHANGE).finding_names == []
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    assert outcome.out.count(b'"delta":"{}"') == 1
+    assert inspected(outcome.out, EXCHANGE).finding_names == []
 
 
-def test_a_piece_that_is_json_by_itself_is_no_call() -> None:
-    """Each piece of the arguments in an item of its own, `":"` among them."""
-    pieces = ('{"', "a", '":"', "b", '"}')
+def test_a_fragment_that_is_valid_json_is_no_call() -> None:
+    """Fragments as items of their own are joined, even if a fragment is valid JSON."""
+    fragments = ('{"', "a", '":"', "b", '"}')
     events = []
-    for at, piece in enumerate(pieces):
+    for at, fragment in enumerate(fragments):
         own = {"call_id": "call_0"}
-        events += [added(place=at, **own), delta(piece, at), closed(piece, at, **own)]
-    went = repaired(sse(CREATED, *events, completed(item('{"a":"b"}'))), EXCHANGE)
-    assert went.calls == inspected(went.out, EXCHANGE).calls == [("f", {"a": "b"})]
+        events += [added(place=at, **own), delta(fragment, at), closed(fragment, at, **own)]
+    outcome = repaired(sse(CREATED, *events, completed(item('{"a":"b"}'))), EXCHANGE)
+    assert outcome.calls == inspected(outcome.out, EXCHANGE).calls == [("f", {"a": "b"})]
 
 
-def test_pieces_of_which_one_is_nobodys_make_no_whole_call() -> None:
-    """Without it they may be JSON, and are not what was meant."""
+def test_fragments_with_an_unidentified_one_are_not_completed() -> None:
+    """Fragments as items are not completed if one of them cannot be identified."""
     own = {"call_id": "call_0"}
     lost = {key: value for key, value in delta("ence", 3).items() if key != "item_id"}
     events = [closed('{"'), added(place=1, **own), delta('":"', 1), lost, added(place=2, **own), delta('"}', 2)]
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    assert went.out.endswith(sse(lost)) or sse(lost) in went.out
-    assert b"output_item.done" not in went.out
-    assert sse(added(place=2, **own), delta('"}', 2)) in went.out
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    assert outcome.out.endswith(sse(lost)) or sse(lost) in outcome.out
+    assert b"output_item.done" not in outcome.out
+    assert sse(added(place=2, **own), delta('"}', 2)) in outcome.out
 
 
-def test_a_delta_behind_a_call_that_was_said_from_its_closing_says_it_again() -> None:
-    """And goes, as it would behind its own deltas."""
+def test_a_delta_after_a_streamed_closing_event_is_a_repetition() -> None:
+    """A delta that repeats the arguments of a closing event is dropped."""
     out = repaired(sse(closed('{"a":{}}'), delta('{"a":{}}')), EXCHANGE).out
     assert out.count(b'"delta":"{') == 1
 
 
-def test_an_event_known_by_its_name_alone_keeps_it() -> None:
-    """Its data has no type, and its number is counted on."""
+def test_an_event_without_a_type_keeps_its_name() -> None:
+    """An event without a type keeps its event name when its sequence number is repaired."""
     nameless = {key: value for key, value in delta("1").items() if key != "type"}
     head = sse(*numbered(0, CREATED, added(), delta('{"a":')))
     late = json.dumps({**nameless, "sequence_number": 2})
     name = "event: response.function_call_arguments.delta\n"
     rest = sse(*numbered(4, delta("}"), closed('{"a":1}'), completed(item('{"a":1}'))))
-    went = repaired(head + f"{name}data: {late}\n\n".encode() + rest, EXCHANGE)
-    assert "sequence-numbers" in went.finding_names
-    assert went.out.count(name.encode()) == 1
-    assert inspected(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+    outcome = repaired(head + f"{name}data: {late}\n\n".encode() + rest, EXCHANGE)
+    assert "sequence-numbers" in outcome.finding_names
+    assert outcome.out.count(name.encode()) == 1
+    assert inspected(outcome.out, EXCHANGE).calls == [("f", {"a": 1})]
 
 
-def test_deltas_behind_the_whole_arguments_are_not_said_again() -> None:
-    """The client was given what they bring."""
+def test_deltas_after_the_complete_arguments_are_dropped() -> None:
+    """Deltas after the complete arguments are dropped, as the client already has their text."""
     events = [added(), delta('{"a"'), closed('{"a":1}'), delta(":1}"), completed(item('{"a":1}'))]
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    assert {"short-deltas", "replayed-arguments"} <= set(went.finding_names)
-    assert went.out.count(b'"delta":":1}"') == 1
-    assert inspected(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    assert {"short-deltas", "replayed-arguments"} <= set(outcome.finding_names)
+    assert outcome.out.count(b'"delta":":1}"') == 1
+    assert inspected(outcome.out, EXCHANGE).calls == [("f", {"a": 1})]
 
 
-def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
-    """A call that never gets a name waits to the end."""
+def test_sequence_numbers_increase_after_held_events() -> None:
+    """Sequence numbers increase if held events of a call without a name are sent at the end."""
     two = [added(name=""), added(place=1), delta('{"a"'), delta('{"b"', 1)]
     out = repaired(sse(*numbered(0, CREATED, *two)), EXCHANGE, broken="reset").out
     numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
@@ -99,98 +99,98 @@ def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 400])
 @pytest.mark.parametrize("fast", [True, False])
-def test_numbers_rise_behind_text_that_passed_unseen(size: int, *, fast: bool) -> None:
-    """A call that only the response carries is put behind it."""
+def test_sequence_numbers_increase_after_skipped_text(size: int, *, fast: bool) -> None:
+    """Sequence numbers increase if events of a call are added after skipped text."""
     text = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0}
     words = [{**text, "delta": word} for word in ("It", " is", " two", " words")]
     body = sse(*numbered(0, CREATED, *words), completed(item('{"a":1}')))
-    line = Session(EXCHANGE, Settings(SAFE), fast=fast)
-    pieces = [bytes(piece) for piece in itertools.batched(body, size)] if size else [body]
-    out = b"".join([*(sent for piece in pieces for sent in line.feed(piece)), *line.end()])
+    session = Session(EXCHANGE, Settings(SAFE), fast=fast)
+    chunks = [bytes(chunk) for chunk in itertools.batched(body, size)] if size else [body]
+    out = b"".join([*(sent for chunk in chunks for sent in session.feed(chunk)), *session.end()])
     payloads = [json.loads(data[6:]) for data in out.split(b"\n") if data.startswith(b"data: ")]
     numbers = [payload["sequence_number"] for payload in payloads if "sequence_number" in payload]
     assert numbers == list(range(9))
 
 
-def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls under one id, of which each is compared with those before it: what each means is found out once."""
-    compared = found_out = 0
-    ordinary = ArgumentText.meaning.fget  # type: ignore[attr-defined]  # of a property, for mypy a text
+def test_calls_of_one_id_are_compared_at_a_constant_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For many calls of one id, the numbers of comparisons and of parsed arguments are linear."""
+    compared = parsed = 0
+    original = ArgumentText.meaning.fget  # type: ignore[attr-defined]  # mypy takes the property for its value
 
-    def counted(self: ArgumentText) -> str:
+    def count_comparison(self: ArgumentText) -> str:
         nonlocal compared
         compared += 1
-        return str(ordinary(self))
+        return str(original(self))
 
-    def counted_out(text: str) -> str:
-        nonlocal found_out
-        found_out += 1
+    def count_parsing(text: str) -> str:
+        nonlocal parsed
+        parsed += 1
         return meaning(text)
 
-    monkeypatch.setattr(ArgumentText, "meaning", property(counted))
-    monkeypatch.setattr(arguments, "meaning", counted_out)
+    monkeypatch.setattr(ArgumentText, "meaning", property(count_comparison))
+    monkeypatch.setattr(arguments, "meaning", count_parsing)
     amounts = []
-    for many in (200, 400):
-        compared = found_out = 0
-        events = [event for at in range(many) for event in call(f'{{"a":{at}}}', at)]
+    for count in (200, 400):
+        compared = parsed = 0
+        events = [event for at in range(count) for event in call(f'{{"a":{at}}}', at)]
         own = [{**one, "item": {**one["item"], "call_id": "call_0"}} if "item" in one else one for one in events]
-        whole = completed(*(one["item"] for one in own if one["type"] == "response.output_item.done"))
-        assert len(repaired(sse(CREATED, *own, whole), EXCHANGE).record.calls) == many
+        end = completed(*(one["item"] for one in own if one["type"] == "response.output_item.done"))
+        assert len(repaired(sse(CREATED, *own, end), EXCHANGE).record.calls) == count
         amounts.append(compared)
-        assert found_out <= 4 * many
+        assert parsed <= 4 * count
     assert amounts[1] < 2.5 * amounts[0]
 
 
 @pytest.mark.parametrize("first", ['"{\\"a\\":', '{"a":1}{"a":'])
-def test_what_was_kept_back_is_not_given_where_the_whole_arguments_come(first: str) -> None:
-    """Half a string, or half a repetition, before an event that says them all: the deltas are those arguments."""
+def test_withheld_text_is_dropped_if_complete_arguments_follow(first: str) -> None:
+    """A withheld incomplete string or repetition is dropped if an event with the complete arguments follows."""
     events = [added(), delta(first), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))]
-    went = repaired(sse(CREATED, *events), EXCHANGE)
-    pieces = [json.loads(line[6:]).get("delta", "") for line in went.out.split(b"\n") if line.startswith(b"data: ")]
-    assert "".join(pieces) == '{"a":1}'
-    assert inspected(went.out, EXCHANGE).finding_names == []
+    outcome = repaired(sse(CREATED, *events), EXCHANGE)
+    deltas = [json.loads(line[6:]).get("delta", "") for line in outcome.out.split(b"\n") if line.startswith(b"data: ")]
+    assert "".join(deltas) == '{"a":1}'
+    assert inspected(outcome.out, EXCHANGE).finding_names == []
 
 
-def test_a_call_of_the_response_alone_is_said_without_the_garbage_behind_it() -> None:
-    """What is behind it makes it no half one."""
-    said = '{"a":1}<|endoftext|>'
-    went = repaired(sse(CREATED, completed(item(said))), EXCHANGE)
-    assert inspected(went.out, EXCHANGE).finding_names == []
-    assert b'"delta":"{\\"a\\":1}"' in went.out
+def test_a_call_of_the_response_is_streamed_without_its_garbage() -> None:
+    """A call with trailing garbage that is only in the response is streamed without the garbage."""
+    text = '{"a":1}<|endoftext|>'
+    outcome = repaired(sse(CREATED, completed(item(text))), EXCHANGE)
+    assert inspected(outcome.out, EXCHANGE).finding_names == []
+    assert b'"delta":"{\\"a\\":1}"' in outcome.out
 
 
-def test_what_is_no_text_and_does_not_fit_a_whole_call_stays_as_it_came() -> None:
-    """As text it would be joined to the arguments, which clients have whole."""
+def test_a_list_after_a_complete_call_is_unchanged() -> None:
+    """A delta with a list after complete arguments is forwarded unchanged: as text, it would damage them."""
     odd = {**delta(""), "delta": ['{"a":1}']}
     body = sse(added(), delta('{"a":1}'), odd)
     assert repaired(body, EXCHANGE).out.startswith(body)
 
 
-def test_a_list_that_an_item_is_added_with_is_no_part_of_its_arguments() -> None:
-    """It goes on as it came."""
+def test_a_list_as_arguments_of_an_added_item_is_unchanged() -> None:
+    """A list in the place of an added item's arguments is forwarded unchanged and not read."""
     opens = added()
     opens["item"]["arguments"] = [None]
     body = sse(opens, delta('{"a":1}'), closed('{"a":1}'))
     assert repaired(body, EXCHANGE).out.startswith(sse(opens, delta('{"a":1}')))
 
 
-def test_no_end_is_made_where_a_closed_call_is_said_otherwise() -> None:
-    """Nobody knows which of the two was meant."""
+def test_no_end_is_added_after_contradicting_arguments() -> None:
+    """No end is added if an event after the closed call has other arguments."""
     body = sse(*call('{"a":1}'), done('{"b":2}'))
     assert b"response.completed" not in repaired(body, EXCHANGE).out
     assert b"response.completed" in repaired(sse(*call('{"a":1}'), done('{"a": 1}')), EXCHANGE).out
 
 
-def test_a_bare_response_that_says_other_arguments_stays_bare() -> None:
-    """Clients do not read it, and have the call as it was streamed."""
+def test_a_bare_response_with_other_arguments_is_unchanged() -> None:
+    """A bare response that contradicts the streamed call is not repaired: clients ignore it."""
     bare = b"event: response.completed\n" + sse({"id": "r", "output": [item('{"a":1}')]})
-    went = repaired(sse(added(), done('{"a":{}}')) + bare, EXCHANGE)
-    assert went.out.endswith(bare)
-    assert "bare-response" in went.finding_names
+    outcome = repaired(sse(added(), done('{"a":{}}')) + bare, EXCHANGE)
+    assert outcome.out.endswith(bare)
+    assert "bare-response" in outcome.finding_names
 
 
-def test_items_that_share_an_id_stay_two_in_the_response() -> None:
-    """Each is known by its call_id, too."""
+def test_items_with_one_id_are_both_in_the_response() -> None:
+    """Two items with one id but different call_ids are both in the response."""
     first, second = item('{"a":1}', call_id="c0"), item('{"a":2}', call_id="c1")
     events = [{"type": "response.output_item.done", "item": first}, {**closed("", 1), "item": second}]
     out = repaired(sse(*events, completed(second)), EXCHANGE).out
@@ -198,15 +198,15 @@ def test_items_that_share_an_id_stay_two_in_the_response() -> None:
     assert sorted(one["arguments"] for one in last["response"]["output"]) == ['{"a":1}', '{"a":2}']
 
 
-def test_two_items_of_a_response_under_one_id_stay_where_they_differ() -> None:
-    """Neither says the other again."""
-    said = completed(item('{"a":1}', call_id="c0"), item('{"a":2}', 1, call_id="c0"))
-    last = json.loads(repaired(sse(delta("2}", 1), said), EXCHANGE).out.split(b"data: ")[-1])
+def test_different_calls_with_one_call_id_are_both_in_the_response() -> None:
+    """Two calls of the response with one call_id but different arguments are kept."""
+    end = completed(item('{"a":1}', call_id="c0"), item('{"a":2}', 1, call_id="c0"))
+    last = json.loads(repaired(sse(delta("2}", 1), end), EXCHANGE).out.split(b"data: ")[-1])
     assert [one["arguments"] for one in last["response"]["output"]] == ['{"a":1}', '{"a":2}']
 
 
-def test_a_closed_item_without_arguments_contradicts_none() -> None:
-    """What says them behind it goes on."""
+def test_arguments_after_an_item_closed_without_arguments_are_kept() -> None:
+    """Arguments in a later event do not contradict an item that was closed without arguments."""
     bare = closed("")
     del bare["item"]["arguments"]
     body = sse(added(), bare, done('{"a":1}'))
@@ -215,8 +215,8 @@ def test_a_closed_item_without_arguments_contradicts_none() -> None:
     ]
 
 
-def test_a_call_that_turns_out_to_be_another_is_said() -> None:
-    """It seemed to say the first one again, and its events went."""
+def test_a_call_withheld_as_a_repetition_is_sent_if_it_differs() -> None:
+    """A call whose events were withheld as a repetition is sent when it proves to be another call."""
     first, second = item('{"a":1}', call_id="c1"), item('{"a":2}', 1, call_id="c1")
     again = {**closed("", 100), "item": {**first, "id": "fc_1_again"}}
     opens = [added(call_id="c1"), added("", 1, call_id="c1"), delta("2", 1)]
@@ -226,30 +226,30 @@ def test_a_call_that_turns_out_to_be_another_is_said() -> None:
 
 
 @pytest.mark.parametrize(("defect", "name"), [("late-name", ""), ("custom-as-function", "f")])
-def test_an_item_is_added_although_a_delta_came_before_and_went_on(defect: str, name: str) -> None:
-    """Only one repair is on, and not the one that keeps such a delta: the event that adds the item still comes."""
+def test_an_item_is_added_after_an_early_delta(defect: str, name: str) -> None:
+    """With one repair, an item is added after a delta that was sent before it."""
     request = {"tools": [{"type": "custom", "name": "f"}]}
     first, *rest = delta('{"a'), delta('":"1"}'), done('{"a":"1"}'), closed('{"a":"1"}'), completed(item('{"a":"1"}'))
-    went = repaired(sse(CREATED, first, added(name=name), *rest), replace(EXCHANGE, request=request), defect)
-    assert went.out == sse(CREATED, first, added(), *rest)
+    outcome = repaired(sse(CREATED, first, added(name=name), *rest), replace(EXCHANGE, request=request), defect)
+    assert outcome.out == sse(CREATED, first, added(), *rest)
 
 
-def test_fragments_that_come_as_items_are_one_item_with_all_its_events() -> None:
-    """The event with the complete arguments is sent before the item is closed: Realtime clients read only that."""
-    whole = '{"a":1}'
-    pieces = [whole[:3], whole[3:]]
+def test_fragments_as_items_are_joined_to_an_item_with_all_events() -> None:
+    """Fragments as items are joined to one item, with the `done` event that Realtime clients read."""
+    text = '{"a":1}'
+    fragments = [text[:3], text[3:]]
     items = [
-        [added(place=at, call_id="call_0"), delta(piece, at), closed(piece, at, call_id="call_0")]
-        for at, piece in enumerate(pieces)
+        [added(place=at, call_id="call_0"), delta(fragment, at), closed(fragment, at, call_id="call_0")]
+        for at, fragment in enumerate(fragments)
     ]
-    went = repaired(sse(CREATED, *(one for events in items for one in events), completed(item(whole))), EXCHANGE)
-    assert "item-per-fragment" in went.finding_names
-    assert went.out.count(b'"type":"response.function_call_arguments.done"') == 1
-    assert went.calls == [("f", {"a": 1})]
+    outcome = repaired(sse(CREATED, *(one for events in items for one in events), completed(item(text))), EXCHANGE)
+    assert "item-per-fragment" in outcome.finding_names
+    assert outcome.out.count(b'"type":"response.function_call_arguments.done"') == 1
+    assert outcome.calls == [("f", {"a": 1})]
 
 
 def message(number: int, place: int) -> list[dict[str, object]]:
-    """A message with a text, at a place."""
+    """Return the events of a message with a text."""
     own = {"item_id": f"msg_{number}", "output_index": place, "content_index": 0}
     text = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
     return [
@@ -261,7 +261,7 @@ def message(number: int, place: int) -> list[dict[str, object]]:
 
 
 def places(out: bytes) -> list[tuple[str, object]]:
-    """The items that events are of, each with the `output_index`."""
+    """Return the item ids of events with their `output_index`."""
     payloads = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
     own = [(one.get("item_id") or one["item"]["id"], one["output_index"]) for one in payloads if "output_index" in one]
     return list(dict.fromkeys(own))
@@ -272,34 +272,34 @@ def places(out: bytes) -> list[tuple[str, object]]:
     ("events", "expected"),
     [
         pytest.param(
-            [*(whole := [added(), delta("{}"), done("{}"), closed("{}")]), *message(1, 0)],
+            [*(call_events := [added(), delta("{}"), done("{}"), closed("{}")]), *message(1, 0)],
             [("fc_0", 0), ("msg_1", 1)],
             id="after the call",
         ),
         pytest.param(
-            [*whole[:2], *message(1, 0)[:2], *whole[2:], *message(1, 0)[2:]],
+            [*call_events[:2], *message(1, 0)[:2], *call_events[2:], *message(1, 0)[2:]],
             [("fc_0", 0), ("msg_1", 1)],
-            id="within the call",
+            id="inside the call",
         ),
         pytest.param(
-            [*message(1, 0), *whole, *message(2, 1)],
+            [*message(1, 0), *call_events, *message(2, 1)],
             [("msg_1", 0), ("fc_0", 1), ("msg_2", 2)],
-            id="at the place to which the call was moved",
+            id="at the index to which the call was moved",
         ),
         pytest.param(
-            [*whole, *message(1, 0), *message(2, 0)],
+            [*call_events, *message(1, 0), *message(2, 0)],
             [("fc_0", 0), ("msg_1", 1), ("msg_2", 2)],
             id="two messages",
         ),
     ],
 )
-def test_a_message_at_the_place_of_a_call_gets_its_own(
+def test_a_message_at_the_index_of_a_call_gets_another_index(
     events: list[dict[str, object]], expected: list[tuple[str, int]], fast: bool
 ) -> None:
-    """All its events, also those that otherwise are forwarded unread."""
+    """A message at the index of a call gets another index in all of its events, also those that are usually skipped."""
     body = sse(CREATED, *events, completed(item("{}")))
-    line = Session(EXCHANGE, Settings(SAFE), fast=fast)
-    out = b"".join([*line.feed(body), *line.end()])
+    session = Session(EXCHANGE, Settings(SAFE), fast=fast)
+    out = b"".join([*session.feed(body), *session.end()])
     assert places(out) == expected
     again = inspected(out, EXCHANGE)
     assert (again.finding_names, again.calls) == ([], [("f", {})])
