@@ -1,4 +1,4 @@
-"""The rules for imports in docs/architecture.md, checked in the source."""
+"""The import rules of docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from toolstream_core.protocols.registry import PROTOCOLS
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "addon" / "toolstream_core"
 
-# Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
+# A package imports only packages to its left.
 LAYERS = (
     "errors, packaged, version, wire, printable, redact, redaction ← model ← calls ←"
     " defects, faults ← stages ← repair ← protocols ← transit, sockets, synthetic, verdict ← settings ←"
     " engine ← clients ← delivery, state_file ← shrinking ← saved ← report ← view ← probing ← proxy ←"
     " script, testing, agents ← checking ← cli, pytest_plugin"
 )
-# Who alone may import these at all.
+# The only packages that may import these modules.
 CONFINED = {"mitmproxy": {"proxy", "saved"}, "pytest": {"pytest_plugin"}}
-# What a user may lack is imported by these alone, and where it is used.
+# The only packages that may import optional dependencies.
 OPTIONAL = {"cli", "pytest_plugin"}
-# The one module that may use what the standard library does not document.
-SEAM = "wire/json_value.py"
-# Rooms that may read another one: a protocol whose calls are said as another's are.
+# The only module that may use undocumented names of the standard library.
+UNDOCUMENTED_USER = "wire/json_value.py"
+# Protocol packages that may import another: protocols with calls in the form of another protocol.
 NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}, "gemini_live": {"gemini"}}
-# Where a protocol may be named: in its package, and in the table of defects; an agent may have the name of one.
+# Modules that may contain names of protocols; an agent may have the same name as a protocol.
 NAMING = ("protocols/", "defects/", "agents/table.py")
 
 
 class Import(NamedTuple):
-    """One imported module, by its dotted name."""
+    """An imported module by its dotted name."""
 
     line: int
     name: str
@@ -47,7 +47,7 @@ class Import(NamedTuple):
 
 @cache
 def imports(source: str) -> tuple[Import, ...]:
-    """Everything that `source` imports, wherever it stands; `from a import b` may mean the module a.b."""
+    """Return all imports of `source`; `from a import b` may mean the module a.b."""
     tree = ast.parse(source)
     type_only = {
         id(inner)
@@ -69,31 +69,31 @@ def imports(source: str) -> tuple[Import, ...]:
 
 
 def unit(name: str) -> str | None:
-    """The name in `LAYERS` that an imported module belongs to; nothing for other people's."""
+    """Return the name in `LAYERS` of an imported module; `None` for foreign modules."""
     parts = name.split(".")
     return parts[1] if parts[0] == "toolstream_core" and len(parts) > 1 else None
 
 
 @cache
 def ranks(layers: str) -> dict[str, int]:
-    """Each name's place, counted from the left."""
+    """Return each name's layer, counted from the left."""
     return {name: at for at, names in enumerate(layers.split(" ← ")) for name in names.split(", ")}
 
 
 @cache
 def shipped() -> frozenset[str]:
-    """What may be imported at run time: the standard library, and what comes with mitmproxy."""
+    """Return the modules of the standard library and of mitmproxy's dependencies."""
     declared = [re.split(r"[^\w.-]", line)[0] for line in requires("mitmproxy") or () if "extra ==" not in line]
-    wanted = {re.sub(r"[-_.]+", "-", name).lower() for name in declared}
+    distributions = {re.sub(r"[-_.]+", "-", name).lower() for name in declared}
     return frozenset(sys.stdlib_module_names) | {
         module
         for module, owners in packages_distributions().items()
-        if wanted & {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners}
+        if distributions & {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners}
     }
 
 
-def complaints(module: str, source: str) -> list[str]:
-    """What a module imports and may not."""
+def violations(module: str, source: str) -> list[str]:
+    """Return the forbidden imports of a module."""
     return [
         f"line {one.line}: {why}"
         for one in imports(source)
@@ -102,23 +102,23 @@ def complaints(module: str, source: str) -> list[str]:
 
 
 def _forbidden(module: str, name: str, *, run_time: bool) -> str | None:
-    me, top, target, rank = unit_of(module), name.split(".", maxsplit=1)[0], unit(name), ranks(LAYERS)
+    importer, top, target, rank = unit_of(module), name.split(".", maxsplit=1)[0], unit(name), ranks(LAYERS)
     if not top:
         return f"{name} is relative"
-    if top in CONFINED and me not in CONFINED[top]:
-        return f"{top} is not for {me}"
+    if top in CONFINED and importer not in CONFINED[top]:
+        return f"{top} is not for {importer}"
     if target is None:
-        if module != SEAM and _is_private(name):
-            return f"{name} is not documented: {SEAM} alone may use it"
-        known = not run_time or top in shipped() | CONFINED.keys() or me in OPTIONAL
-        return None if known else f"{top} does not come with mitmproxy"
+        if module != UNDOCUMENTED_USER and _is_private(name):
+            return f"{name} is not documented: only {UNDOCUMENTED_USER} may use it"
+        known = not run_time or top in shipped() | CONFINED.keys() or importer in OPTIONAL
+        return None if known else f"{top} is not installed with mitmproxy"
     if target not in rank:
-        return f"{target} has no place in LAYERS"
-    return _other_room(module, name) or (f"{target} stands above {me}" if rank[target] > rank[me] else None)
+        return f"{target} is not in LAYERS"
+    return _other_protocol(module, name) or (f"{target} is above {importer}" if rank[target] > rank[importer] else None)
 
 
 def _is_private(name: str) -> bool:
-    """Whether a name of the standard library is one that its documents do not have."""
+    """Return whether a name of the standard library is undocumented."""
     parts = name.split(".")
     if parts[0] not in sys.stdlib_module_names or parts[0] == "__future__":
         return False
@@ -129,54 +129,56 @@ def _is_private(name: str) -> bool:
     }
 
 
-def _other_room(module: str, name: str) -> str | None:
-    mine, theirs = room_of(module), room_of(name.removeprefix("toolstream_core.").replace(".", "/"))
-    if mine is None or theirs is None or theirs in {mine, *NEIGHBOURS.get(mine, ())}:
+def _other_protocol(module: str, name: str) -> str | None:
+    importing, imported = protocol_of(module), protocol_of(name.removeprefix("toolstream_core.").replace(".", "/"))
+    if importing is None or imported is None or imported in {importing, *NEIGHBOURS.get(importing, ())}:
         return None
-    return f"{mine} reads the package of {theirs}"
+    return f"{importing} imports the package of {imported}"
 
 
-def room_of(module: str) -> str | None:
-    """The protocol's folder that a module lies in, if it lies in one."""
+def protocol_of(module: str) -> str | None:
+    """Return the protocol package of a module, if any."""
     parts = module.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "protocols" and parts[1] in ROOMS else None
+    return parts[1] if len(parts) > 2 and parts[0] == "protocols" and parts[1] in PROTOCOL_PACKAGES else None
 
 
-ROOMS = {protocol.package.rpartition(".")[2] for protocol in PROTOCOLS}
+PROTOCOL_PACKAGES = {protocol.package.rpartition(".")[2] for protocol in PROTOCOLS}
 
 
 @cache
 def modules() -> tuple[str, ...]:
-    """The core's modules, as paths within it."""
+    """Return the paths of the core's modules."""
     return tuple(sorted(path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py")))
 
 
 def unit_of(module: str) -> str:
-    """The name in `LAYERS` that one of `modules` belongs to; the package's own `__init__` is at the top."""
+    """Return the name in `LAYERS` of one of `modules`; the package's `__init__` is in the top layer."""
     return "cli" if module == "__init__.py" else module.split("/", maxsplit=1)[0].removesuffix(".py")
 
 
-def test_a_module_imports_only_what_stands_below_it() -> None:
-    """The table of layers, type checking included; mitmproxy and pytest in their places; protocol packages apart."""
-    assert {*map(unit_of, modules())} <= ranks(LAYERS).keys(), "give each a place in LAYERS"
-    found = {module: complaints(module, (CORE / module).read_text()) for module in modules()}
-    assert {module: wrong for module, wrong in found.items() if wrong} == {}
+def test_a_module_imports_only_lower_layers() -> None:
+    """A module imports only lower layers, also for type checking, and its own protocol package."""
+    assert {*map(unit_of, modules())} <= ranks(LAYERS).keys(), "add each to LAYERS"
+    found = {module: violations(module, (CORE / module).read_text()) for module in modules()}
+    assert {module: lines for module, lines in found.items() if lines} == {}
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
-    """Not even what only a type checker reads."""
+def test_there_are_no_import_cycles() -> None:
+    """There are no import cycles, also in imports for type checking."""
     try:
         TopologicalSorter(_graph()).prepare()
-    except CycleError as circle:
-        pytest.fail(f"in a circle: {circle.args[1]}")
+    except CycleError as cycle:
+        pytest.fail(f"import cycle: {cycle.args[1]}")
 
 
 def _graph() -> dict[str, set[str]]:
-    """Each module by its dotted name, and the modules that it imports."""
-    there = {_dotted(module): (CORE / module).read_text() for module in modules()}
+    """Return the imported modules of each module, by dotted name."""
+    sources = {_dotted(module): (CORE / module).read_text() for module in modules()}
     return {
-        me: {target for one in imports(source) if (target := _module(one.name, there.keys())) not in {None, me}}
-        for me, source in there.items()
+        importer: {
+            target for one in imports(source) if (target := _module(one.name, sources.keys())) not in {None, importer}
+        }
+        for importer, source in sources.items()
     }
 
 
@@ -184,14 +186,14 @@ def _dotted(module: str) -> str:
     return f"toolstream_core.{module.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
 
 
-def _module(name: str, there: set[str] | object) -> str | None:
-    """The module that an imported name is, or lies in."""
-    assert hasattr(there, "__contains__")
-    return next((one for one in (name, name.rpartition(".")[0]) if one in there), None)
+def _module(name: str, modules_: set[str] | object) -> str | None:
+    """Return the module that an imported name is, or is defined in."""
+    assert hasattr(modules_, "__contains__")
+    return next((one for one in (name, name.rpartition(".")[0]) if one in modules_), None)
 
 
-def test_no_protocol_is_looked_up_by_its_name() -> None:
-    """What one protocol has and others have not is asked of its row in the registry."""
+def test_no_module_contains_the_name_of_a_protocol() -> None:
+    """Other modules do not contain names of protocols: differences are properties of the registry's entries."""
     names = {protocol.name for protocol in PROTOCOLS}
     found = [
         f"{module}:{node.lineno} {node.value}"
@@ -203,57 +205,57 @@ def test_no_protocol_is_looked_up_by_its_name() -> None:
     assert found == []
 
 
-def test_the_door_alone_stands_beside_the_package() -> None:
-    """Whatever lies directly in addon/ becomes a top-level module inside mitmproxy."""
-    there = {path.name for path in (ROOT / "addon").iterdir()} - {"__pycache__"}
-    assert there == {"toolstream.py", "toolstream_core"}
+def test_only_the_entry_point_is_next_to_the_package() -> None:
+    """addon/ contains only the package and the entry point: files there become top-level modules in mitmproxy."""
+    names = {path.name for path in (ROOT / "addon").iterdir()} - {"__pycache__"}
+    assert names == {"toolstream.py", "toolstream_core"}
 
 
-def test_the_door_only_imports_the_addon_and_lists_it() -> None:
-    """A `from __future__ import annotations` here would crash mitmproxy's loader on a dataclass."""
-    door = (ROOT / "addon" / "toolstream.py").read_text()
-    docstring, *rest = ast.parse(door).body
+def test_the_entry_point_only_imports_and_lists_the_addon() -> None:
+    """The entry point has no other statement: `from __future__ import annotations` would crash mitmproxy's loader."""
+    entry_point = (ROOT / "addon" / "toolstream.py").read_text()
+    docstring, *rest = ast.parse(entry_point).body
     assert isinstance(docstring, ast.Expr)
     assert [type(statement) for statement in rest] == [ast.ImportFrom, ast.Assign]
-    assert [name for _, name, _ in imports(door)] == ["toolstream_core.proxy.addon.ToolstreamAddon"]
+    assert [name for _, name, _ in imports(entry_point)] == ["toolstream_core.proxy.addon.ToolstreamAddon"]
 
 
 @pytest.mark.parametrize(
-    ("module", "source", "complaint"),
+    ("module", "source", "violation"),
     [
-        ("wire/x.py", "from toolstream_core.model import Record", "model stands above wire"),
-        ("calls/x.py", "def f():\n    import toolstream_core.cli.demo", "cli stands above calls"),
-        ("calls/x.py", "from toolstream_core import protocols", "protocols stands above calls"),
-        ("stages/x.py", "from toolstream_core.protocols.registry import PROTOCOLS", "protocols stands above stages"),
-        ("engine/x.py", "from toolstream_core.helpers import f", "helpers has no place in LAYERS"),
+        ("wire/x.py", "from toolstream_core.model import Record", "model is above wire"),
+        ("calls/x.py", "def f():\n    import toolstream_core.cli.demo", "cli is above calls"),
+        ("calls/x.py", "from toolstream_core import protocols", "protocols is above calls"),
+        ("stages/x.py", "from toolstream_core.protocols.registry import PROTOCOLS", "protocols is above stages"),
+        ("engine/x.py", "from toolstream_core.helpers import f", "helpers is not in LAYERS"),
         ("calls/x.py", "from ..wire import frame", "..wire.frame is relative"),
         ("cli/x.py", "from mitmproxy import io", "mitmproxy is not for cli"),
         ("engine/x.py", "if TYPE_CHECKING:\n    from mitmproxy.http import HTTPFlow", "mitmproxy is not for engine"),
         (
             "model/x.py",
             "if TYPE_CHECKING:\n    from toolstream_core.calls import OpenCall",
-            "calls stands above model",
+            "calls is above model",
         ),
         ("saved/x.py", "import pytest", "pytest is not for saved"),
-        ("report/x.py", "import openai.types", "openai does not come with mitmproxy"),
-        ("engine/x.py", "from json.decoder import scanstring", "alone may use it"),
-        ("engine/x.py", "import _json", "alone may use it"),
+        ("report/x.py", "import openai.types", "openai is not installed with mitmproxy"),
+        ("engine/x.py", "from json.decoder import scanstring", "may use it"),
+        ("engine/x.py", "import _json", "may use it"),
         (
             "protocols/chat/x.py",
             "from toolstream_core.protocols.gemini.reader import calls",
-            "chat reads the package of gemini",
+            "chat imports the package of gemini",
         ),
         (
             "proxy/x.py",
             "try:\n    import jsonschema\nexcept ImportError:\n    pass",
-            "jsonschema does not come with mitmproxy",
+            "jsonschema is not installed with mitmproxy",
         ),
     ],
 )
-def test_a_forbidden_import_is_reported(module: str, source: str, complaint: str) -> None:
-    """Each rule catches what it is for, also inside a function or a `try`."""
-    [found] = complaints(module, source)
-    assert found.endswith(complaint)
+def test_a_forbidden_import_is_reported(module: str, source: str, violation: str) -> None:
+    """A forbidden import is reported, also inside a function or a `try`."""
+    [found] = violations(module, source)
+    assert found.endswith(violation)
 
 
 @pytest.mark.parametrize(
@@ -269,5 +271,5 @@ def test_a_forbidden_import_is_reported(module: str, source: str, complaint: str
     ],
 )
 def test_a_valid_import_is_not_reported(module: str, source: str) -> None:
-    """What only a type checker reads is held to the same order; what mitmproxy brings may be used."""
-    assert complaints(module, source) == []
+    """Imports of lower layers, mitmproxy's dependencies and optional packages in their places are not reported."""
+    assert violations(module, source) == []

@@ -1,4 +1,4 @@
-"""What the benchmark prints of numbers is right; that it runs is for tests/bench_runs.py."""
+"""The tables that the benchmark prints; tests/bench_runs.py runs it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ LABELS = (
 
 
 def rows(text: str, title: str) -> list[list[str]]:
-    """The cells of the table under `title`, its head left out."""
+    """Return the cells of the table under `title` without its header."""
     section = text.split(f"## {title}")[1].partition("##")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
 def timed(scene: Scene, letter: str) -> Timed:
-    """A contender that took a second, toolstream two."""
+    """Return timings: one second for mitmproxy alone, two for toolstream."""
     seconds = 1.0 if letter in {"a", DIRECT} else 2.0
     return Timed(scene, letter, [seconds] * 3, [seconds] * 3, late=[seconds] * 100)
 
 
-def made_up() -> Results:
-    """Numbers of every section that goes through proxies."""
+def sample_results() -> Results:
+    """Return numbers of every section."""
     scenes = {kind: Scene(Load(kind, 400), 2) for kind in Kind}
     return Results(
         throughput=[timed(scene, letter) for kind, scene in scenes.items() for letter in (*THROUGHPUT[kind], DIRECT)],
@@ -49,9 +49,9 @@ def made_up() -> Results:
     )
 
 
-def test_every_row_of_every_table_is_there() -> None:
-    """Contenders and kinds of stream, in order."""
-    text = "\n".join(report(made_up()))
+def test_every_table_has_all_rows() -> None:
+    """Every table has a row for each contender and kind of stream, in order."""
+    text = "\n".join(report(sample_results()))
     a, _, c, d, e, _ = LABELS
     assert [(row[0].partition(",")[0], row[1]) for row in rows(text, "Upstream to client")] == [
         *((KINDS[0], label) for label in (*LABELS[:5], "no proxy")),
@@ -66,10 +66,12 @@ def test_every_row_of_every_table_is_there() -> None:
     assert paced == [(kind, label) for kind in (*KINDS, "broken") for label in labels]
 
 
-def test_every_target_is_judged() -> None:
-    """By its own numbers."""
-    judged = [(row[0], row[1].partition(",")[0], row[3]) for row in rows("\n".join(report(made_up())), "Targets")]
-    assert judged == [
+def test_every_target_has_a_result() -> None:
+    """The result of each target is computed from its numbers."""
+    targets = [
+        (row[0], row[1].partition(",")[0], row[3]) for row in rows("\n".join(report(sample_results())), "Targets")
+    ]
+    assert targets == [
         ("(c) <= 1.1 x (a)", "content-heavy", "NO"),
         ("(c) <= 1.4 x (a)", "tool-heavy", "NO"),
         ("(c) <= 1.0 x (b)", "content-heavy", "yes"),
@@ -98,8 +100,8 @@ def test_every_target_is_judged() -> None:
     ]
 
 
-def test_an_event_is_as_late_as_it_came_after_its_schedule() -> None:
-    """Measured from the most punctual event of the stream: here the second, of 50 a second."""
+def test_the_lateness_of_an_event() -> None:
+    """The lateness of an event is its delay compared with the most punctual event."""
     late = list(lateness([7.001, 7.02, 7.045], 50))
     assert [round(one, 3) for one in late] == [1.0, 0.0, 5.0]
     assert not list(lateness([7.0, 7.1], 0))

@@ -1,4 +1,4 @@
-"""The page on embedding: its code, as it stands there, repairs what the official SDK reads."""
+"""The code of docs/embedding.md repairs the streams that the official SDK reads."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ BROKEN = driven.injected(HEALTHY.body, HEALTHY.exchange, "empty-id").out
 
 
 class Provider(BaseHTTPRequestHandler):
-    """Answers each request with a stream whose ids are empty."""
+    """A provider that sends a stream with empty ids."""
 
     def do_POST(self) -> None:
-        """Send the stream, and close."""
+        """Send the stream."""
         self.rfile.read(int(self.headers["content-length"]))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
@@ -35,12 +35,12 @@ class Provider(BaseHTTPRequestHandler):
         self.wfile.write(BROKEN)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """Where the provider is."""
+    """Return the provider's base URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -49,7 +49,7 @@ def url() -> Iterator[str]:
 
 
 def page_names() -> dict[str, Any]:
-    """What the page's first block of code defines."""
+    """Return the names that the page's first code block defines."""
     block = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     names: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def page_names() -> dict[str, Any]:
 
 
 def ids(url: str, client: httpx2.Client) -> set[str | None]:
-    """The ids that the SDK gives to its user."""
+    """Return the ids of the calls that the SDK reads."""
     with client:
         chunks = OpenAI(base_url=url, api_key="none", http_client=client).chat.completions.create(
             model="m", messages=[{"role": "user", "content": "Hi"}], stream=True
@@ -67,20 +67,20 @@ def ids(url: str, client: httpx2.Client) -> set[str | None]:
     return {call.id for delta in deltas for call in delta.tool_calls or []}
 
 
-def test_the_transport_of_the_page_repairs(url: str) -> None:
-    """Empty ids reach the SDK without it, and none with it."""
+def test_the_page_s_transport_repairs_streams(url: str) -> None:
+    """The SDK receives empty ids without the page's transport, and none with it."""
     assert "" in ids(url, httpx2.Client())
     repaired = ids(url, httpx2.Client(transport=page_names()["RepairingTransport"]()))
     assert "" not in repaired
     assert any(repaired)
 
 
-def test_half_a_call_ends_as_a_break() -> None:
-    """So that no client runs it; a whole answer ends in order."""
-    cut = driven.injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
+def test_an_incomplete_call_ends_with_a_protocol_error() -> None:
+    """A response with an incomplete call ends with a protocol error, and a complete response normally."""
+    truncated = driven.injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
     names = page_names()
     session = names["Session"](HEALTHY.exchange, names["Settings"](names["SAFE"]))
     with pytest.raises(httpx2.RemoteProtocolError, match="inside a tool call"):
-        list(names["RepairedStream"](httpx2.ByteStream(cut), session))
-    whole = names["RepairedStream"](httpx2.ByteStream(HEALTHY.body), names["Session"](HEALTHY.exchange))
-    assert b"".join(whole) == HEALTHY.body
+        list(names["RepairedStream"](httpx2.ByteStream(truncated), session))
+    complete = names["RepairedStream"](httpx2.ByteStream(HEALTHY.body), names["Session"](HEALTHY.exchange))
+    assert b"".join(complete) == HEALTHY.body

@@ -1,4 +1,4 @@
-"""The saved flows: each has a row in the table, and reads as its expectation says."""
+"""The saved flows, their table and their expectations."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ BLANK_LINE = (b"\n\n", b"\r\n\r\n")
 
 
 def states(flows: Iterable[Flow]) -> list[dict[str, Any]]:
-    """The states of flows, without the version of mitmproxy that wrote them."""
+    """Return the states of flows without the version of mitmproxy."""
     return [{**flow.get_state(), "version": 0} for flow in flows]
 
 
 def flows_of(path: Path) -> list[http.HTTPFlow]:
-    """All flows of a file, which hold HTTP only."""
+    """Return the HTTP flows of a file."""
     with path.open("rb") as file:
         flows = list(FlowReader(file).stream())
     return [flow for flow in flows if isinstance(flow, http.HTTPFlow)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_flow_written_again_is_the_same(path: Path) -> None:
-    """Every version of mitmproxy reads each field of it and writes it back; the version that it notes is its own."""
+def test_a_rewritten_flow_is_equal(path: Path) -> None:
+    """A flow that mitmproxy reads and writes is equal, except for the version of mitmproxy."""
     flows = flows_of(path)
-    with io.BytesIO(packed(map(redact, flows))) as again:
-        assert states(FlowReader(again).stream()) == states(flows)
+    with io.BytesIO(packed(map(redact, flows))) as rewritten:
+        assert states(FlowReader(rewritten).stream()) == states(flows)
     assert [chunk.data for flow in flows for chunk in chunks_of(flow)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_expectation_written_again_is_the_same(path: Path) -> None:
-    """Byte for byte: what `extract` would write."""
-    there = expect_path(path).read_text()
-    assert dumps(loads(there, path.name)) == there
+def test_a_rewritten_expectation_is_equal(path: Path) -> None:
+    """An expectation has the bytes that `extract` writes."""
+    saved = expect_path(path).read_text()
+    assert dumps(loads(saved, path.name)) == saved
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_flow_reads_as_its_expectation_says(path: Path) -> None:
-    """Calls, findings, finish reasons, model, protocol, number of events: as written down by hand."""
+def test_a_flow_meets_its_expectation(path: Path) -> None:
+    """A flow has the calls, findings, finish reasons, model, protocol and number of events of its expectation."""
     fixtures = load(path)
     assert len(fixtures) == len(flows_of(path))
     assert differences(read_expectation(expect_path(path)), expectation_of(fixtures)) == []
@@ -64,23 +64,23 @@ def test_a_flow_reads_as_its_expectation_says(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_flow_has_a_row_that_says_where_it_comes_from(path: Path) -> None:
-    """One row a file."""
+def test_a_flow_has_a_row_with_its_source(path: Path) -> None:
+    """Each flow has one row with all cells in the README of flows."""
     rows = [line for line in (FLOWS / "README.md").read_text().splitlines() if f"`{path.name}`" in line]
     assert len(rows) == 1
     assert all(cell.strip() for cell in rows[0].strip("|").split(" | "))
 
 
 def is_complete(chunk: bytes) -> bool:
-    """Whether these are whole messages of AWS's, their checksums right."""
+    """Return whether a chunk consists of complete AWS messages with valid checksums."""
     framer = EventStreamFramer()
     frames = [*framer.feed(chunk), *framer.feed(b"")]
     return bool(frames) and not any(frame.trailing or frame.oversize for frame in frames)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_chunks_are_whole_events_and_come_in_time(path: Path) -> None:
-    """The table of chunks survived mitmproxy's format: it cuts the body after events, at rising times."""
+def test_the_saved_chunks_are_complete_events_in_order(path: Path) -> None:
+    """The saved chunks end after events and have increasing times."""
     for flow in flows_of(path):
         assert flow.response
         sizes = flow.metadata["toolstream"]["chunks"]
@@ -97,15 +97,15 @@ def test_the_chunks_are_whole_events_and_come_in_time(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_conversation_ends_with_a_text_answer(path: Path) -> None:
-    """A client that gets its calls and sends their results is not asked to call for ever."""
+def test_a_conversation_ends_with_a_text_response(path: Path) -> None:
+    """The last response of a conversation has no calls, so a client does not loop."""
     *_, last = load(path)
     assert last.record.calls == []
     assert last.request_key.results > 0
 
 
-def test_no_flow_carries_a_key() -> None:
-    """Whatever header or parameter would hold one is not there at all."""
+def test_no_flow_contains_a_key() -> None:
+    """No flow has a header or parameter for a key."""
     for path in FILES:
         for flow in flows_of(path):
             names = {name.lower() for name in flow.request.headers}

@@ -1,4 +1,4 @@
-"""The guides for those who extend toolstream: what they show is what stands in the code."""
+"""The guides for contributors match the source."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ DEFECT = (ROOT / "docs" / "adding-a-defect.md").read_text(encoding="utf-8")
 
 
 SAMPLES = {"Example", "RAW", "read_fileread_file"}
-"""Words that are no names."""
+"""Words that are not names of the source."""
 
 
 def words(texts: Iterable[str]) -> Iterator[str]:
-    """Everything in these texts that could be a name."""
+    """Yield all words in these texts that may be names."""
     return (word for text in texts for word in re.findall(r"[A-Za-z_]\w+", text))
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The code blocks of a page in a language; "" for those that name none."""
+    """Return the code blocks of a page in a language; "" for blocks without a language."""
     found = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     return [text for named, text in found if named == language]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
-def test_every_path_is_there(guide: Path) -> None:
-    """In prose and in the commands."""
+def test_every_path_exists(guide: Path) -> None:
+    """Every path in the prose and commands of a guide exists."""
     named = re.findall(r"(?:`|python )((?:addon|tests|scripts|docs)/[\w./-]+)", guide.read_text(encoding="utf-8"))
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
-def test_every_name_is_there(guide: Path) -> None:
-    """Each class, function and constant in prose and in code is a word of the source."""
+def test_every_name_exists(guide: Path) -> None:
+    """Each class, function and constant in the prose and code of a guide is a word of the source."""
     page = guide.read_text(encoding="utf-8")
     spans = [span for span in re.findall(r"`([^`\n]+)`", page) if not re.search(r"/|\.\w+$", span)]
     sources = [*(ROOT / "addon").rglob("*.py"), *(ROOT / "tests" / "invariants").glob("*.py")]
@@ -56,14 +56,14 @@ def test_every_name_is_there(guide: Path) -> None:
     assert sorted(named - known - SAMPLES) == []
 
 
-def test_the_row_is_the_one_in_the_table() -> None:
-    """Letter for letter."""
-    row = blocks(DEFECT, "python")[0]
-    assert row in (ROOT / "addon" / "toolstream_core" / "defects" / "identity.py").read_text(encoding="utf-8")
+def test_the_example_definition_is_in_the_source() -> None:
+    """The definition of a defect in the guide is in the source, character for character."""
+    definition = blocks(DEFECT, "python")[0]
+    assert definition in (ROOT / "addon" / "toolstream_core" / "defects" / "identity.py").read_text(encoding="utf-8")
 
 
-def test_the_sample_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read in the notation of the samples."""
+def test_the_sample_of_the_page_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample stream of the page has the calls and findings that it lists."""
     (tmp_path / "page.txt").write_text("A page.\n\n" + blocks(DEFECT, "")[0], encoding="utf-8")
     monkeypatch.setattr(patterns, "FOLDER", tmp_path)
     [sample] = patterns.patterns()
@@ -73,8 +73,8 @@ def test_the_sample_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "grep", "{}")]
 
 
-def test_the_workflow_calls_a_command_that_there_is() -> None:
-    """It is YAML, and its line for toolstream has options that `check` knows."""
+def test_the_command_of_the_workflow_is_valid() -> None:
+    """The workflow of the page is YAML, and its toolstream command has valid options."""
     [workflow] = blocks((ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), "yaml")
     steps = YAML(typ="safe").load(workflow)["jobs"]["check"]["steps"]
     [line] = [step["run"] for step in steps if step.get("run", "").startswith("toolstream ")]

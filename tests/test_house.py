@@ -1,4 +1,4 @@
-"""The rules that no linter knows: short functions, pinned requirements, no machine's paths."""
+"""Rules that no linter checks: short functions, pinned requirements, no local paths."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 FUNCTION_LINES = 50
 PINS = ("requirements", "tests/clients/locks")
 RECORDED = {"flows", "streams"}
-MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:root|work|(?:home|Users)/(?!user\b|you\b)\w+)(?:/|\b)")
+LOCAL_PATH = re.compile(r"(?<![\w.}])/(?:root|work|(?:home|Users)/(?!user\b|you\b)\w+)(?:/|\b)")
 
 
 def long_functions(source: str) -> list[str]:
-    """Functions beyond the limit that do not say why, in a comment right above them."""
+    """Return functions beyond the limit without a comment above them."""
     lines = source.splitlines()
     return [
         f"line {node.lineno}: {node.name} has {size} lines"
@@ -37,19 +37,19 @@ def _above(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> st
 
 
 def programs() -> list[str]:
-    """All Python files of the project, as paths within it."""
+    """Return the paths of all Python files of the project."""
     folders = (ROOT / name for name in ("addon", "scripts", "tests"))
     return sorted(path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.py"))
 
 
 def test_functions_stay_short() -> None:
-    """A function of more than 50 lines does two things, unless a comment above it says why."""
+    """No function has more than 50 lines, unless a comment above it gives the reason."""
     found = {program: long_functions((ROOT / program).read_text()) for program in programs()}
     assert {program: long for program, long in found.items() if long} == {}
 
 
-def test_no_tracked_text_names_a_path_of_somebodys_machine() -> None:
-    """Recorded bytes are evidence and stay as they were."""
+def test_no_tracked_text_contains_a_local_path() -> None:
+    """No tracked file contains a path of a developer's machine, except recorded bytes."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
@@ -60,13 +60,13 @@ def test_no_tracked_text_names_a_path_of_somebodys_machine() -> None:
         for path in texts
         if path != Path(__file__).resolve()
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1)
-        if MACHINE_PATH.search(line)
+        if LOCAL_PATH.search(line)
     ]
     assert found == []
 
 
-def test_a_long_function_has_to_say_why() -> None:
-    """The comment above it, or above its decorators, is the reason."""
+def test_a_long_function_needs_a_comment() -> None:
+    """A long function is reported, unless it has a comment above it or its decorators."""
     long = "def f():\n" + "    x = 1\n" * FUNCTION_LINES
     assert long_functions(long) == [f"line 1: f has {FUNCTION_LINES + 1} lines"]
     assert long_functions(f"# A table, read from top to bottom.\n@cache\n{long}") == []
@@ -74,26 +74,26 @@ def test_a_long_function_has_to_say_why() -> None:
 
 
 @pytest.mark.parametrize("path", [f"/{folder}" for folder in ("root/x", "work/main", "home/ann/x", "Users/ann")])
-def test_a_path_of_a_machine_is_told(path: str) -> None:
-    """Wherever in a line it stands."""
-    assert MACHINE_PATH.search(f"cd {path} && x")
+def test_a_local_path_is_reported(path: str) -> None:
+    """A local path is found anywhere in a line."""
+    assert LOCAL_PATH.search(f"cd {path} && x")
 
 
-NO_MACHINE = (("https://a.example", "work/x"), ("$ROOT", "root/x"), ("${A}", "work"), ("", "home/you/x"))
+OTHER_PATHS = (("https://a.example", "work/x"), ("$ROOT", "root/x"), ("${A}", "work"), ("", "home/you/x"))
 
 
-@pytest.mark.parametrize("path", [*(f"{begin}/{folder}" for begin, folder in NO_MACHINE), "/etc/x"])
-def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
-    """A path of a URL, one below a variable, and the reader's own home are no machine's."""
-    assert not MACHINE_PATH.search(f"cd {path} && x")
+@pytest.mark.parametrize("path", [*(f"{begin}/{folder}" for begin, folder in OTHER_PATHS), "/etc/x"])
+def test_urls_and_generic_paths_are_not_reported(path: str) -> None:
+    """Paths of URLs, paths below variables, and placeholders of home folders are not reported."""
+    assert not LOCAL_PATH.search(f"cd {path} && x")
 
 
 @pytest.mark.parametrize(
     "name",
     sorted(path.relative_to(ROOT).as_posix() for folder in PINS for path in (ROOT / folder).glob("*.txt")),
 )
-def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> None:
-    """They install the same from any index or mirror, and never anything else than what was tested."""
+def test_requirements_are_pinned_by_hash_without_urls(name: str) -> None:
+    """Every requirement is pinned by version and hash, and no file contains an index URL."""
     text = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", re.sub(r"^ *#.*\n", "", text, flags=re.MULTILINE).strip())
     assert len(entries) > 1
@@ -102,16 +102,16 @@ def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> N
     assert not re.search(r"://|--(?:extra-)?index|--find-links|--trusted", text)
 
 
-def test_locks_of_npm_name_no_address() -> None:
-    """They hold hashes, and install from any registry."""
+def test_npm_locks_contain_no_urls() -> None:
+    """The npm locks contain hashes and no URLs."""
     locks = [*ROOT.glob("tests/**/package-lock.json"), ROOT / "requirements" / "browser" / "package-lock.json"]
     texts = [path.read_text() for path in locks if "node_modules" not in path.parts]
     assert len(texts) > 1
     assert [text for text in texts if '"resolved"' in text or '"integrity"' not in text] == []
 
 
-def test_what_runs_is_what_was_tested() -> None:
-    """Each pin for users is a pin for development too."""
+def test_user_pins_are_development_pins() -> None:
+    """Each pin for users is also a pin for development."""
     run, dev = (
         set(re.findall(r"^\S+==\S+", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
         for name in ("run.txt", "dev.txt")
@@ -119,18 +119,18 @@ def test_what_runs_is_what_was_tested() -> None:
     assert run <= dev
 
 
-def test_the_oldest_mitmproxy_that_is_allowed_is_tested() -> None:
-    """What pyproject.toml promises is what the end-to-end tests start, and each has its pins."""
+def test_the_oldest_allowed_mitmproxy_is_tested() -> None:
+    """The oldest mitmproxy in pyproject.toml is a version of the end-to-end tests, and each version has pins."""
     lines = (ROOT / "requirements" / "mitmproxies.in").read_text().splitlines()
-    wanted = {line.split()[0]: line.split()[1] for line in lines if not line.startswith("#")}
-    [promised] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert wanted["oldest"].replace("==", ">=") in {promised, promised + ".0", promised + ".0.0"}
-    for name, version in wanted.items():
+    versions = {line.split()[0]: line.split()[1] for line in lines if not line.startswith("#")}
+    [declared] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert versions["oldest"].replace("==", ">=") in {declared, declared + ".0", declared + ".0.0"}
+    for name, version in versions.items():
         assert f"\n{version} \\\n" in (ROOT / "requirements" / f"mitmproxy-{name}.txt").read_text()
 
 
-def test_everything_that_is_declared_is_pinned() -> None:
-    """Whoever adds a dependency to pyproject.toml runs scripts/lock."""
+def test_every_declared_dependency_is_pinned() -> None:
+    """Every dependency in pyproject.toml is pinned; scripts/lock adds the pins."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = chain(project["dependencies"], *project["optional-dependencies"].values())
     names = {re.split(r"[^\w.-]", line)[0] for line in declared} - {"mitmproxy-toolstream"}

@@ -1,4 +1,4 @@
-"""The commands of README and guides do what they say; a command that no test here runs fails."""
+"""Every command of README and guides is run by a test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GUIDES = ("mitmproxy", "options", "shapes", "faults", "repair", "install")
 PAGES = "\n".join([README, *((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in GUIDES)])
 BYTES = 9_000
 FIRST_LINES = 40
-"""In these, the README shows a client that fails."""
+"""The README shows a failing client in these lines."""
 SHOWN = re.findall(r"^\$ (toolstream .*)$", README, re.MULTILINE)
 COMMANDS = list(
     dict.fromkeys(
@@ -50,42 +50,42 @@ COMMANDS = list(
 PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ") and "--mode" not in command]
 REVERSE = [command for command in COMMANDS if command.startswith("mitmdump ") and "--mode" in command]
 INTERACTIVE = [command for command in COMMANDS if command.startswith(("mitmweb ", "mitmproxy "))]
-"""They need a terminal or a browser. That they load the addon follows from mitmdump's tests."""
+"""These need a terminal or a browser; the tests of mitmdump cover loading the addon."""
 VARIABLES = [command for command in COMMANDS if command.startswith("export ")]
 INSTALLS = [command for command in COMMANDS if command.startswith("pip ")]
-"""They install from the package index, some of it for the whole user."""
+"""These install from the package index."""
 SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
-KEPT = [command for command in COMMANDS if " captures" in command]
+CAPTURES = [command for command in COMMANDS if " captures" in command]
 """The steps from a failing run to a test."""
-RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in KEPT]
+RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in CAPTURES]
 DEMO = ["toolstream demo"]
 """tests/cli/test_demo.py runs it."""
-_OWN_TESTS = {*KEPT, *RUNS, *DEMO}
+_OWN_TESTS = {*CAPTURES, *RUNS, *DEMO}
 TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in _OWN_TESTS]
 SESSION = [command for command in TYPED if "session.flow" in command]
 AGENT = re.findall(r"```python\n(# agent\.py\n.*?)```", README, re.DOTALL)[0]
 TEST = re.findall(r"```python\n# test_agent\.py\n(.*?)```", README, re.DOTALL)[0]
 FIX = re.findall(r"```diff\n-(.*?)\n\+(.*?)\n```", README)[0]
 EVENTS = 14
-"""Of the saved answer that each command's proxy gives."""
-ASK = """
+"""The number of events of the saved response that each command's proxy sends."""
+CLIENT = """
 import json, sys, urllib.request
 import httpx
 request = json.load(open(sys.argv[1]))
-with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=request) as answer:
-    print(answer.status_code, answer.read().decode().count("data:"))
+with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=request) as response:
+    print(response.status_code, response.read().decode().count("data:"))
 """
 
 
-def test_length() -> None:
-    """The index and a reader's patience end somewhere; the page begins with the question that readers have."""
+def test_the_readme_is_short() -> None:
+    """The README is limited in length, and shows a verdict in its first lines."""
     assert len(README.encode()) <= BYTES
     assert any("verdict returned-without-arguments" in line for line in README.splitlines()[:FIRST_LINES])
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in GUIDES), "docs/alternatives.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    """Files of the repository, and headings in them."""
+def test_links_are_valid(page: str) -> None:
+    """Relative links lead to existing files and headings."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         if "://" in link:
@@ -99,19 +99,19 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_every_command_is_run() -> None:
-    """Whoever adds a command adds its test."""
-    known = [*PROXIES, *REVERSE, *INTERACTIVE, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *KEPT, *INSTALLS, *DEMO]
+    """Every command of the pages is in one of the tested groups."""
+    known = [*PROXIES, *REVERSE, *INTERACTIVE, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *CAPTURES, *INSTALLS, *DEMO]
     assert sorted(COMMANDS) == sorted(known)
     assert PROXIES
     assert REVERSE
     assert VARIABLES
     assert SESSION
-    assert KEPT
+    assert CAPTURES
 
 
 @pytest.mark.parametrize("command", INSTALLS)
-def test_what_is_installed(command: str) -> None:
-    """What the package declares is what the commands rely on: it brings `toolstream`, and mitmproxy its programs."""
+def test_the_package_declares_its_programs(command: str) -> None:
+    """The package installs the program `toolstream`, and mitmproxy with its programs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert list(project["scripts"]) == ["toolstream"]
     assert [one for one in project["dependencies"] if one.startswith("mitmproxy")]
@@ -119,12 +119,12 @@ def test_what_is_installed(command: str) -> None:
 
 
 class Folder(NamedTuple):
-    """An empty folder in which somebody types the README's commands, with toolstream installed."""
+    """A folder in which the README's commands are run, with toolstream installed."""
 
     path: Path
 
-    def types(self, command: str, *, fails: bool = False) -> str:
-        """What a command prints."""
+    def run(self, command: str, *, fails: bool = False) -> str:
+        """Run a command and return its output."""
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             shlex.split(command),
@@ -140,51 +140,51 @@ class Folder(NamedTuple):
 
 
 def test_from_a_failing_run_to_a_test(tmp_path: Path) -> None:
-    """The README from its top: the run, the workaround, the check, the red test, the fix, the green test."""
+    """The README's steps work: run, workaround, check, failing test, fix, passing test."""
     folder = Folder(tmp_path)
     (tmp_path / "flows").symlink_to(ROOT / "flows")
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "test_agent.py").write_text(TEST, encoding="utf-8")
     failing, working, checked = SHOWN
-    captured, viewed, extracted = KEPT
-    assert "verdict returned-without-arguments" in (told := folder.types(failing))
-    assert "agent: read_file(None)" in told
-    assert "verdict ok" in (told := folder.types(working))
-    assert "agent: read_file(README.md)" in told
-    assert "returned without arguments: call 0 read_file" in folder.types(checked, fails=True)
-    folder.types(captured)
-    folder.types(viewed)
+    captured, viewed, extracted = CAPTURES
+    assert "verdict returned-without-arguments" in (output := folder.run(failing))
+    assert "agent: read_file(None)" in output
+    assert "verdict ok" in (output := folder.run(working))
+    assert "agent: read_file(README.md)" in output
+    assert "returned without arguments: call 0 read_file" in folder.run(checked, fails=True)
+    folder.run(captured)
+    folder.run(viewed)
     assert "returned-without-arguments" in (tmp_path / "captures.html").read_text(encoding="utf-8")
     (tmp_path / "flows").unlink()
-    folder.types(extracted)
-    assert "1 failed" in folder.types("pytest -q -p no:cacheprovider test_agent.py", fails=True)
+    folder.run(extracted)
+    assert "1 failed" in folder.run("pytest -q -p no:cacheprovider test_agent.py", fails=True)
     assert AGENT.count(FIX[0]) == 1
     (tmp_path / "agent.py").write_text(AGENT.replace(*FIX), encoding="utf-8")
-    assert "1 passed" in folder.types("pytest -q -p no:cacheprovider test_agent.py")
+    assert "1 passed" in folder.run("pytest -q -p no:cacheprovider test_agent.py")
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
-def test_scripts(command: str) -> None:
-    """They are there and can be run; CI runs `scripts/test` itself, and the demo has its own test."""
+def test_scripts_are_executable(command: str) -> None:
+    """The scripts of the pages exist and are executable."""
     assert os.access(ROOT / command, os.X_OK)
 
 
-def environment(proxy: Mitmdump | Quiet) -> dict[str, str]:
-    """What the README's `export` lines set, for this proxy in the place of the usual one."""
-    said = dict(command.removeprefix("export ").split("=", 1) for command in VARIABLES)
-    there = {"http://127.0.0.1:8080": proxy.url, "~/.mitmproxy/mitmproxy-ca-cert.pem": str(proxy.ca), "1": "1"}
-    return {name: there[value] for name, value in said.items()}
+def environment(proxy: Mitmdump | QuietMitmdump) -> dict[str, str]:
+    """Return the variables of the README's `export` lines with the values for this proxy."""
+    exported = dict(command.removeprefix("export ").split("=", 1) for command in VARIABLES)
+    values = {"http://127.0.0.1:8080": proxy.url, "~/.mitmproxy/mitmproxy-ca-cert.pem": str(proxy.ca), "1": "1"}
+    return {name: values[value] for name, value in exported.items()}
 
 
-def ask(proxy: Mitmdump | Quiet, folder: Path) -> str:
-    """A client that knows nothing but these variables asks for a tool call."""
-    asked = folder / "request.json"
+def request_call(proxy: Mitmdump | QuietMitmdump, folder: Path) -> str:
+    """Run a client with these variables that requests a tool call, and return its output."""
+    request_path = folder / "request.json"
     saved = load(ROOT / "flows" / "openai-chat-single.flow")[0]
-    asked.write_text(json.dumps(saved.request), encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    request_path.write_text(json.dumps(saved.request), encoding="utf-8")
+    variables = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     done = subprocess.run(
-        [sys.executable, "-c", ASK, str(asked)],
-        env=kept | environment(proxy),
+        [sys.executable, "-c", CLIENT, str(request_path)],
+        env=variables | environment(proxy),
         capture_output=True,
         text=True,
         check=True,
@@ -195,13 +195,13 @@ def ask(proxy: Mitmdump | Quiet, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def preloaded() -> Iterator[Preloaded]:
-    """What the mitmdumps are forks of: tests/e2e/test_preloaded.py holds them to those that are started."""
+    """Return a process to fork mitmdumps from; tests/e2e/test_preloaded.py compares them with started ones."""
     with Preloaded() as started:
         yield started
 
 
 def mitmdump(preloaded: Preloaded, arguments: Sequence[str]) -> Mitmdump:
-    """One with these words on its command line, not started yet."""
+    """Return a mitmdump with these arguments, not started yet."""
     if not CAN_FORK:
         return Mitmdump(arguments=arguments)
     made = PreloadedMitmdump(arguments=arguments)
@@ -210,8 +210,8 @@ def mitmdump(preloaded: Preloaded, arguments: Sequence[str]) -> Mitmdump:
 
 
 @pytest.mark.parametrize("command", [command for command in PROXIES if " -q " not in command])
-def test_proxies(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mitmdump as it is typed, with a client that the README's variables send through it."""
+def test_mitmdump_commands(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mitmdump command of the pages works with a client that uses the README's variables."""
     words = shlex.split(command)
     assert words[:2] == ["mitmdump", "-s"]
     assert words[2] == "$(toolstream addon-path)"
@@ -222,58 +222,58 @@ def test_proxies(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch
         arguments += ["--set", f"toolstream_provider={ROOT / 'flows'}"]
     monkeypatch.chdir(tmp_path)
     with mitmdump(preloaded, arguments) as proxy:
-        told = ask(proxy, tmp_path)
-        assert told.startswith("200 ")
+        output = request_call(proxy, tmp_path)
+        assert output.startswith("200 ")
         if "toolstream_shape" in command:
-            assert int(told.split()[1]) < EVENTS
+            assert int(output.split()[1]) < EVENTS
         else:
-            assert int(told.split()[1]) == EVENTS + 2 * ("glm-5" in command)
+            assert int(output.split()[1]) == EVENTS + 2 * ("glm-5" in command)
         proxy.wait_for("call 0 get_weather")
     if "-w" in words:
         assert SESSION
         for saved in SESSION:
-            assert re.search(r"call 0 get_weather|1 stream, \d+ events? changed", typed(saved))
+            assert re.search(r"call 0 get_weather|1 stream, \d+ events? changed", run_toolstream(saved))
 
 
-class Quiet(NamedTuple):
-    """A mitmdump that does not say where it listens."""
+class QuietMitmdump(NamedTuple):
+    """A mitmdump that does not print its address."""
 
     url: str
     ca: Path
 
 
-def test_quiet(tmp_path: Path) -> None:
-    """With `-q` there is nothing but our lines."""
+def test_a_quiet_mitmdump_prints_only_toolstream_lines(tmp_path: Path) -> None:
+    """With `-q`, mitmdump prints only the lines of toolstream."""
     (command,) = (command for command in PROXIES if " -q " in command)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ("listen_host=127.0.0.1", f"listen_port={port}", f"confdir={tmp_path}", "toolstream_provider=flows")
     command = command.replace("$(toolstream addon-path)", "addon/toolstream.py")
     arguments = [*shlex.split(command)[1:], *chain.from_iterable(("--set", option) for option in options)]
-    with (tmp_path / "told").open("w") as told:
-        process = subprocess.Popen([mitmdump_path(), *arguments], stdout=told, stderr=subprocess.STDOUT, cwd=ROOT)
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen([mitmdump_path(), *arguments], stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
     try:
         until = time.monotonic() + 60
         while not listens(port) and time.monotonic() < until:
             time.sleep(0.1)
-        proxy = Quiet(f"http://127.0.0.1:{port}", tmp_path / "mitmproxy-ca-cert.pem")
-        assert ask(proxy, tmp_path).startswith("200 ")
+        proxy = QuietMitmdump(f"http://127.0.0.1:{port}", tmp_path / "mitmproxy-ca-cert.pem")
+        assert request_call(proxy, tmp_path).startswith("200 ")
     finally:
         process.terminate()
         process.wait(60)
-    lines = (tmp_path / "told").read_text().splitlines()
+    lines = (tmp_path / "output").read_text().splitlines()
     assert [line for line in lines if not line.startswith(("#1 ", "replay api.openai.com "))] == []
     assert [line for line in lines if "call 0 get_weather" in line]
 
 
 def listens(port: int) -> bool:
-    """Whether something does on this port."""
-    with socket.socket() as asking:
-        return asking.connect_ex(("127.0.0.1", port)) == 0
+    """Return whether a process listens on this port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_codex() -> None:
-    """The table of a provider that Codex takes as its own, over HTTP."""
+def test_the_codex_configuration() -> None:
+    """The Codex configuration of the pages uses Responses over HTTP at a supported path."""
     (block,) = re.findall(r"```toml\n(.*?)```", PAGES, re.DOTALL)
     config = tomllib.loads(block)
     provider = config["model_providers"][config["model_provider"]]
@@ -283,20 +283,20 @@ def test_codex() -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
-def test_commands(command: str) -> None:
-    """Commands that need no session."""
-    assert ("toolstream 0" if "version" in command else "cumulative-arguments") in typed(command)
+def test_toolstream_commands(command: str) -> None:
+    """A toolstream command of the pages prints the expected output."""
+    assert ("toolstream 0" if "version" in command else "cumulative-arguments") in run_toolstream(command)
 
 
 @pytest.mark.parametrize("command", RUNS)
-def test_runs(command: str, tmp_path: Path) -> None:
-    """A client that knows nothing but its environment, with saved answers in the provider's place."""
+def test_toolstream_run_commands(command: str, tmp_path: Path) -> None:
+    """A `toolstream run` command works with a client that uses only its environment, and saved responses."""
     words, client = (shlex.split(part) for part in command.split(" -- "))
     if client[0] != "python":
         assert recognise(client) is not None
     request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
     (tmp_path / "request.json").write_text(json.dumps(request), encoding="utf-8")
-    (tmp_path / "agent.py").write_text(ASK, encoding="utf-8")
+    (tmp_path / "agent.py").write_text(CLIENT, encoding="utf-8")
     flows = [str(ROOT / word) if word == "flows" else word for word in words[2:]]
     if "flows" not in words:
         flows.insert(0, str(ROOT / "flows"))
@@ -307,7 +307,7 @@ def test_runs(command: str, tmp_path: Path) -> None:
 
 
 def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedProcess[str]:
-    """A command of ours that starts `agent.py` of a folder with one argument."""
+    """Run a toolstream command that starts `agent.py` of a folder with one argument."""
     return subprocess.run(
         [sys.executable, "-m", "toolstream_core.cli.main", *words, "--", sys.executable, "agent.py", agent],
         env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
@@ -319,8 +319,8 @@ def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedPro
     )
 
 
-def typed(command: str) -> str:
-    """What a command of ours prints, `toolstream` being the one of this tree."""
+def run_toolstream(command: str) -> str:
+    """Run a toolstream command of this checkout and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "toolstream_core.cli.main", *shlex.split(command)[1:]],
         env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
@@ -331,8 +331,8 @@ def typed(command: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_reverse_mode() -> None:
-    """For a client that takes a base URL: its mode is one that mitmdump knows."""
+def test_the_reverse_mode_command() -> None:
+    """The reverse mode of the pages works for a client with a base URL."""
     (mode,) = {command.split(" --mode ")[1] for command in REVERSE}
     with Mitmdump({"toolstream_provider": str(ROOT / "flows")}, mode=mode) as proxy:
         request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
@@ -341,8 +341,8 @@ def test_reverse_mode() -> None:
         assert response.status_code == 200
 
 
-def test_options_and_names_are_the_codes() -> None:
-    """Every option and protocol of the code stands in the docs."""
+def test_the_docs_list_all_options_and_protocols() -> None:
+    """The docs contain the name of every option and protocol."""
     assert [name for name in OURS if f"`{name}`" not in PAGES] == []
     page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
     assert [dialect.name for dialect in PROTOCOLS if f"`{dialect.name}`" not in page] == []

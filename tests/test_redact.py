@@ -7,7 +7,7 @@ import pytest
 from toolstream_core.redact import HIDDEN, redacted
 from toolstream_core.redaction import known_secrets
 
-# Put together here, so that nothing that looks like a key stands in any file.
+# Built from parts, because no file may contain text that looks like a key.
 KEYS = [
     "sk-" + "a1" * 12,
     "sk-proj-" + "a1" * 12,
@@ -24,30 +24,30 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_what_looks_like_a_key_is_hidden(key: str) -> None:
-    """By its issuer's form, anywhere in a text."""
-    told = redacted(f'{{"key":"{key}","city":"Bern"}}')
-    assert key[10:] not in told
-    assert HIDDEN in told
-    assert told.endswith('"city":"Bern"}')
+def test_a_key_is_hidden(key: str) -> None:
+    """A key in the form of its issuer is hidden anywhere in a text."""
+    output = redacted(f'{{"key":"{key}","city":"Bern"}}')
+    assert key[10:] not in output
+    assert HIDDEN in output
+    assert output.endswith('"city":"Bern"}')
 
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("before", ["\n", "\t", "\u00e9", "\\"])
-def test_a_key_behind_an_escape_is_hidden(key: str, before: str, layers: int) -> None:
-    """As arguments say it that write a file line by line, once and twice in JSON."""
+def test_a_key_after_an_escape_is_hidden(key: str, before: str, layers: int) -> None:
+    """A key after an escape is hidden, in arguments that are encoded in JSON once or twice."""
     text = f"see{before}{key}\n"
     for _ in range(layers):
         text = json.dumps({"command": text})
-    told = redacted(text)
-    assert key[10:] not in told
+    output = redacted(text)
+    assert key[10:] not in output
     for _ in range(layers):
-        told = json.loads(told)["command"]
+        output = json.loads(output)["command"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('{"password": "hunter2x", "city": "Bern"}', '{"password": "[redacted]", "city": "Bern"}'),
         ("PATH=/usr/bin\nCOOKIE_SECRET=Bi6CBGzFMo1a", "PATH=/usr/bin\nCOOKIE_SECRET=[redacted]"),
@@ -57,13 +57,13 @@ def test_a_key_behind_an_escape_is_hidden(key: str, before: str, layers: int) ->
         ("openssl enc -pass pass:hunter2x9K -in a", "openssl enc -pass [redacted] -in a"),
     ],
 )
-def test_what_a_name_tells_is_overwritten(text: str, told: str) -> None:
-    """As captures overwrite it; digits stay digits, so that JSON stays JSON."""
-    assert redacted(text) == told
+def test_a_named_secret_is_overwritten(text: str, expected: str) -> None:
+    """A value with the name of a secret is overwritten; digits are replaced by digits to keep JSON valid."""
+    assert redacted(text) == expected
 
 
-def test_whatever_follows_bearer_is_hidden() -> None:
-    """Also what has no form."""
+def test_a_bearer_token_is_hidden() -> None:
+    """A bearer token in any form is hidden."""
     assert redacted("Authorization: Bearer qwertzui") == f"Authorization: Bearer {HIDDEN}"
 
 
@@ -71,13 +71,13 @@ def test_whatever_follows_bearer_is_hidden() -> None:
     "text",
     ["", "get_weather", "task-list-of-the-day", "call_95df1cc8dabc4b959bbbc431", "toolu_01UopqgKNjb4FvUax23G7o4X"],
 )
-def test_other_text_is_left_alone(text: str) -> None:
-    """Ids of calls are no secrets."""
+def test_other_text_is_not_redacted(text: str) -> None:
+    """Names, text and ids of calls are not redacted."""
     assert redacted(text) == text
 
 
-def test_what_the_request_carried_is_hidden_wherever_it_shows() -> None:
-    """Headers and parameters by their names, whole and without their scheme; cookies one by one."""
+def test_secrets_of_the_request_are_hidden() -> None:
+    """Secret headers with and without scheme, secret parameters, and each cookie of a request are hidden."""
     secrets = known_secrets(
         [
             ("Authorization", "Bearer header-value"),
@@ -91,22 +91,22 @@ def test_what_the_request_carried_is_hidden_wherever_it_shows() -> None:
         "Bearer header-value", "header-value", "api-key-value", "cookie-one", "cookie-two",
         "query/value", "query%2Fvalue",
     }  # fmt: skip
-    told = redacted(f"some-client sse-value {' '.join(secrets)}", secrets)
-    assert told == f"some-client sse-value {' '.join([HIDDEN] * len(secrets))}"
+    output = redacted(f"some-client sse-value {' '.join(secrets)}", secrets)
+    assert output == f"some-client sse-value {' '.join([HIDDEN] * len(secrets))}"
 
 
-def test_a_secret_within_another_leaves_nothing_of_it() -> None:
-    """The longest first."""
+def test_the_longest_secret_is_hidden_first() -> None:
+    """A secret that contains another secret is hidden completely."""
     secrets = known_secrets([("x-token", "inner-token"), ("x-secret", "inner-token-and-more")], "/")
     assert redacted("inner-token-and-more", secrets) == HIDDEN
 
 
 @pytest.mark.parametrize("value", ["", "short", "abc"])
-def test_what_is_too_short_to_be_a_secret_is_none(value: str) -> None:
-    """Hiding it would hide half of all text."""
+def test_short_values_are_no_secrets(value: str) -> None:
+    """Short values are not treated as secrets: hiding them would hide other text."""
     assert known_secrets([("authorization", value)], f"/?key={value[-5:]}") == ()
 
 
-def test_a_path_that_is_none_carries_nothing() -> None:
-    """And does not raise."""
+def test_an_invalid_path_contains_no_secrets() -> None:
+    """An invalid path raises nothing and contains no secrets."""
     assert known_secrets([], "http://[") == ()

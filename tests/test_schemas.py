@@ -36,7 +36,7 @@ HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every schema of an object in a schema."""
+    """Yield all schemas of objects in a schema."""
     if isinstance(schema, dict):
         if "properties" in schema:
             yield schema
@@ -48,7 +48,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def validated(body: bytes, path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The document and the lines of one body, each as its schema says."""
+    """Return the JSON document and lines of a body, after validation."""
     lines: list[str] = []
     kind = "application/x-ndjson" if body.endswith(b"}\n") else ""
     exchange = StreamFacts(source="s", path=path, content_type=kind)
@@ -57,59 +57,59 @@ def validated(body: bytes, path: str) -> tuple[dict[str, Any], list[dict[str, An
     assert record is not None
     document = json.loads(json.dumps(jsonform.document([jsonform.record_object(record)])))
     assert [error.message for error in DOCUMENT.iter_errors(document)] == []
-    told = [json.loads(line) for line in lines]
-    assert [error.message for line in told for error in LINE.iter_errors(line)] == []
-    assert told[-1]["record"] == document["streams"][0]
-    return document, told
+    parsed = [json.loads(line) for line in lines]
+    assert [error.message for line in parsed for error in LINE.iter_errors(line)] == []
+    assert parsed[-1]["record"] == document["streams"][0]
+    return document, parsed
 
 
 @SCHEMAS
-def test_a_schema_is_one(schema: dict[str, Any]) -> None:
-    """Of the draft that it names."""
+def test_a_schema_is_valid(schema: dict[str, Any]) -> None:
+    """A schema is valid for the draft that it names."""
     assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
 @SCHEMAS
 def test_every_key_is_described_and_no_other_is_allowed(schema: dict[str, Any]) -> None:
-    """In words, here or where it refers to."""
+    """Every key has a description, here or in its definition, and no other keys are allowed."""
     assert schema["description"]
     for one in objects(schema):
         assert one["additionalProperties"] is False
         assert set(one["required"]) <= one["properties"].keys()
         assert one["description"].endswith(".")
-        for key, said in one["properties"].items():
-            intended = schema["$defs"][said["$ref"].rpartition("/")[2]] if "$ref" in said else said
-            assert intended["description"].endswith("."), key
+        for key, value in one["properties"].items():
+            definition = schema["$defs"][value["$ref"].rpartition("/")[2]] if "$ref" in value else value
+            assert definition["description"].endswith("."), key
 
 
-def test_both_schemas_say_the_same_of_a_record() -> None:
-    """Each file stands alone, so the record is in both."""
-    for name, said in INSPECT["$defs"].items():
-        assert JSONL["$defs"][name] == said
+def test_both_schemas_define_the_same_record() -> None:
+    """The definitions of `inspect.schema.json` are equal to those of `jsonl.schema.json`."""
+    for name, definition in INSPECT["$defs"].items():
+        assert JSONL["$defs"][name] == definition
 
 
-def test_an_expectation_describes_its_keys_as_the_record_does() -> None:
-    """A key has one meaning; the reader of expectations knows the same keys."""
-    for name, noun in (("answer", ExpectedResponse), ("call", ExpectedCall), ("finding", ExpectedFinding)):
-        said = EXPECT["$defs"][name]
-        assert list(said["properties"]) == [one.name for one in fields(noun)]
-        assert said["required"] == [one.name for one in fields(noun) if one.default is MISSING]
-        defaults = {key: value["default"] for key, value in said["properties"].items() if "default" in value}
-        assert defaults == {one.name: one.default for one in fields(noun) if one.default is not MISSING}
+def test_the_schema_of_expectations_matches_the_reader() -> None:
+    """The schema of expectations has the keys, defaults and enumerations of their reader and of records."""
+    for name, expected_type in (("answer", ExpectedResponse), ("call", ExpectedCall), ("finding", ExpectedFinding)):
+        definition = EXPECT["$defs"][name]
+        assert list(definition["properties"]) == [one.name for one in fields(expected_type)]
+        assert definition["required"] == [one.name for one in fields(expected_type) if one.default is MISSING]
+        defaults = {key: value["default"] for key, value in definition["properties"].items() if "default" in value}
+        assert defaults == {one.name: one.default for one in fields(expected_type) if one.default is not MISSING}
     assert EXPECT["$defs"]["dialect"] == INSPECT["$defs"]["dialect"]
     assert EXPECT["$defs"]["call"]["properties"]["kind"] == INSPECT["$defs"]["call"]["properties"]["kind"]
 
 
 @pytest.mark.parametrize("path", sorted(FLOWS.glob("*.expect.json")), ids=lambda path: path.name)
-def test_saved_expectations_are_as_the_schema_says(path: Path) -> None:
-    """All that this project has."""
+def test_saved_expectations_are_valid(path: Path) -> None:
+    """Every saved expectation of the project is valid for its schema."""
     document = json.loads(path.read_text())
     assert [error.message for error in jsonschema.Draft202012Validator(EXPECT).iter_errors(document)] == []
 
 
-def test_what_is_enumerated_is_what_there_is() -> None:
-    """Protocols, kinds, severities, phases; and the defects' codes and names have the form described."""
+def test_enumerations_match_the_source() -> None:
+    """The enumerations of the schemas match the source, and the codes and names of defects have their form."""
     defs = JSONL["$defs"]
     assert defs["dialect"]["enum"] == [dialect.name for dialect in PROTOCOLS]
     assert defs["call"]["properties"]["kind"]["enum"] == list(Kind)
@@ -122,19 +122,19 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     assert cases["reason"]["enum"] == [*Reason, *Skip, None]
     assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
     assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
-    for row in DEFECTS:
+    for defect in DEFECTS:
         for key in ("code", "name"):
-            jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])
+            jsonschema.validate(getattr(defect, key), defs["finding"]["properties"][key])
 
 
 @pytest.mark.parametrize("change", [{"more": 1}, {"streams": None}, {"version": 1}])
-def test_anything_else_is_no_document(change: dict[str, Any]) -> None:
-    """A new key, a wrong type, a version to come."""
+def test_other_documents_are_invalid(change: dict[str, Any]) -> None:
+    """A document with an unknown key, a wrong type or another version is invalid."""
     assert DOCUMENT.is_valid({"version": 2, "streams": []})
     assert not DOCUMENT.is_valid({"version": 2, "streams": [], **change})
 
 
-# What may stand where a protocol has text, a number or an object: all that was ever seen there, and more.
+# Values in the place of text, numbers and objects.
 ODD: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
@@ -147,20 +147,20 @@ ODD: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-def some(**keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """An object with some of these keys, or none at all."""
+def object_with(**keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return a strategy for objects with some of these keys, or for other values."""
     return st.fixed_dictionaries({}, optional=keys) | ODD
 
 
-def listed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """An array of these, or something else."""
+def array_of(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return a strategy for arrays, or for other values."""
     return st.lists(inner, max_size=3) | ODD
 
 
-FUNCTION = some(name=ODD, arguments=ODD)
-ENTRIES = listed(some(index=ODD, id=ODD, type=ODD, function=FUNCTION))
-MESSAGE = some(content=ODD, tool_calls=ENTRIES, function_call=FUNCTION)
-ITEM = some(
+FUNCTION = object_with(name=ODD, arguments=ODD)
+ENTRIES = array_of(object_with(index=ODD, id=ODD, type=ODD, function=FUNCTION))
+MESSAGE = object_with(content=ODD, tool_calls=ENTRIES, function_call=FUNCTION)
+ITEM = object_with(
     type=st.sampled_from(["function_call", "custom_tool_call", "mcp_call", "web_search_call", "message"]) | ODD,
     id=ODD,
     call_id=ODD,
@@ -171,8 +171,8 @@ ITEM = some(
 )
 
 
-def of_items(delta: str, end: str, **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """An event of Responses, or of Realtime."""
+def item_events(delta: str, end: str, **more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return a strategy for events of Responses or Realtime."""
     types = (
         "response.output_item.added",
         "response.function_call_arguments.delta",
@@ -184,7 +184,7 @@ def of_items(delta: str, end: str, **more: st.SearchStrategy[Any]) -> st.SearchS
         "response.failed",
         "error",
     )
-    return some(
+    return object_with(
         **more,
         type=st.sampled_from(types),
         output_index=ODD,
@@ -193,21 +193,21 @@ def of_items(delta: str, end: str, **more: st.SearchStrategy[Any]) -> st.SearchS
         delta=ODD,
         arguments=ODD,
         item=ITEM,
-        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
+        response=object_with(model=ODD, status=ODD, error=ODD, output=array_of(ITEM)),
     )
 
 
 EVENTS = {
-    "openai-chat": some(
+    "openai-chat": object_with(
         model=ODD,
         error=ODD,
-        choices=listed(some(index=ODD, delta=MESSAGE, message=MESSAGE, finish_reason=ODD)),
+        choices=array_of(object_with(index=ODD, delta=MESSAGE, message=MESSAGE, finish_reason=ODD)),
     ),
-    "openai-realtime": of_items(
+    "openai-realtime": item_events(
         "response.output_audio_transcript.delta", "response.done", event_id=ODD, response_id=ODD
     ),
-    "openai-responses": of_items("response.custom_tool_call_input.delta", "response.completed"),
-    "anthropic": some(
+    "openai-responses": item_events("response.custom_tool_call_input.delta", "response.completed"),
+    "anthropic": object_with(
         type=st.sampled_from(
             [
                 "message_start",
@@ -220,14 +220,14 @@ EVENTS = {
             ]
         ),
         index=ODD,
-        message=some(model=ODD, content=ODD, stop_reason=ODD),
-        content_block=some(
+        message=object_with(model=ODD, content=ODD, stop_reason=ODD),
+        content_block=object_with(
             type=st.sampled_from(["tool_use", "server_tool_use", "mcp_tool_use", "text"]),
             id=ODD,
             name=ODD,
             input=ODD,
         ),
-        delta=some(
+        delta=object_with(
             type=st.sampled_from(["input_json_delta", "text_delta"]),
             partial_json=ODD,
             text=ODD,
@@ -235,25 +235,25 @@ EVENTS = {
         ),
         error=ODD,
     ),
-    "gemini": some(
+    "gemini": object_with(
         modelVersion=ODD,
         error=ODD,
-        candidates=listed(
-            some(
+        candidates=array_of(
+            object_with(
                 index=ODD,
                 finishReason=ODD,
-                content=some(
-                    parts=listed(
-                        some(
+                content=object_with(
+                    parts=array_of(
+                        object_with(
                             text=ODD,
-                            functionCall=some(id=ODD, name=ODD, args=ODD, partialArgs=ODD, willContinue=ODD),
+                            functionCall=object_with(id=ODD, name=ODD, args=ODD, partialArgs=ODD, willContinue=ODD),
                         )
                     )
                 ),
             )
         ),
     ),
-    "gemini-interactions": some(
+    "gemini-interactions": object_with(
         event_type=st.sampled_from(
             [
                 "interaction.created",
@@ -266,15 +266,15 @@ EVENTS = {
             ]
         ),
         index=ODD,
-        step=some(type=ODD, id=ODD, name=ODD, arguments=ODD, content=ODD, summary=ODD),
-        delta=some(type=ODD, arguments=ODD, text=ODD, content=some(text=ODD)),
-        interaction=some(id=ODD, status=ODD, model=ODD, steps=ODD),
+        step=object_with(type=ODD, id=ODD, name=ODD, arguments=ODD, content=ODD, summary=ODD),
+        delta=object_with(type=ODD, arguments=ODD, text=ODD, content=object_with(text=ODD)),
+        interaction=object_with(id=ODD, status=ODD, model=ODD, steps=ODD),
         object=st.sampled_from(["interaction"]),
-        steps=listed(some(type=ODD, id=ODD, name=ODD, arguments=ODD, content=listed(some(text=ODD)))),
+        steps=array_of(object_with(type=ODD, id=ODD, name=ODD, arguments=ODD, content=array_of(object_with(text=ODD)))),
         status=ODD,
         error=ODD,
     ),
-    "cohere-v2": some(
+    "cohere-v2": object_with(
         type=st.sampled_from(
             [
                 "message-start",
@@ -289,35 +289,37 @@ EVENTS = {
             ]
         ),
         index=ODD,
-        delta=some(
+        delta=object_with(
             finish_reason=ODD,
             error=ODD,
-            message=some(content=some(text=ODD, thinking=ODD), tool_plan=ODD, tool_calls=ENTRIES),
+            message=object_with(content=object_with(text=ODD, thinking=ODD), tool_plan=ODD, tool_calls=ENTRIES),
         ),
         message=ODD,
     ),
-    "gemini-live": some(
-        serverContent=some(
-            modelTurn=some(parts=listed(some(text=ODD, thought=ODD, inlineData=ODD))),
-            outputTranscription=some(text=ODD),
+    "gemini-live": object_with(
+        serverContent=object_with(
+            modelTurn=object_with(parts=array_of(object_with(text=ODD, thought=ODD, inlineData=ODD))),
+            outputTranscription=object_with(text=ODD),
             interrupted=ODD,
             turnComplete=ODD,
             turnCompleteReason=ODD,
         ),
-        toolCall=some(functionCalls=listed(some(id=ODD, name=ODD, args=ODD))),
-        toolCallCancellation=some(ids=ODD),
+        toolCall=object_with(functionCalls=array_of(object_with(id=ODD, name=ODD, args=ODD))),
+        toolCallCancellation=object_with(ids=ODD),
         usageMetadata=ODD,
         error=ODD,
     ),
-    "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
-    "bedrock": some(
-        contentBlockStart=some(
-            contentBlockIndex=ODD, start=some(toolUse=some(toolUseId=ODD, name=ODD, input=ODD, type=ODD))
+    "ollama": object_with(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
+    "bedrock": object_with(
+        contentBlockStart=object_with(
+            contentBlockIndex=ODD, start=object_with(toolUse=object_with(toolUseId=ODD, name=ODD, input=ODD, type=ODD))
         ),
-        contentBlockDelta=some(contentBlockIndex=ODD, delta=some(toolUse=some(input=ODD), text=ODD)),
-        contentBlockStop=some(contentBlockIndex=ODD),
-        messageStop=some(stopReason=ODD),
-        metadata=some(usage=ODD),
+        contentBlockDelta=object_with(
+            contentBlockIndex=ODD, delta=object_with(toolUse=object_with(input=ODD), text=ODD)
+        ),
+        contentBlockStop=object_with(contentBlockIndex=ODD),
+        messageStop=object_with(stopReason=ODD),
+        metadata=object_with(usage=ODD),
     ),
 }
 PATHS = {
@@ -348,8 +350,8 @@ FIRST = {
 
 @pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
-def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data: st.DataObject) -> None:
-    """Every protocol, streamed and whole, with values of every kind in every place."""
+def test_the_output_of_every_stream_is_valid(dialect: str, data: st.DataObject) -> None:
+    """The JSON output is valid for streams and unstreamed responses of every protocol, with values of any type."""
     events = [FIRST[dialect], *data.draw(st.lists(EVENTS[dialect], max_size=6))]
     before, after = ("", "\n") if dialect in {"gemini-live", "ollama", "openai-realtime"} else ("data: ", "\n\n")
     wire = "".join(f"{before}{json.dumps(event)}{after}" for event in events)
@@ -364,8 +366,8 @@ def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data
         assert document["streams"][0]["streamed"] is False
 
 
-def test_every_optional_key_of_a_line_occurs() -> None:
-    """A schema of keys that are never printed would be no description."""
+def test_every_optional_key_of_a_line_is_used() -> None:
+    """Every optional key of a line in the schema occurs in the output."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}, "index": 0}
     choice = {"index": 0, "delta": {"content": "x", "tool_calls": [call]}, "finish_reason": "tool_calls"}
     chat = f"data: {json.dumps({'model': 'm', 'choices': [choice]})}\n\ndata: [DONE]\n\n"

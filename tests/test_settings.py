@@ -1,4 +1,4 @@
-"""What is to be done to streams, from words."""
+"""The settings of option values."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.settings import NOTHING, SAFE, Words, settings, shape_names
 
 
-def test_nothing_asked_nothing_done() -> None:
-    """The settings that change no stream."""
+def test_without_options_nothing_is_changed() -> None:
+    """Without options, the settings change no stream."""
     assert settings(Words()) == NOTHING
     assert not NOTHING.rewrites
 
 
-def test_words() -> None:
-    """Several with commas; shapes keep their order, each once; a client brings its shapes and repairs."""
+def test_option_values_are_parsed() -> None:
+    """Values are separated by commas, shapes keep their order, and a client adds its shapes and repairs."""
     assert settings(Words(repair=["safe"])).repairs == SAFE
     assert settings(Words(repair=["empty-id,TS111"])).repairs == {"TS102", "TS111"}
-    wanted = settings(Words(shape=["sequential", "for:aichat,sequential"]))
-    assert wanted.shapes == ("sequential", "whole-calls", "one-call-per-event", "even-ids")
-    assert wanted.repairs == SAFE | {"TS309"}
+    parsed = settings(Words(shape=["sequential", "for:aichat,sequential"]))
+    assert parsed.shapes == ("sequential", "whole-calls", "one-call-per-event", "even-ids")
+    assert parsed.repairs == SAFE | {"TS309"}
     assert settings(Words(repair=["-empty-id"], shape=["for:pi-ai"])).repairs == SAFE - {"TS102"}
     [(fault, budget)] = settings(Words(fault=["glm-5:times=2"])).faults
     assert (fault.name, budget.left) == ("glm-5", 2)
@@ -40,17 +40,17 @@ def test_words() -> None:
         ("empty-id,,", ["empty-id"]),
     ],
 )
-def test_several_faults_in_one_text(text: str, specs: list[str]) -> None:
-    """A comma goes before the next one, or before a key of this one."""
+def test_several_faults_in_one_value(text: str, specs: list[str]) -> None:
+    """In a fault option, a comma precedes the next fault or a key of the same fault."""
     made = settings(Words(fault=[text]))
     assert settings(Words(fault=specs)) == made
-    given = {fault.spec for fault, _ in made.faults} | {fault.spec for _, fault, _ in made.transit}
-    assert {spec.partition(":")[0] for spec in specs} == {spec.partition(":")[0] for spec in given}
-    assert len(given) == len(specs)
+    parsed_specs = {fault.spec for fault, _ in made.faults} | {fault.spec for _, fault, _ in made.transit}
+    assert {spec.partition(":")[0] for spec in specs} == {spec.partition(":")[0] for spec in parsed_specs}
+    assert len(parsed_specs) == len(specs)
 
 
 @pytest.mark.parametrize(
-    ("words", "right"),
+    ("words", "message"),
     [
         (Words(repair=["safe,emtpy-id"]), "^unknown defect 'emtpy-id'; did you mean empty-id[?]"),
         (Words(shape=["whole-call"]), "^unknown shape 'whole-call'; did you mean whole-calls[?]"),
@@ -65,14 +65,14 @@ def test_several_faults_in_one_text(text: str, specs: list[str]) -> None:
         (Words(fault=["nonsense"]), "toolstream list"),
     ],
 )
-def test_what_is_wrong_says_what_would_be_right(words: Words, right: str) -> None:
-    """In the same sentence."""
-    with pytest.raises(ToolstreamError, match=right):
+def test_an_invalid_value_gives_a_suggestion(words: Words, message: str) -> None:
+    """The error for an invalid value contains a suggestion."""
+    with pytest.raises(ToolstreamError, match=message):
         settings(words)
 
 
-def test_presets_and_clients_are_made_of_what_there_is() -> None:
-    """Each part is a defect that can be caused, or a shape; each repair can be switched on."""
+def test_presets_and_clients_use_known_names() -> None:
+    """The parts of presets are injectable defects or shapes, and the shapes and repairs of clients exist."""
     injectors = {name for one in INJECTORS.values() for name in one}
     for preset in PRESETS:
         assert set(preset.parts) <= injectors | shape_names(), preset.name
@@ -81,5 +81,5 @@ def test_presets_and_clients_are_made_of_what_there_is() -> None:
         assert set(client.shapes) <= shape_names(), client.name
         assert settings(Words(repair=client.repairs)).repairs
     names = [*(preset.name for preset in PRESETS), *(client.name for client in CLIENTS)]
-    assert not {row.name for row in DEFECTS} & set(names)
+    assert not {defect.name for defect in DEFECTS} & set(names)
     assert len({preset.name for preset in PRESETS}) == len(PRESETS)

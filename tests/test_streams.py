@@ -1,4 +1,4 @@
-"""Every known pattern as a wire sample, with its intended calls and its findings; none where it is valid."""
+"""The sample streams of known patterns have their intended calls and findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
 
 PATTERNS = patterns()
-ELSEWHERE = frozenset(
+WITHOUT_SAMPLE = frozenset(
     {
         "oversize-frame",
         "unreadable-body",
@@ -32,17 +32,17 @@ ELSEWHERE = frozenset(
         "restarted-stream",
     }
 )
-"""Rows that no sample shows. Those of a connection or of bytes are in tests/stages/test_stream_checks.py, the others in
-tests/invariants/test_invariants.py."""
+"""Defects without a sample. Defects of a connection or of bytes are tested in tests/stages/test_stream_checks.py, the
+others in tests/invariants/test_invariants.py."""
 
 
-def told(record: Record) -> list[tuple[str, str, int]]:
-    """The findings, in the order of the samples."""
+def findings(record: Record) -> list[tuple[str, str, int]]:
+    """Return the findings in the order of the samples."""
     return sorted({(finding.name, str(finding.severity), finding.event) for finding in record.findings})
 
 
 def intended(call: Call) -> ExpectedCall:
-    """As the samples write it; arguments that were cut off are never complete."""
+    """Convert a call to the form of the samples."""
     state = "guessed" if call.guessed else "" if call.kind is Kind.FUNCTION else str(call.kind)
     if call.kind is Kind.CUSTOM and not is_json(call.arguments):
         return ExpectedCall(call.id, call.name, call.arguments, state)
@@ -52,39 +52,39 @@ def intended(call: Call) -> ExpectedCall:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
-def test_findings_and_calls(pattern: Pattern) -> None:
-    """Exactly these, byte by byte and in one piece."""
+def test_a_sample_has_its_findings_and_calls(pattern: Pattern) -> None:
+    """A sample has exactly its findings and calls, byte by byte and in one chunk."""
     body = pattern.body
-    for pieces in ((body[at : at + 1] for at in range(len(body))), [body]):
-        record = read_body(pieces, pattern.exchange)
+    for chunks in ((body[at : at + 1] for at in range(len(body))), [body]):
+        record = read_body(chunks, pattern.exchange)
         assert record is not None
-        assert told(record) == sorted(pattern.findings)
+        assert findings(record) == sorted(pattern.findings)
         assert [*map(intended, record.calls)] == pattern.calls
 
 
-def test_patterns_have_names_of_their_own() -> None:
-    """So that a failure names one."""
+def test_samples_have_unique_names() -> None:
+    """No two samples have the same name."""
     names = [pattern.name for pattern in PATTERNS]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
-def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
-    """Of what safe repairs let go on, none of the findings that they answer is left; what is valid is untouched."""
-    line = Session(pattern.exchange, Settings(SAFE))
+def test_safe_repairs_fix_samples(pattern: Pattern) -> None:
+    """After safe repairs, no finding with a safe repair is left, and samples without such a finding are unchanged."""
+    session = Session(pattern.exchange, Settings(SAFE))
     body = pattern.body
-    out = b"".join(line.feed(body)) + b"".join(line.end())
-    assert line.error is None
-    repairable = {row.name for row in DEFECTS if row.repair == "safe" and row.code not in LIVE}
+    out = b"".join(session.feed(body)) + b"".join(session.end())
+    assert session.error is None
+    repairable = {defect.name for defect in DEFECTS if defect.repair == "safe" and defect.code not in LIVE}
     if not any(name in repairable for name, _, _ in pattern.findings):
         assert out == body
     record = read_body([out], pattern.exchange)
     assert record is not None
-    left = {finding.name for finding in record.findings} & repairable
-    assert left == STAYS.get(pattern.name, set())
+    remaining = {finding.name for finding in record.findings} & repairable
+    assert remaining == UNREPAIRED.get(pattern.name, set())
 
 
-STAYS: dict[str, set[str]] = {
+UNREPAIRED: dict[str, set[str]] = {
     "cc-name-fragmented": {"split-name"},
     "anth-index-unknown: the start dropped": {"unknown-block"},
     "anth-thinking-in-text": {"foreign-delta"},
@@ -100,11 +100,11 @@ STAYS: dict[str, set[str]] = {
     "cc-finish-missing: a header alone, which may be incomplete": {"missing-finish"},
     "resp-unclosed: a header alone, which may be incomplete": {"unclosed-call"},
 }
-"""Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is; the client
-has other arguments already; the call may be incomplete."""
+"""Findings that safe repairs cannot fix here: the header was already sent without the name; the call of a delta is
+unknown; the client already has other arguments; the call may be incomplete."""
 
 
-def test_every_row_has_a_sample_or_says_where_it_is_tested() -> None:
-    """A row that nothing shows is not known to work."""
+def test_every_defect_has_a_sample_or_is_tested_elsewhere() -> None:
+    """Every defect has a sample or is listed in `WITHOUT_SAMPLE`."""
     shown = {name for pattern in PATTERNS for name, _, _ in pattern.findings}
-    assert {row.name for row in DEFECTS} - shown == ELSEWHERE
+    assert {defect.name for defect in DEFECTS} - shown == WITHOUT_SAMPLE

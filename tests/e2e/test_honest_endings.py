@@ -80,13 +80,13 @@ def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
     def planned(*parts: list[Any]) -> Response:
         return Response((Send(ending.body(*parts)),), content_type=about.content_type)
 
-    claimed = planned(ending.half, ending.whole)
+    claimed = planned(ending.incomplete, ending.normal_end)
     assert read(proxies.get(), secure, version, claimed, **told) == (claimed.body, True)
     came, ended = read(repairing, secure, version, claimed, **told)
-    assert compact(came) == compact(ending.body(ending.half, ending.goes))
+    assert compact(came) == compact(ending.body(ending.incomplete, ending.forwarded))
     assert not ended
-    for end in (ending.honest, ending.error):
-        said = planned(ending.half, end)
+    for end in (ending.limit_end, ending.error):
+        said = planned(ending.incomplete, end)
         assert read(repairing, secure, version, said, **told) == (said.body, True)
 
 

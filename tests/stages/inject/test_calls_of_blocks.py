@@ -1,4 +1,4 @@
-"""Calls merged, said twice, and under the id of an earlier turn, in every protocol that ends calls by events."""
+"""Injected merged calls, leaked calls and reused ids, in every protocol with end events of calls."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ EARLIER: dict[str, Any] = {
 }
 
 
-def broken(healthy: Healthy, name: str, *, cut: int | None = None, request: Any = None) -> tuple[bytes, Record]:
-    """What goes on of the first events of a stream with this defect, and what is read of it."""
-    known = healthy.exchange
-    exchange = StreamFacts(path=known.path, content_type=known.content_type, request=request or known.request)
-    line = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
-    out = b"".join([*line.feed(b"".join(healthy.frames[:cut])), *line.end()])
-    record = line.record()
+def inject(healthy: Healthy, name: str, *, cut: int | None = None, request: Any = None) -> tuple[bytes, Record]:
+    """Inject a defect into the first events of a stream; return the bytes and the record."""
+    facts = healthy.exchange
+    exchange = StreamFacts(path=facts.path, content_type=facts.content_type, request=request or facts.request)
+    session = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
+    out = b"".join([*session.feed(b"".join(healthy.frames[:cut])), *session.end()])
+    record = session.record()
     assert record is not None
     return out, record
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_later_calls_are_glued_to_the_first(dialect: str) -> None:
-    """Which has the arguments of both, and ends once."""
-    _, record = broken(TWO[dialect], "merged-calls")
+def test_later_calls_are_merged_into_the_first(dialect: str) -> None:
+    """The injected `merged-calls` is one call with the arguments of both."""
+    _, record = inject(TWO[dialect], "merged-calls")
     [call] = record.calls
     assert call.name == "get_weather"
     assert call.arguments.count("{") == 2
@@ -48,27 +48,27 @@ def test_later_calls_are_glued_to_the_first(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_one_call_has_nothing_to_be_glued_to(dialect: str) -> None:
-    """Wherever the stream ends, all of it goes on as it came."""
+def test_a_single_call_is_not_changed(dialect: str) -> None:
+    """`merged-calls` does not change a stream with one call, also if it is truncated."""
     healthy = ONE[dialect]
     for count in range(1, len(healthy.frames) + 1):
-        assert broken(healthy, "merged-calls", cut=count)[0] == b"".join(healthy.frames[:count])
+        assert inject(healthy, "merged-calls", cut=count)[0] == b"".join(healthy.frames[:count])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_calls_are_text_too(dialect: str) -> None:
-    """And are made all the same."""
-    _, record = broken(TWO[dialect], "leaked-twice")
+def test_calls_are_repeated_as_text(dialect: str) -> None:
+    """The injected `leaked-twice` keeps the calls and repeats them as text."""
+    _, record = inject(TWO[dialect], "leaked-twice")
     assert [call.name for call in record.calls] == ["get_weather", "get_time"]
     assert {finding.name for finding in record.findings} == {"leaked-twice", "leaked-hermes"}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_has_the_id_of_an_earlier_turn(dialect: str) -> None:
-    """If the request says one."""
+def test_a_call_gets_an_id_of_an_earlier_turn(dialect: str) -> None:
+    """The injected `reused-id` gives a call an id from the request, and changes nothing if there is none."""
     healthy = ONE[dialect]
     request = {**healthy.exchange.request, "messages": [EARLIER[dialect]]}
-    _, record = broken(healthy, "reused-id", request=request)
+    _, record = inject(healthy, "reused-id", request=request)
     assert [call.id for call in record.calls] == ["old_1"]
     assert [finding.name for finding in record.findings] == ["reused-id"]
-    assert broken(healthy, "reused-id")[0] == healthy.body
+    assert inject(healthy, "reused-id")[0] == healthy.body

@@ -1,4 +1,4 @@
-"""The table of causes: one row for a defect in a protocol, and a new row that acts in all protocols with the field."""
+"""The table of injected causes: one entry for each defect and protocol, independent of the protocol's keys."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ TWO = [one for one in streams() if one.name == "fragments of two" and one.dialec
 
 
 def test_a_defect_has_one_cause_in_each_protocol() -> None:
-    """So that no row hides another one."""
-    rows = Counter((one.defect.name, protocol) for one in CAUSES for protocol in one.protocols)
-    assert [defect for defect, count in rows.items() if count > 1] == []
+    """Each defect has at most one cause in a protocol."""
+    counts = Counter((one.defect.name, protocol) for one in CAUSES for protocol in one.protocols)
+    assert [defect for defect, count in counts.items() if count > 1] == []
     assert all(one.protocols for one in CAUSES)
 
 
 @pytest.mark.parametrize("dialect", [name for name, injectors in INJECTORS.items() if injectors])
 def test_every_cause_of_a_protocol_is_an_injector_of_it(dialect: str) -> None:
-    """And none is listed for a protocol without it."""
+    """Each cause of a protocol is one of its injectors."""
     assert {one.defect.name for one in CAUSES if dialect in one.protocols} <= INJECTORS[dialect].keys()
 
 
 @pytest.mark.parametrize("healthy", TWO, ids=str)
-def test_a_row_acts_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is written once, and names fields, not keys of a protocol."""
+def test_a_cause_works_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cause that names fields, not keys of a protocol, works in every protocol with those fields."""
     defect = per_call(MISSING_NAME, on(START & later_call & has("name"), it(name="other")))
     added = injectors(healthy.dialect, CODECS[healthy.dialect], [defect])
     monkeypatch.setitem(INJECTORS[healthy.dialect], "missing-name", added["missing-name"])
-    went = injected(healthy.body, healthy.exchange, "missing-name")
-    assert went.record.faults[0].changes == 1
-    assert [call.name for call in went.record.calls] == ["get_weather", "other"]
+    outcome = injected(healthy.body, healthy.exchange, "missing-name")
+    assert outcome.record.faults[0].changes == 1
+    assert [call.name for call in outcome.record.calls] == ["get_weather", "other"]

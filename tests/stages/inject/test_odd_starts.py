@@ -1,4 +1,4 @@
-"""Faults in streams whose starts lack what the protocol demands."""
+"""Faults in streams with missing or odd indexes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DELTA = {"type": "input_json_delta", "partial_json": '{"a":1}'}
 
 
 def body(**index: object) -> bytes:
-    """A call whose events have this index, or none."""
+    """Return a call whose events have this index, or none."""
     events: list[dict[str, object]] = [
         {"type": "content_block_start", **index, "content_block": CALL},
         {"type": "content_block_delta", **index, "delta": DELTA},
@@ -34,8 +34,8 @@ def body(**index: object) -> bytes:
     for index in ({}, {"index": None}, {"index": "0"}, {"index": 1.5})
     for name in INJECTORS["anthropic"]
 )
-def test_no_fault_fails(name: str, stream: bytes) -> None:
-    """An internal error would forward the rest unchanged, and the test of the client would test nothing."""
+def test_faults_raise_nothing(name: str, stream: bytes) -> None:
+    """A fault in a stream with missing or odd indexes raises nothing."""
     exchange = StreamFacts(path="/v1/messages", content_type="text/event-stream")
     session = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     sent = b"".join([*session.feed(stream), *session.end()])

@@ -1,4 +1,4 @@
-"""Answers broken around their calls, alike in all protocols that start and end calls with events."""
+"""Injected truncation and errors, in every protocol with start and end events of calls."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ with_arguments = pytest.mark.parametrize("healthy", WITH_ARGUMENTS, ids=str)
 
 
 @with_arguments
-def test_nothing_follows_the_place_where_a_stream_is_truncated(healthy: Healthy) -> None:
-    """Neither text nor comments; what was sent before it is as it was, but for the delta that is cut."""
-    went = injected(healthy.body, healthy.exchange, "truncated-stream")
-    cut = next(at for at, (one, other) in enumerate(zip(went.out, healthy.body, strict=False)) if one != other)
-    call = went.record.calls[0]
-    assert 0 < cut < len(went.out) < len(healthy.body)
+def test_nothing_follows_the_truncation(healthy: Healthy) -> None:
+    """An injected truncation keeps the bytes before it, shortens one delta, and sends nothing after it."""
+    outcome = injected(healthy.body, healthy.exchange, "truncated-stream")
+    cut = next(at for at, (one, other) in enumerate(zip(outcome.out, healthy.body, strict=False)) if one != other)
+    call = outcome.record.calls[0]
+    assert 0 < cut < len(outcome.out) < len(healthy.body)
     assert inspected(healthy.body, healthy.exchange).record.calls[0].arguments[:-1] == call.arguments
 
 
 @with_arguments
-def test_an_error_is_the_last_that_comes(healthy: Healthy) -> None:
-    """In the protocol's own words."""
-    went = injected(healthy.body, healthy.exchange, "in-band-error")
-    assert went.out.startswith(injected(healthy.body, healthy.exchange, "truncated-stream").out)
-    assert "in-band-error" in went.finding_names
-    assert went.record.finish in ([], ["ERROR"])
+def test_an_injected_error_is_the_last_event(healthy: Healthy) -> None:
+    """An injected error is the last event, in the form of the protocol."""
+    outcome = injected(healthy.body, healthy.exchange, "in-band-error")
+    assert outcome.out.startswith(injected(healthy.body, healthy.exchange, "truncated-stream").out)
+    assert "in-band-error" in outcome.finding_names
+    assert outcome.record.finish in ([], ["ERROR"])

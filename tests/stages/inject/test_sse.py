@@ -1,4 +1,4 @@
-"""Event streams broken on purpose."""
+"""Injected framing defects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ SSE = [one for one in streams() if one.exchange.content_type == "text/event-stre
 
 @pytest.mark.parametrize("name", INJECTORS)
 @pytest.mark.parametrize("healthy", SSE, ids=str)
-def test_what_is_planted_is_told_and_nothing_else(healthy: Healthy, name: str) -> None:
-    """Readers that go by the standard find the same calls."""
-    went = injected(healthy.body, healthy.exchange, name)
-    assert went.record.faults[0].changes > 0
-    assert went.finding_names == [name]
-    assert went.calls == inspected(healthy.body, healthy.exchange).calls
+def test_an_injected_framing_defect_is_the_only_finding(healthy: Healthy, name: str) -> None:
+    """An injected framing defect is the only finding, and the calls are the same."""
+    outcome = injected(healthy.body, healthy.exchange, name)
+    assert outcome.record.faults[0].changes > 0
+    assert outcome.finding_names == [name]
+    assert outcome.calls == inspected(healthy.body, healthy.exchange).calls
 
 
-def test_keep_alives_come_before_calls() -> None:
-    """Where clients wait longest."""
+def test_keep_alives_are_injected_before_calls() -> None:
+    """Empty keep-alive events are injected before calls."""
     healthy = next(one for one in SSE if str(one) == "anthropic, fragments of two")
     blocks = injected(healthy.body, healthy.exchange, "empty-data").out.split(b"\n\n")
     at = blocks.index(b"event: keepalive\ndata:")
@@ -30,17 +30,17 @@ def test_keep_alives_come_before_calls() -> None:
     assert blocks.count(b"event: keepalive\ndata:") > 1
 
 
-def test_a_last_event_that_is_cut_or_followed_by_a_comment_is_left() -> None:
-    """There is nothing to take from it."""
+def test_a_truncated_end_is_not_changed() -> None:
+    """`unterminated-event` does not change a stream that ends with a comment or a truncated event."""
     body = SSE[0].body
     for tail in (b": bye\n\n", b"data: [DO"):
-        went = injected(body + tail, SSE[0].exchange, "unterminated-event")
-        assert (went.out, went.record.faults[0].changes) == (body + tail, 0)
+        outcome = injected(body + tail, SSE[0].exchange, "unterminated-event")
+        assert (outcome.out, outcome.record.faults[0].changes) == (body + tail, 0)
 
 
 @pytest.mark.parametrize("name", INJECTORS)
-def test_json_arrays_are_left(name: str) -> None:
-    """They have no blocks."""
+def test_json_arrays_are_not_changed(name: str) -> None:
+    """Framing defects do not change JSON arrays."""
     body = b'[{"candidates": [{"content": {"parts": [{"functionCall": {"name": "ping", "args": {}}}]}}]}]'
-    went = injected(body, exchange("gemini"), name)
-    assert went.out == body
+    outcome = injected(body, exchange("gemini"), name)
+    assert outcome.out == body

@@ -1,4 +1,4 @@
-"""Markup that is cut over deltas, and the place of the calls that are made of it."""
+"""Leaked markup in several deltas, and the indexes of the calls that are made of it."""
 
 from __future__ import annotations
 
@@ -34,58 +34,58 @@ MARKUP = {
 }
 
 
-def test_a_chunk_of_plain_text_bears_no_mark() -> None:
-    """Or all text would be parsed."""
+def test_plain_text_is_not_suspected_of_markup() -> None:
+    """A chunk of plain text is not suspected of leaked markup."""
     assert not may_leak(sse({"usage": {"completion_tokens": 1}, **chunk({"content": "Some more of it."})}))
 
 
 def promoted(*texts: str, key: str = "content") -> bytes:
-    """What goes on of an answer of these texts."""
-    said = [chunk({"role": "assistant"}), *(chunk({key: text}) for text in texts)]
-    return run(sse(*said, chunk({}, "stop"), "[DONE]"), CHAT, Settings(SAFE | PROMOTED)).out
+    """Return the stream of these texts after the repair of leaks."""
+    chunks = [chunk({"role": "assistant"}), *(chunk({key: text}) for text in texts)]
+    return run(sse(*chunks, chunk({}, "stop"), "[DONE]"), CHAT, Settings(SAFE | PROMOTED)).out
 
 
 @pytest.mark.parametrize("key", ["content", "reasoning_content"])
-@pytest.mark.parametrize("before", [(), ("Let me look. ",)], ids=["alone", "behind text"])
+@pytest.mark.parametrize("before", [(), ("Let me look. ",)], ids=["alone", "after text"])
 @pytest.mark.parametrize("name", MARKUP)
-def test_markup_cut_anywhere_is_a_call(name: str, before: tuple[str, ...], key: str) -> None:
-    """In two, by the letter, by the token; but a word behind text that has no sign in it is not seen by the letter."""
+def test_markup_in_any_fragments_is_a_call(name: str, before: tuple[str, ...], key: str) -> None:
+    """Leaked markup in two fragments, letters or tokens is a call, except letters of plain words after text."""
     text = MARKUP[name]
     cuts = [[text[:at], text[at:]] for at in range(1, len(text))]
     letters = [] if text.startswith("commentary") and before else [list(text)]
-    for pieces in [[text], *cuts, *letters, re.findall(r"\w+|\W", text)]:
-        assert arguments(promoted(*before, *pieces, key=key)) == {0: '{"city": "Oslo"}'}, pieces
+    for fragments in [[text], *cuts, *letters, re.findall(r"\w+|\W", text)]:
+        assert arguments(promoted(*before, *fragments, key=key)) == {0: '{"city": "Oslo"}'}, fragments
 
 
 @pytest.mark.parametrize("repairs", [SAFE | PROMOTED, PROMOTED])
-def test_the_index_is_no_other_calls(repairs: frozenset[str]) -> None:
-    """Whatever else is on, and whatever indexes the others have."""
+def test_a_leaked_call_gets_an_unused_index(repairs: frozenset[str]) -> None:
+    """A leaked call gets an index that no other call has, with any other repairs and indexes."""
     leaked: list[Payload | str] = [chunk({"content": MARKUP["hermes"]}), chunk({}, "tool_calls"), "[DONE]"]
-    beside = sse(header("ping"), more("{}"), *leaked)
-    assert sorted(arguments(run(beside, CHAT, Settings(repairs)).out).values()) == ['{"city": "Oslo"}', "{}"]
+    with_call = sse(header("ping"), more("{}"), *leaked)
+    assert sorted(arguments(run(with_call, CHAT, Settings(repairs)).out).values()) == ['{"city": "Oslo"}', "{}"]
     calls = [header("ping", "{}"), header("ping", "{}", 5)]
     assert len(arguments(run(sse(*calls, *leaked), CHAT, Settings(repairs)).out)) == 3
-    bare = [header("ping", "{}"), header("ping", "{}")]
-    for place, call in enumerate(bare):
+    without_index = [header("ping", "{}"), header("ping", "{}")]
+    for place, call in enumerate(without_index):
         entry = call["choices"][0]["delta"]["tool_calls"][0]
         del entry["index"]
         entry["id"] = f"call_{place}"
     named = {"TS115"} | PROMOTED
-    assert len(arguments(run(sse(*bare, *leaked), CHAT, Settings(frozenset(named))).out)) == 3
+    assert len(arguments(run(sse(*without_index, *leaked), CHAT, Settings(frozenset(named))).out)) == 3
 
 
 @pytest.mark.parametrize("number", ["1e400", "-0.12345678901234567890", "12345678901234567890123"])
 @pytest.mark.parametrize("name", ["hermes", "function", "glm", "xml"])
-def test_numbers_stay_as_they_were_written(name: str, number: str) -> None:
-    """A value of markup without types is read by the tool's schema."""
+def test_numbers_keep_their_text(name: str, number: str) -> None:
+    """A number in leaked markup keeps its text; the tool's schema determines its type."""
     text = MARKUP[name].replace('"Oslo"', number).replace("Oslo", number)
-    said: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
-    assert arguments(run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out) == {0: f'{{"city": {number}}}'}
+    events: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
+    assert arguments(run(sse(*events), OFFERED, Settings(SAFE | PROMOTED)).out) == {0: f'{{"city": {number}}}'}
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "1j", "1e999", "{1: 2}", "..."])
-def test_code_whose_values_are_no_json_stays_text(value: str) -> None:
-    """A set has no JSON: the message goes on as it came, and nothing of ours fails."""
+def test_code_with_values_that_are_not_json_is_unchanged(value: str) -> None:
+    """A leaked call in code with values that have no JSON form is forwarded unchanged."""
     text = f"get_weather(city={value})"
-    said: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
-    assert run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out == sse(*said)
+    events: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
+    assert run(sse(*events), OFFERED, Settings(SAFE | PROMOTED)).out == sse(*events)

@@ -1,4 +1,4 @@
-"""Calls in text: found in every syntax and however cut; innocent text is left alone."""
+"""The scanner for calls in text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOOLS = {
 
 
 def scanned(text: str, size: int, tools: dict[str, object] | None = None) -> list[Leaked]:
-    """The calls found in text that comes in pieces."""
+    """Return the calls found in a text in fragments of `size` characters."""
     scanner = Scanner(TOOLS if tools is None else tools)
     found = [one for at in range(0, len(text), size) for one in scanner.add(text[at : at + size])]
     return found + scanner.end()
@@ -27,16 +27,16 @@ def scanned(text: str, size: int, tools: dict[str, object] | None = None) -> lis
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize("defect", SYNTAXES)
-def test_every_syntax(defect: str, size: int) -> None:
-    """With values of the type that the tool's schema wants."""
+def test_every_syntax_is_found(defect: str, size: int) -> None:
+    """A call is found in every syntax, with values of the types in the tool's schema."""
     [found] = scanned(SYNTAXES[defect]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
     assert (found.defect.name, found.name) == (defect, "get_weather")
     assert json.loads(found.arguments) == {"city": "Oslo <N>", "days": 3}
 
 
 @pytest.mark.parametrize("defect", sorted(SYNTAXES.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
-def test_text_stands_before_it_and_nothing_is_known_of_the_tools(defect: str) -> None:
-    """Markup of its own is known without them."""
+def test_calls_of_unknown_tools_are_found_after_text(defect: str) -> None:
+    """A call in specific markup is found after text and without known tools."""
     [found] = scanned("Let me see.\n" + SYNTAXES[defect]("get_weather", {"city": "Oslo"}), 5, {})
     assert (found.defect.name, found.name) == (defect, "get_weather")
 
@@ -72,8 +72,8 @@ XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
         ("leaked-kimi", XTML),
     ],
 )
-def test_other_forms_of_a_syntax(defect: str, text: str, size: int) -> None:
-    """Those of other models, of other servers, and of a model that forgets an end."""
+def test_variants_of_a_syntax_are_found(defect: str, text: str, size: int) -> None:
+    """A call is found in the variants of other models and servers, and without an end tag."""
     [found] = scanned(f"Let me see. {text}", size)
     assert (found.defect.name, found.name) == (defect, "get_weather")
     assert json.loads(found.arguments) == {"city": "Oslo", "days": 3}
@@ -98,20 +98,20 @@ def test_other_forms_of_a_syntax(defect: str, text: str, size: int) -> None:
         "<|tool_call|> is Granite's token, [TOOL_CALL] another one, <tool_calls></tool_calls> a third.",
     ],
 )
-def test_innocent_text(text: str, size: int) -> None:
-    """Quoted, foreign, unfinished, or of no tool that is offered."""
+def test_other_text_contains_no_calls(text: str, size: int) -> None:
+    """Quoted, unrelated and unfinished markup, and calls of unknown tools, are not found."""
     assert scanned(text, size) == []
 
 
 @given(st.lists(st.text(max_size=30) | st.sampled_from(["<tool_call>", "</tool_call>", "{", "`", "<invoke name="])))
-def test_any_text(pieces: list[str]) -> None:
-    """Nothing raises, and the cuts make no difference."""
-    text = "".join(pieces)
+def test_any_text_is_scanned(parts: list[str]) -> None:
+    """Any text raises nothing, and the fragments do not matter."""
+    text = "".join(parts)
     assert scanned(text, 1) == scanned(text, 7) == scanned(text, 10_000)
 
 
-def test_code_with_escapes_that_python_does_not_know(recwarn: pytest.WarningsRecorder) -> None:
-    """It is somebody else's text: nobody is warned of it."""
+def test_code_with_invalid_escapes_gives_no_warnings(recwarn: pytest.WarningsRecorder) -> None:
+    """Python's warning about an invalid escape in leaked code is suppressed."""
     [found] = scanned(r'shell(line="a\mb")', 1000)
     assert json.loads(found.arguments) == {"line": r"a\mb"}
     assert not recwarn.list

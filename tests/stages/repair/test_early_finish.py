@@ -1,4 +1,4 @@
-"""A finish that comes before the calls are over goes behind them, where that was asked for by name."""
+"""The repair `early-finish`: a finish reason before the end of the calls is moved after them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from toolstream_core.settings import Settings
 
 NAME = "early-finish"
 HEALTHY = [one for one in streams() if one.dialect in {"bedrock", "cohere-v2"}]
-CUT = [one for one in HEALTHY if one.name in {"fragments", "fragments of two"}]
+WITH_FRAGMENTS = [one for one in HEALTHY if one.name in {"fragments", "fragments of two"}]
 
 
 def early(healthy: Healthy) -> bytes:
-    """The stream with its finish too early."""
+    """Return the stream with an early finish reason."""
     return injected(healthy.body, healthy.exchange, NAME).out
 
 
 def events(healthy: Healthy, body: bytes) -> list[bytes]:
-    """What the client gets, event by event."""
+    """Split a body into events."""
     return Healthy(healthy.dialect, "", body).frames
 
 
-@pytest.mark.parametrize("healthy", CUT, ids=str)
-def test_the_finish_goes_behind_the_calls(healthy: Healthy) -> None:
-    """The strictest reader gets the calls, nothing is left to be said, and the change has its name."""
+@pytest.mark.parametrize("healthy", WITH_FRAGMENTS, ids=str)
+def test_an_early_finish_reason_is_moved_after_the_calls(healthy: Healthy) -> None:
+    """An early finish reason is moved after the calls, the change is reported, and a strict client reads the calls."""
     body = early(healthy)
     fixed = repaired(body, healthy.exchange, NAME)
     assert fixed.finding_names == [NAME]
@@ -40,29 +40,29 @@ def test_the_finish_goes_behind_the_calls(healthy: Healthy) -> None:
     assert sorted(events(healthy, fixed.out)) == sorted(events(healthy, body))
 
 
-@pytest.mark.parametrize("healthy", CUT, ids=str)
-def test_it_has_to_be_named(healthy: Healthy) -> None:
-    """Every finish waits for it: safe repairs only tell it."""
+@pytest.mark.parametrize("healthy", WITH_FRAGMENTS, ids=str)
+def test_the_repair_is_not_safe(healthy: Healthy) -> None:
+    """Safe repairs report an early finish reason and do not move it, as this holds every finish reason."""
     body = early(healthy)
-    told = repaired(body, healthy.exchange)
-    assert told.out == body
-    assert told.finding_names == [NAME]
+    outcome = repaired(body, healthy.exchange)
+    assert outcome.out == body
+    assert outcome.finding_names == [NAME]
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_a_finish_at_its_place_stays_there(healthy: Healthy) -> None:
-    """It waits for the next event, and for nothing more."""
-    line = Session(healthy.exchange, Settings(named([NAME])))
-    sent = [b"".join(line.feed(frame)) for frame in healthy.frames]
-    assert b"".join([*sent, *line.end()]) == healthy.body
+def test_a_correct_finish_reason_keeps_its_place(healthy: Healthy) -> None:
+    """A correct finish reason is held until the next event only, and keeps its place."""
+    session = Session(healthy.exchange, Settings(named([NAME])))
+    sent = [b"".join(session.feed(frame)) for frame in healthy.frames]
+    assert b"".join([*sent, *session.end()]) == healthy.body
     assert sent[-2] == b""
     assert sent[-1] == b"".join(healthy.frames[-2:])
     assert [one for one, frame in zip(sent, healthy.frames, strict=True) if one != frame] == sent[-2:]
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
-def test_nothing_is_lost_where_the_connection_breaks(healthy: Healthy) -> None:
-    """Not even the finish that waits."""
+def test_a_held_finish_reason_is_sent_after_a_disconnect(healthy: Healthy) -> None:
+    """After a disconnect, a held finish reason is sent, and no event is lost."""
     body = b"".join(healthy.frames[:-1])
     assert repaired(body, healthy.exchange, NAME, broken="reset").out == body
     cut = b"".join(events(healthy, early(healthy))[:-1])
@@ -70,9 +70,9 @@ def test_nothing_is_lost_where_the_connection_breaks(healthy: Healthy) -> None:
     assert sorted(events(healthy, out)) == sorted(events(healthy, cut))
 
 
-def test_comments_do_not_end_the_wait() -> None:
-    """Up to some: where more come, the finish goes on before them."""
-    (healthy,) = [one for one in CUT if (one.dialect, one.name) == ("cohere-v2", "fragments")]
+def test_a_finish_reason_is_held_over_some_comments() -> None:
+    """A finish reason is held over a few comments; before many comments, it is sent."""
+    (healthy,) = [one for one in WITH_FRAGMENTS if (one.dialect, one.name) == ("cohere-v2", "fragments")]
     frames = events(healthy, early(healthy))
     at = next(at for at, frame in enumerate(frames) if b"message-end" in frame)
     for count, moved in ((2, True), (40, False)):

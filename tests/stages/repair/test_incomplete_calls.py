@@ -1,4 +1,4 @@
-"""An answer that is said to be whole while a call of it is half ends as a break, and what says so is kept back."""
+"""A response that ends normally with an incomplete call ends with a disconnect, and its end is withheld."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 type Payload = dict[str, Any]
 
-HALF: Final = '{"city": "Os'
+BEGINNING: Final = '{"city": "Os'
 REST: Final = 'lo"}'
 
 
 class Ending(NamedTuple):
-    """How one protocol says half a call, what claims that it was whole, and what does not."""
+    """An incomplete call in one protocol, and several ends of the response."""
 
     protocol: str
     write: Callable[..., bytes]
-    half: list[Payload]
+    incomplete: list[Payload]
     rest: list[Payload]
-    whole: list[Payload | str]
-    """What says that the answer is over and whole."""
-    honest: list[Payload | str]
-    """What says that it was cut off."""
+    normal_end: list[Payload | str]
+    """The end of a complete response."""
+    limit_end: list[Payload | str]
+    """The end of a response at the token limit."""
     error: list[Payload]
-    """What says that it failed."""
-    goes: list[Payload | str] = []  # noqa: RUF012 - never changed
-    """What goes to the client in the place of `whole`."""
+    """The end of a failed response."""
+    forwarded: list[Payload | str] = []  # noqa: RUF012 - never changed
+    """The events that the client receives in the place of `normal_end`."""
 
     @property
     def exchange(self) -> StreamFacts:
-        """What is known beside the stream."""
+        """The facts of the response."""
         return exchange(self.protocol)
 
     def body(self, *parts: list[Any]) -> bytes:
-        """These events."""
+        """Return the body of these events."""
         return self.write(*(event for part in parts for event in part))
 
 
@@ -93,10 +93,10 @@ def _candidate(parts: list[Payload], **more: Any) -> Payload:
     return {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0, **more}], "modelVersion": "m"}
 
 
-def _partial(text: str, *, goes_on: bool) -> Payload:
-    patch = {"jsonPath": "$.city", "stringValue": text, "willContinue": goes_on}
-    call = {"partialArgs": [patch], **({"willContinue": True} if goes_on else {})}
-    return {"functionCall": {"name": "weather", **call} if goes_on else call}
+def _partial(text: str, *, continues: bool) -> Payload:
+    patch = {"jsonPath": "$.city", "stringValue": text, "willContinue": continues}
+    call = {"partialArgs": [patch], **({"willContinue": True} if continues else {})}
+    return {"functionCall": {"name": "weather", **call} if continues else call}
 
 
 def _line(*, done: str = "", **message: Any) -> Payload:
@@ -131,7 +131,7 @@ ENDINGS: Final = [
     Ending(
         "openai-chat",
         sse,
-        [_entry(name="weather", arguments=HALF)],
+        [_entry(name="weather", arguments=BEGINNING)],
         [_entry(arguments=REST)],
         [_chunk({}, "tool_calls"), "[DONE]"],
         [_chunk({}, "length"), "[DONE]"],
@@ -149,11 +149,15 @@ ENDINGS: Final = [
                 "output_index": 0,
                 "item": _item("", "in_progress"),
             },
-            _delta(HALF, 2),
+            _delta(BEGINNING, 2),
         ],
         [_delta(REST, 3)],
-        [_response("completed", [_item(HALF, "completed")], 3)],
-        [_response("incomplete", [_item(HALF, "incomplete")], 3, incomplete_details={"reason": "max_output_tokens"})],
+        [_response("completed", [_item(BEGINNING, "completed")], 3)],
+        [
+            _response(
+                "incomplete", [_item(BEGINNING, "incomplete")], 3, incomplete_details={"reason": "max_output_tokens"}
+            )
+        ],
         [{"type": "error", "sequence_number": 3, "code": "server_error", "message": "gone"}],
     ),
     Ending(
@@ -166,7 +170,7 @@ ENDINGS: Final = [
                 "index": 0,
                 "content_block": {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {}},
             },
-            _block(HALF),
+            _block(BEGINNING),
         ],
         [_block(REST), STOP],
         [_stop_reason("tool_use"), {"type": "message_stop"}],
@@ -176,8 +180,8 @@ ENDINGS: Final = [
     Ending(
         "gemini",
         sse,
-        [_candidate([_partial("Os", goes_on=True)])],
-        [_candidate([_partial("lo", goes_on=False)])],
+        [_candidate([_partial("Os", continues=True)])],
+        [_candidate([_partial("lo", continues=False)])],
         [_candidate([{"text": ""}], finishReason="STOP")],
         [_candidate([{"text": ""}], finishReason="MAX_TOKENS")],
         [{"error": {"code": 503, "message": "gone", "status": "UNAVAILABLE"}}],
@@ -185,7 +189,7 @@ ENDINGS: Final = [
     Ending(
         "ollama",
         lines,
-        [_line(content="", tool_calls=[{"function": {"name": "weather", "arguments": HALF}}])],
+        [_line(content="", tool_calls=[{"function": {"name": "weather", "arguments": BEGINNING}}])],
         [],
         [_line(content="", done="stop")],
         [_line(content="", done="length")],
@@ -199,7 +203,7 @@ ENDINGS: Final = [
             _cohere_call(
                 "tool-call-start", id="call_1", type="function", function={"name": "weather", "arguments": ""}
             ),
-            _cohere_call("tool-call-delta", function={"arguments": HALF}),
+            _cohere_call("tool-call-delta", function={"arguments": BEGINNING}),
         ],
         [_cohere_call("tool-call-delta", function={"arguments": REST}), _cohere("tool-call-end", index=0)],
         [_message_end("TOOL_CALL")],
@@ -217,7 +221,7 @@ ENDINGS: Final = [
                     "start": {"toolUse": {"toolUseId": "t1", "name": "weather"}},
                 }
             },
-            _tool_input(HALF),
+            _tool_input(BEGINNING),
         ],
         [_tool_input(REST), {"contentBlockStop": {"contentBlockIndex": 0}}],
         [{"messageStop": {"stopReason": "tool_use"}}, USAGE],
@@ -229,18 +233,18 @@ each_protocol = pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: en
 
 
 class Outcome(NamedTuple):
-    """What the client gets, and how it ends."""
+    """The forwarded bytes, the end and the changes."""
 
     out: bytes
-    breaks: bool
+    disconnects: bool
     changes: list[str]
 
 
-def went(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: int = 0) -> Outcome:
-    """A body through a session, in pieces of `size` bytes; in one piece where that is 0."""
+def run(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: int = 0) -> Outcome:
+    """Feed a body in chunks of `size` bytes, or in one chunk for 0."""
     session = Session(ending.exchange, Settings(repairs))
     size = size or len(body)
-    out = [piece for at in range(0, len(body), size) for piece in session.feed(body[at : at + size])]
+    out = [forwarded for at in range(0, len(body), size) for forwarded in session.feed(body[at : at + size])]
     out += session.end()
     assert session.error is None
     record = session.record()
@@ -249,60 +253,60 @@ def went(ending: Ending, body: bytes, repairs: frozenset[str] = SAFE, *, size: i
 
 
 def compact(body: bytes) -> bytes:
-    """Bytes without the blanks that rewriting JSON takes out."""
+    """Remove spaces, which rewriting JSON removes, too."""
     return body.replace(b" ", b"")
 
 
 @each_protocol
-def test_what_says_that_half_a_call_was_all_is_kept_back(ending: Ending) -> None:
-    """However the bytes are cut; and what is left is repaired already."""
-    half = ending.body(ending.half, ending.goes)
-    body = ending.body(ending.half, ending.whole)
-    gone = went(ending, body)
-    assert compact(gone.out) == compact(half)
-    assert gone.breaks
-    assert gone.changes == ["cut-off-call"]
+def test_a_normal_end_after_an_incomplete_call_is_withheld(ending: Ending) -> None:
+    """A normal end after an incomplete call is withheld, for all chunk sizes, and a second repair changes nothing."""
+    expected = ending.body(ending.incomplete, ending.forwarded)
+    body = ending.body(ending.incomplete, ending.normal_end)
+    outcome = run(ending, body)
+    assert compact(outcome.out) == compact(expected)
+    assert outcome.disconnects
+    assert outcome.changes == ["cut-off-call"]
     assert "cut-off-call" in inspected(body, ending.exchange).finding_names
-    assert went(ending, body, size=1) == gone
-    assert went(ending, gone.out).out == gone.out
-    assert went(ending, gone.out.rstrip(b"\n")).out.rstrip(b"\n") == gone.out.rstrip(b"\n")
+    assert run(ending, body, size=1) == outcome
+    assert run(ending, outcome.out).out == outcome.out
+    assert run(ending, outcome.out.rstrip(b"\n")).out.rstrip(b"\n") == outcome.out.rstrip(b"\n")
 
 
 @each_protocol
-def test_an_honest_end_stays_where_it_is(ending: Ending) -> None:
-    """Whoever reads it knows that the call is half."""
-    body = ending.body(ending.half, ending.honest)
-    assert went(ending, body) == (body, False, [])
+def test_an_end_at_the_token_limit_is_forwarded(ending: Ending) -> None:
+    """The end of a response at the token limit is forwarded: it shows that the call is incomplete."""
+    body = ending.body(ending.incomplete, ending.limit_end)
+    assert run(ending, body) == (body, False, [])
 
 
 @each_protocol
-def test_an_error_ends_an_answer_as_it_came(ending: Ending) -> None:
-    """It says that the call is half, and some clients ask again where the connection breaks behind it."""
-    body = ending.body(ending.half, ending.error)
-    assert went(ending, ending.body(ending.half)).breaks
-    assert went(ending, body) == (body, False, [])
+def test_an_error_is_forwarded(ending: Ending) -> None:
+    """An error after an incomplete call is forwarded without a disconnect, after which some clients would retry."""
+    body = ending.body(ending.incomplete, ending.error)
+    assert run(ending, ending.body(ending.incomplete)).disconnects
+    assert run(ending, body) == (body, False, [])
     assert "in-band-error" in inspected(body, ending.exchange).finding_names
 
 
 @each_protocol
-def test_without_the_repair_the_end_goes_on(ending: Ending) -> None:
-    """All others leave it alone, the finish of Chat Completions too."""
-    body = ending.body(ending.half, ending.whole)
-    others = went(ending, body, SAFE - named(["cut-off-call"]))
-    assert not others.breaks
+def test_other_repairs_forward_the_end(ending: Ending) -> None:
+    """Without `cut-off-call`, the other repairs forward the end after an incomplete call."""
+    body = ending.body(ending.incomplete, ending.normal_end)
+    others = run(ending, body, SAFE - named(["cut-off-call"]))
+    assert not others.disconnects
     assert "cut-off-call" not in others.changes
-    assert others.out.endswith(ending.body(ending.whole[-1:]))
+    assert others.out.endswith(ending.body(ending.normal_end[-1:]))
 
 
 @each_protocol
-def test_a_whole_call_ends_in_order(ending: Ending) -> None:
-    """The end goes on with the event that says it, and not later."""
+def test_the_end_after_a_complete_call_is_sent_at_once(ending: Ending) -> None:
+    """The end after a complete call is forwarded at once, without a disconnect."""
     if not ending.rest:
         return
     session = Session(ending.exchange, Settings(named(["cut-off-call"])))
-    begun = ending.body(ending.half, ending.rest)
-    end = ending.body(ending.whole)
-    assert b"".join(session.feed(begun)) + b"".join(session.feed(end)) == begun + end
+    calls = ending.body(ending.incomplete, ending.rest)
+    end = ending.body(ending.normal_end)
+    assert b"".join(session.feed(calls)) + b"".join(session.feed(end)) == calls + end
     assert session.end() == []
     record = session.record()
     assert record is not None
@@ -310,63 +314,65 @@ def test_a_whole_call_ends_in_order(ending: Ending) -> None:
 
 
 @each_protocol
-def test_an_end_that_more_of_the_call_follows_stays_where_it_is(ending: Ending) -> None:
-    """It was said too early, which is another defect; all goes on when that is known."""
+def test_an_early_end_is_forwarded(ending: Ending) -> None:
+    """An end that the rest of the call follows, another defect, is forwarded at its place."""
     if ending.protocol in {"openai-chat", "ollama"}:
-        return  # another part holds the finish; a call comes whole
-    body = ending.body(ending.half, ending.whole[:1], ending.rest)
-    sent = went(ending, body, named(["cut-off-call"]))
+        return  # the finish reason is held by another repair; calls are sent complete
+    body = ending.body(ending.incomplete, ending.normal_end[:1], ending.rest)
+    forwarded = run(ending, body, named(["cut-off-call"]))
     if ending.protocol == "openai-responses":  # clients stop reading at this end
-        assert sent == (ending.body(ending.half), True, ["cut-off-call"])
+        assert forwarded == (ending.body(ending.incomplete), True, ["cut-off-call"])
     else:
-        assert sent == (body, False, [])
+        assert forwarded == (body, False, [])
 
 
 @pytest.mark.parametrize(
     "ending", [one for one in ENDINGS if one.protocol in {"gemini", "ollama"}], ids=lambda ending: ending.protocol
 )
-def test_text_that_comes_with_the_end_goes_on(ending: Ending) -> None:
-    """Without what says that the answer is over."""
+def test_text_in_the_last_event_is_forwarded(ending: Ending) -> None:
+    """Text in the withheld last event is forwarded without the finish reason."""
     text, end = {
         "gemini": (_candidate([{"text": "Oslo?"}]), _candidate([{"text": "Oslo?"}], finishReason="STOP")),
         "ollama": (_line(content="Oslo?"), _line(content="Oslo?", done="stop")),
     }[ending.protocol]
-    out = went(ending, ending.body(ending.half, [end]))
-    assert out.breaks
+    out = run(ending, ending.body(ending.incomplete, [end]))
+    assert out.disconnects
     assert json.loads(out.out.splitlines()[-1 if ending.protocol == "ollama" else -2].removeprefix(b"data: ")) == text
 
 
-def test_the_bracket_of_a_gemini_array_stays_away() -> None:
-    """With it, the body would be whole."""
+def test_the_closing_bracket_of_a_gemini_array_is_withheld() -> None:
+    """The closing bracket after the withheld last event of a Gemini array is withheld, too."""
     ending = next(one for one in ENDINGS if one.protocol == "gemini")
-    half, end = (json.dumps(one[0]).encode() for one in (ending.half, ending.whole))
-    out = went(ending, b"[" + half + b"\n,\n" + end + b"\n]\n")
-    assert (out.out, out.breaks) == (b"[" + half, True)
+    incomplete, end = (json.dumps(one[0]).encode() for one in (ending.incomplete, ending.normal_end))
+    out = run(ending, b"[" + incomplete + b"\n,\n" + end + b"\n]\n")
+    assert (out.out, out.disconnects) == (b"[" + incomplete, True)
 
 
-def test_text_and_errors_behind_the_end_go_on() -> None:
-    """Behind an error the end goes on too: whoever reads it knows that something is wrong.
+def test_text_and_errors_after_the_end() -> None:
+    """Text between the end events, and an error with the end after it, are forwarded after an incomplete call.
 
-    Text behind the last event does not: nobody reads it there, and nobody is given it without that event.
+    Text after the last event is withheld with that event, as clients do not read it.
     """
     ending = next(one for one in ENDINGS if one.protocol == "anthropic")
     text = {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Oslo?"}}
-    reason, last = ending.whole[:1], ending.whole[1:]
+    reason, last = ending.normal_end[:1], ending.normal_end[1:]
     repairs = named(["cut-off-call"])
-    assert went(ending, ending.body(ending.half, reason, [text], last), repairs)[:2] == (
-        ending.body(ending.half, [text]),
+    assert run(ending, ending.body(ending.incomplete, reason, [text], last), repairs)[:2] == (
+        ending.body(ending.incomplete, [text]),
         True,
     )
-    assert went(ending, ending.body(ending.half, reason, last, [text]), repairs)[:2] == (
-        ending.body(ending.half),
+    assert run(ending, ending.body(ending.incomplete, reason, last, [text]), repairs)[:2] == (
+        ending.body(ending.incomplete),
         True,
     )
-    failed = went(ending, ending.body(ending.half, ending.whole[:1], [OVERLOADED], ending.whole[1:]), repairs)
-    assert failed[:2] == (ending.body(ending.half, [OVERLOADED], ending.whole), False)
+    failed = run(
+        ending, ending.body(ending.incomplete, ending.normal_end[:1], [OVERLOADED], ending.normal_end[1:]), repairs
+    )
+    assert failed[:2] == (ending.body(ending.incomplete, [OVERLOADED], ending.normal_end), False)
 
 
-def test_a_call_that_is_no_json_is_not_half() -> None:
-    """It came to its end: nobody can parse it, and nobody waits for more."""
+def test_a_call_with_invalid_json_is_not_incomplete() -> None:
+    """The end after a call that is closed with invalid JSON is forwarded."""
     ending = next(one for one in ENDINGS if one.protocol == "anthropic")
-    body = ending.body(ending.half[:-1], [_block("{'city': 'Oslo'}"), STOP], ending.whole)
-    assert not went(ending, body).breaks
+    body = ending.body(ending.incomplete[:-1], [_block("{'city': 'Oslo'}"), STOP], ending.normal_end)
+    assert not run(ending, body).disconnects

@@ -1,4 +1,4 @@
-"""Other framings of the same events."""
+"""Shapes of event stream framing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ ENDS = [b"\n", b"\r\n", b"\r"]
 
 
 def events(body: bytes) -> list[tuple[str, bytes]]:
-    """What a reader dispatches."""
+    """Return name and data of the events that a client dispatches."""
     framer = SseFramer()
     frames = [*framer.feed(body), *framer.feed(b"")]
     return [(frame.name, frame.data) for frame in frames if frame.data is not None and not frame.trailing]
 
 
 @grouped(Case(f"{shape} {end!r}", (healthy, shape, end)) for shape in SHAPES for end in ENDS for healthy in SSE)
-def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: bytes) -> None:
-    """Nothing is told of them."""
+def test_framing_shapes_keep_the_events(healthy: Healthy, shape: str, newline: bytes) -> None:
+    """A framing shape keeps the events and causes no findings."""
     body = healthy.body.replace(b"\n", newline)
     out = shaped(body, healthy.exchange, shape)
-    same = {("crlf", b"\r\n"), ("plain-lines", b"\n")}
-    assert (out != body) == ((shape, newline) not in same)
+    unchanged = {("crlf", b"\r\n"), ("plain-lines", b"\n")}
+    assert (out != body) == ((shape, newline) not in unchanged)
     assert events(out) == events(body) == events(healthy.body)
     assert inspected(out, healthy.exchange).finding_names == []
 
@@ -36,16 +36,16 @@ def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: b
 @pytest.mark.parametrize("other", SHAPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_compose(shape: str, other: str) -> None:
-    """In any order, also twice."""
+    """Two framing shapes keep the events, in any order and if applied one after the other."""
     out = shaped(CHAT.body, CHAT.exchange, shape, other)
     assert events(out) == events(CHAT.body)
     assert inspected(out, CHAT.exchange).finding_names == []
-    again = shaped(shaped(CHAT.body, CHAT.exchange, shape), CHAT.exchange, other)
-    assert events(again) == events(CHAT.body)
+    twice = shaped(shaped(CHAT.body, CHAT.exchange, shape), CHAT.exchange, other)
+    assert events(twice) == events(CHAT.body)
 
 
 @pytest.mark.parametrize(
-    ("shape", "block", "becomes"),
+    ("shape", "block", "expected"),
     [
         ("comments", b"data: {}\n\n", b": keep-alive\n\ndata: {}\n\n"),
         ("comments", b"data: {}\r\n\r\n", b": keep-alive\r\n\r\ndata: {}\r\n\r\n"),
@@ -64,16 +64,16 @@ def test_shapes_compose(shape: str, other: str) -> None:
         ("plain-lines", b": keep-alive\n\n", b""),
     ],
 )
-def test_one_block(shape: str, block: bytes, becomes: bytes) -> None:
-    """The second of a stream."""
+def test_a_block_is_reframed(shape: str, block: bytes, expected: bytes) -> None:
+    """A framing shape rewrites the second block of a stream as expected."""
     first = CHAT.body[: CHAT.body.index(b"\n\n") + 2]
     out = shaped(first + block, CHAT.exchange, shape)
-    assert out == shaped(first, CHAT.exchange, shape) + becomes
+    assert out == shaped(first, CHAT.exchange, shape) + expected
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_byte_order_mark_stays_in_front(shape: str) -> None:
-    """And there is but one."""
+def test_the_byte_order_mark_stays_first(shape: str) -> None:
+    """A byte order mark stays at the start, once, or is removed by `plain-lines`."""
     out = shaped(BOM + CHAT.body, CHAT.exchange, shape)
     assert out.startswith(BOM) == (shape != "plain-lines")
     assert out.count(BOM) == out.startswith(BOM)
@@ -81,24 +81,24 @@ def test_the_byte_order_mark_stays_in_front(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_unfinished_block_is_no_event_afterwards_either(shape: str) -> None:
-    """A cut shows as one."""
+def test_a_truncated_block_is_not_terminated(shape: str) -> None:
+    """A framing shape does not terminate a truncated block."""
     for body in (CHAT.body.removesuffix(b"\n"), CHAT.body[:-4]):
         assert events(shaped(body, CHAT.exchange, shape)) == events(CHAT.body)[:-1]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_json_arrays_are_left(shape: str) -> None:
-    """They have no blocks."""
+def test_json_arrays_are_not_changed(shape: str) -> None:
+    """Framing shapes do not change JSON arrays."""
     body = b'[{"candidates": [{"content": {"parts": [{"functionCall": {"name": "ping", "args": {}}}]}}]}\n]'
     assert shaped(body, exchange("gemini"), shape) == body
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "plain-lines"])
 @pytest.mark.parametrize("healthy", SSE, ids=str)
-def test_plain_lines_undo_each_of_the_others(healthy: Healthy, shape: str) -> None:
-    """A client that needs the usual lines gets them."""
-    usual = shaped(healthy.body, healthy.exchange, "plain-lines")
-    assert shaped(healthy.body, healthy.exchange, shape, "plain-lines") == usual
+def test_plain_lines_undo_the_other_shapes(healthy: Healthy, shape: str) -> None:
+    """`plain-lines` gives the same bytes after each of the other framing shapes."""
+    plain = shaped(healthy.body, healthy.exchange, "plain-lines")
+    assert shaped(healthy.body, healthy.exchange, shape, "plain-lines") == plain
     first = b": keep-alive\n\n" if shape == "comments" else b""  # before the protocol is known
-    assert shaped(shaped(healthy.body, healthy.exchange, shape), healthy.exchange, "plain-lines") == first + usual
+    assert shaped(shaped(healthy.body, healthy.exchange, shape), healthy.exchange, "plain-lines") == first + plain
