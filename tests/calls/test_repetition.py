@@ -33,9 +33,9 @@ def test_a_call_repeats_an_earlier_one_with_its_name_and_arguments(call: Compare
 
 def test_it_is_unknown_while_the_earlier_call_is_incomplete() -> None:
     """It is unknown whether a call repeats an earlier call that is incomplete and may become equal."""
-    begun = Compared("grep", None, '{"a"', settled=False)
-    assert Compared("grep", '{"a": 1}', '{"a":1}').repeats([begun]) is None
-    assert Compared("grep", '{"b": 1}', '{"b":1}').repeats([begun]) is False
+    incomplete = Compared("grep", None, '{"a"', settled=False)
+    assert Compared("grep", '{"a": 1}', '{"a":1}').repeats([incomplete]) is None
+    assert Compared("grep", '{"b": 1}', '{"b":1}').repeats([incomplete]) is False
 
 
 def test_a_call_does_not_repeat_itself() -> None:

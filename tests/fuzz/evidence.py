@@ -161,11 +161,11 @@ class Evidence:
 
     def proves(self, value: dict[str, Any]) -> bool:
         """Return whether the body contains these arguments, complete or in consecutive parts."""
-        wanted = canonical(value)
+        expected = canonical(value)
         if not value:
             return self._proves_empty()
-        if wanted in self.objects or any(
-            _begins_somewhere(run, wanted) for run in [*self.runs, *self._headless, *self._in_calls]
+        if expected in self.objects or any(
+            _begins_somewhere(run, expected) for run in [*self.runs, *self._headless, *self._in_calls]
         ):
             return True
         return self._proves_members({key: canonical(one) for key, one in value.items()})
@@ -182,12 +182,12 @@ class Evidence:
         joined = ["".join(run) for run in self.runs]
         return [[run[head.end() :]] for run in joined if (head := _CALL.match(run)) and run.rstrip().endswith("}")]
 
-    def _proves_members(self, wanted: dict[str, str]) -> bool:
+    def _proves_members(self, expected: dict[str, str]) -> bool:
         """Return whether the members of the objects in `arguments` add up to exactly these."""
         objects = [json.loads(one) for one in self._objects_for_text]
         members = [{key: canonical(one) for key, one in each.items()} for each in objects]
-        matching = [one for one in members if one and one.items() <= wanted.items()]
-        return {key for one in matching for key in one} == wanted.keys()
+        matching = [one for one in members if one and one.items() <= expected.items()]
+        return {key for one in matching for key in one} == expected.keys()
 
     @cached_property
     def _objects_for_text(self) -> set[str]:
@@ -219,9 +219,9 @@ def _runs(parts: list[Part]) -> list[list[str]]:
                 found["both", name, str(keys[name]), str(keys["type"])].append(text)
         for name in NUMBERS - keys.keys():  # parts without an index may all belong to one call
             found["without", name].append(text)
-        for name, wanted in identities:  # a part without identity may belong to any call
-            if name not in keys or str(keys[name]) == wanted:
-                found["or unidentified", name, wanted].append(text)
+        for name, expected in identities:  # a part without identity may belong to any call
+            if name not in keys or str(keys[name]) == expected:
+                found["or unidentified", name, expected].append(text)
     return list(found.values()) + _runs_of_continuations(parts)
 
 
@@ -321,7 +321,7 @@ def _is_read(kind: object) -> bool:
     return isinstance(kind, str) and (not kind or _TYPES.fullmatch(kind) is not None)
 
 
-def _begins_somewhere(run: list[str], wanted: str) -> bool:
+def _begins_somewhere(run: list[str], expected: str) -> bool:
     """Return whether consecutive parts are these arguments, as JSON or as doubly encoded JSON."""
     for at, part in enumerate(run):
         if part.lstrip()[:1] not in {"{", '"', "\\"} and "{" not in part:
@@ -331,7 +331,7 @@ def _begins_somewhere(run: list[str], wanted: str) -> bool:
             value = _first(joined[begin:].lstrip())
             if isinstance(value, str):
                 value = _first(value.lstrip())
-            if value is not None and canonical(value) == wanted:
+            if value is not None and canonical(value) == expected:
                 return True
     return False
 

@@ -37,8 +37,8 @@ def with_odd_values(payload: Any, dice: random.Random) -> bytes:
     holder = [payload]
     for _ in range(dice.choice((1, 1, 1, 2))):
         places = list(_places(holder))
-        wanted = [place for place in places if place[1] in KEYS]
-        container, key = dice.choice(wanted if wanted and dice.random() < 0.7 else places)
+        preferred = [place for place in places if place[1] in KEYS]
+        container, key = dice.choice(preferred if preferred and dice.random() < 0.7 else places)
         _change(container, key, dice)
     text = json.dumps(holder[0], ensure_ascii=dice.random() < 0.3)
     text = _PLACE.sub(lambda found: ODD[int(found[1])], text)

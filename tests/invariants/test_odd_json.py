@@ -107,11 +107,11 @@ def drawn_settings(draw: st.DrawFn, dialect: str) -> Settings:
     return Settings(repairs, shapes=tuple(shapes), faults=tuple((Fault(name=name), Budget(None)) for name in names))
 
 
-def forwarded(body: bytes, exchange: StreamFacts, wanted: Settings, size: int) -> bytes:
+def forwarded(body: bytes, exchange: StreamFacts, options: Settings, size: int) -> bytes:
     """Return the forwarded bytes and build every log line; an internal error fails the test."""
     logged: list[str] = []
     session = Session(
-        exchange, wanted, lambda _: [Lines(logged.append, Label("#1")), JsonLines(logged.append, {"flow": "x"})]
+        exchange, options, lambda _: [Lines(logged.append, Label("#1")), JsonLines(logged.append, {"flow": "x"})]
     )
     out = [chunk for at in range(0, len(body), size) for chunk in session.feed(body[at : at + size])]
     out += session.end()
@@ -136,8 +136,8 @@ CONTROL = [chr(number) for number in range(0x20) if chr(number) not in "\r\n"]
 
 
 @pytest.mark.parametrize("control", CONTROL, ids=repr)
-@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["off", "repairs"])
-def test_a_raw_control_character_in_a_string_is_reported(wanted: Settings, control: str) -> None:
+@pytest.mark.parametrize("options", [NOTHING, Settings(SAFE)], ids=["off", "repairs"])
+def test_a_raw_control_character_in_a_string_is_reported(options: Settings, control: str) -> None:
     """A raw control character is not valid JSON and is reported, even if the fast path skips the call's fragments."""
     fragments = ['{\\"a\\":\\"', "one ", "two ", "three ", f"x{control}y", "four ", f"{control}", '\\"}']
     entries = [f'{{"index":0,"function":{{"arguments":"{fragment}"}}}}' for fragment in fragments]
@@ -147,7 +147,7 @@ def test_a_raw_control_character_in_a_string_is_reported(wanted: Settings, contr
     ]
     body = "".join(f"data: {chunk}\n\n" for chunk in chunks).encode()
     for size in (1, 50, len(body)):
-        session = Session(replace(HEALTHY[0].exchange, request=None), wanted)
+        session = Session(replace(HEALTHY[0].exchange, request=None), options)
         for at in range(0, len(body), size):
             session.feed(body[at : at + size])
         session.end()
@@ -161,5 +161,5 @@ def test_an_event_with_a_lone_surrogate_in_its_type_can_be_rewritten() -> None:
     """An event whose type contains a lone surrogate can be rewritten."""
     healthy = next(one for one in HEALTHY if one.dialect == "openai-responses")
     body = healthy.body.replace(b'"type": "response.in_progress"', b'"type": "response.in_\\ud800"')
-    wanted = Settings(faults=((Fault(name="sequence-numbers"), Budget(None)),))
-    assert forwarded(body, healthy.exchange, wanted, len(body))
+    options = Settings(faults=((Fault(name="sequence-numbers"), Budget(None)),))
+    assert forwarded(body, healthy.exchange, options, len(body))

@@ -234,13 +234,13 @@ def test_safe_repairs_keep_the_calls(cut: Callable[[bytes, Path], Iterable[bytes
     assert changed
 
 
-@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["read", "repaired"])
-def test_the_fast_path_changes_nothing(wanted: Settings) -> None:
+@pytest.mark.parametrize("options", [NOTHING, Settings(SAFE)], ids=["read", "repaired"])
+def test_the_fast_path_changes_nothing(options: Settings) -> None:
     """The fast path forwards the same bytes and yields the same record as parsing every event."""
     for recording in recordings():
         body = recording.path.read_bytes()[:PREFIX]
         fast_run, slow_run = (
-            run(Session(exchange(recording), wanted, fast=fast), as_recorded(body, recording.path))
+            run(Session(exchange(recording), options, fast=fast), as_recorded(body, recording.path))
             for fast in (True, False)
         )
         assert fast_run == slow_run, recording.path.name
