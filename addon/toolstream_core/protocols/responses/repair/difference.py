@@ -241,7 +241,7 @@ class Difference:
 
     def reading(self, intended: IntendedCall, *, over: bool = False) -> str:
         """The intended arguments so far, with the repairs that are switched on."""
-        reading = intended.reading(over=over)
+        reading = intended.reading(over=over or intended.call.over)
         intended.defect = None
         if reading.defect is None:
             return reading.text
