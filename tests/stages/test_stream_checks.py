@@ -134,3 +134,10 @@ def test_an_oversize_event_is_reported() -> None:
     """An event beyond the size limit, which is forwarded unread, is reported."""
     huge = b'data: "' + b"x" * (MAX_FRAME + 1) + b'"\n\n'
     assert names(read(TEXT + huge + STOP)) == ["oversize-frame"]
+
+
+@pytest.mark.parametrize("end", [STOP.replace(b'"stop"', b'"tool_calls"'), b""], ids=["promised calls", "no end"])
+def test_a_frame_over_the_cap_may_have_what_the_rest_lacks(end: bytes) -> None:
+    """Its calls and its finish reason are not missed."""
+    huge = b'data: "' + b"x" * (MAX_FRAME + 1) + b'"\n\n'
+    assert names(read(TEXT + huge + end)) == ["oversize-frame"]

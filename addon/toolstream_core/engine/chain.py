@@ -46,22 +46,27 @@ class Chain:
         """The last event of the body if it has no terminator: anything after it would be joined to it."""
         self.error: Exception | None = None
         """The internal error that ended the rewriting."""
+        self._is_over = False
+        """Whether the rewriting has ended: by an error, or because an event was too large to be read."""
 
     @property
     def holding(self) -> bool:
         """Whether any stage holds frames."""
-        return self.error is None and any(stage.holding for stage in self.holders)
+        return not self._is_over and any(stage.holding for stage in self.holders)
 
     @property
     def needs_text(self) -> bool:
         """As `Stage.needs_text`, of the stages that hold frames."""
-        return self.error is not None or any(stage.holding and stage.needs_text for stage in self.holders)
+        return self._is_over or any(stage.holding and stage.needs_text for stage in self.holders)
 
     def take(self, event: Event) -> Sequence[Frame]:
         """The frames that are forwarded for `event`."""
         frame = event.frame
-        if self.error is not None:
+        if self._is_over:
             return [frame]
+        if frame.oversize:
+            self._is_over = True
+            return [*self.release(), frame]
         if frame.trailing and frame.raw.strip():
             self._last = event
             return []
@@ -79,13 +84,13 @@ class Chain:
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """As `Stage.needs_every_event`, of any of them."""
-        if self.error is not None or self._needs_all:
+        if self._is_over or self._needs_all:
             return True
         return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
 
     def accepts_any(self, call: OpenCall) -> bool:
         """As `Stage.accepts_any`, of all of them."""
-        if self.error is not None or self._needs_all:
+        if self._is_over or self._needs_all:
             return False
         return all(stage.accepts_any(call) for stage in self._skippable)
 
@@ -99,6 +104,8 @@ class Chain:
 
         A last event without a terminator comes to each stage after the frames that earlier stages had held.
         """
+        if self._is_over:
+            return []
         if self._at_end is not None and self.reader.ended:
             self._join(self._at_end)
         event, self._last = self._last, None
@@ -110,7 +117,7 @@ class Chain:
             try:
                 frames = _after(frames, list(stage.end(clean=clean)))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                self.error = error
+                self.error, self._is_over = error, True
                 own = [*self._held(at, at + 1), *self._held(0, at)]
                 return _after(self._held(at + 1, len(self._stages)), _after(frames, own))
         return frames
@@ -132,7 +139,7 @@ class Chain:
         out: list[Frame] = []
         stage = self._stages[at]
         for frame in frames:
-            if self.error is not None:
+            if self._is_over:
                 out.append(frame)
                 continue
             try:
@@ -147,7 +154,7 @@ class Chain:
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
         """All held frames, and the frame at which the stage failed in its place."""
-        self.error = error
+        self.error, self._is_over = error, True
         later = self._held(at, len(self._stages))
         failed = [] if frame is None or any(frame is one for one in later) else [frame]
         return [*later, *failed, *self._held(0, at)]

@@ -129,6 +129,7 @@ class RecordBuilder:
         self.resolved = ()
         self.changes = []
         if frame.data is None:
+            self._judged = self._judged and not frame.oversize
             self._framing.without_data(frame)
             for sink in self._live:
                 sink.without_data(frame)

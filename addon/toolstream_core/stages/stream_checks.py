@@ -56,7 +56,7 @@ class Framing:
     def without_data(self, frame: Frame) -> None:
         """Check a frame without data."""
         if frame.oversize:
-            self._report(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
+            self._report(OVERSIZE_FRAME, frame, "an event of more than 8 MiB was forwarded unread")
 
     def with_data(self, frame: Frame, content: EventContent) -> None:
         """Check a frame that was read."""
@@ -97,17 +97,19 @@ def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[
 def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = ()) -> list[Finding]:
     """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete.
 
-    What lacks because the client disconnected is a note: the provider sent nothing wrong.
+    What lacks because the client disconnected is a note: the provider sent nothing wrong. What an unread event may have
+    is no defect.
     """
     denied = {(call.choice, call.position) for call in incomplete}
     last = max(record.events - 1, 0)
     findings = []
     if unread:
         findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
-    complete = any(finding.code == MISSING_FINISH.code for finding in record.findings)
+    found = {finding.code for finding in record.findings}
+    complete, gap = MISSING_FINISH.code in found, OVERSIZE_FRAME.code in found
     left = record.broken is not None and BY_CLIENT.search(record.broken) is not None
     severity = NOTE if left else None
-    if not (record.ended or record.error or unread or (complete and not record.broken)):
+    if not (record.ended or record.error or unread or ((complete or gap) and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
         message = f"{how} before the response was complete"
         findings.append(TRUNCATED_STREAM.found(last, message, severity=severity))
@@ -118,7 +120,7 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
     findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
-        if not (known or unread or position in reported):
+        if not (known or unread or gap or position in reported):
             declared = (call.choice, call.position) in denied
             defect, lack = (CUT_OFF_CALL, _INCOMPLETE) if declared else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"

@@ -134,13 +134,11 @@ _OF_CALLS: Final = (b'"arguments"', b'"partial_json"', b'"tool_calls"', b'"toolU
 
 
 def is_unread(event: Event) -> bool:
-    """Whether a call may lack the content of an event that is too large, not JSON, or of an unknown kind.
+    """Whether a call may lack the content of an event that is not JSON, or of an unknown kind.
 
     Comments sent as data, `[DONE]`, and events of unknown kinds without a key of calls do not count.
     """
     frame = event.frame
-    if frame.oversize:
-        return True
     data = (frame.data or b"").strip()
     if not data or data.startswith(b":") or data == b"[DONE]":
         return False

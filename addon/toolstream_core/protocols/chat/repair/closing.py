@@ -90,7 +90,7 @@ class Closing:
         kept = self._kept_back(number)
         for choice in {*self._client.turns, *self._finishes.by_choice}:
             self._finishes.without_calls(choice)
-        if not clean or self._stream.ends_open:
+        if not clean:
             return kept, []
         made = self._missing_finishes(number, cut=cut)
         called = [(self._finishes.of(choice), turn) for choice, turn in self._client.turns.items() if turn.calls]
@@ -226,8 +226,6 @@ class Closing:
         return False
 
     def _kept_back(self, number: int) -> list[Frame]:
-        if self._stream.ends_open:
-            return []
         return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
 
     def text_follows(self, following: Waiting | None) -> bool:

@@ -72,8 +72,6 @@ class Stream:
         """Whether an event could not be read, or a fragment belongs to no known call."""
         self.unread_at = -1
         """The number of the last event with unreadable arguments; -1 for none."""
-        self.ends_open = False
-        """Whether the last event was too large to be read: it is unknown whether it has ended."""
         self.text_said = False
         """Whether a delta had text."""
         self._called: dict[int, bool] = {}
@@ -166,4 +164,3 @@ class Stream:
             self.has_gap = self.has_gap or unread
         if unread:
             self.unread_at = frame.number
-        self.ends_open = frame.oversize
