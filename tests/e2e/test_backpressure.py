@@ -1,4 +1,4 @@
-"""While a fault holds a response back, upstream waits too: the proxy does not take what it cannot send."""
+"""While a fault delays a response, the proxy stops reading from upstream: it does not buffer the response."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.e2e
 MIB = 1024 * 1024
 OFFERED = 64 * MIB
 MOST = 24 * MIB
-"""What the proxy keeps, and what stands in the buffers of four sockets."""
+"""The maximum of bytes in the proxy and in the buffers of four sockets."""
 MOST_ON_A_SOCKET = MOST + 15 * MIB
-"""There, 16 MiB may wait."""
+"""On a WebSocket the proxy may buffer 16 MiB."""
 PLAIN: dict[str, Any] = {"max_size": None, "compression": None}
 CHUNK = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "word " * (MIB // 80)}}]}
 EVENT = b"data: " + json.dumps(CHUNK).encode() + b"\n\n"
@@ -39,7 +39,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 
 
 class Generous:
-    """Sends a response as fast as it is taken, and notes how far it gets ahead of the client."""
+    """Sends a response as fast as possible, and measures how far it gets ahead of the client."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ class Generous:
                 self.ahead = max(self.ahead, self.sent - self.received)
             peer.sendall(b"0\r\n\r\n")
             peer.shutdown(socket.SHUT_WR)
-            while peer.recv(65536):  # what is not read when a socket closes takes with it what it has sent
+            while peer.recv(65536):  # a socket that is closed with unread data loses the data that it has sent
                 pass
 
     def wait(self) -> None:
@@ -69,8 +69,8 @@ class Generous:
 
 
 @pytest.mark.parametrize("fault", ["stall:ms=1000,at=event:2", "drip:ms=2"])
-def test_upstream_waits_and_nothing_is_lost(proxies: Proxies, fault: str) -> None:
-    """Over HTTP/1.1: far less is taken than is offered, and all of it arrives in the end."""
+def test_a_delayed_response_stops_upstream_and_arrives_completely(proxies: Proxies, fault: str) -> None:
+    """Over HTTP/1.1 the proxy reads little ahead of the client, and the client receives the complete response."""
     sample, upstream = openai_chat("call_1", "Bern"), Generous()
     with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy:
         head = f"POST http://127.0.0.1:{upstream.port}{sample.path} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
@@ -86,8 +86,8 @@ def test_upstream_waits_and_nothing_is_lost(proxies: Proxies, fault: str) -> Non
     assert upstream.received >= OFFERED * len(EVENT) // (len(EVENT) + 9)
 
 
-def test_where_streams_share_a_connection_the_response_ends_with_an_error(proxies: Proxies, secure: Upstream) -> None:
-    """HTTP/2 upstream: 16 MiB are the most, and the log says what to do."""
+def test_a_delayed_http2_response_ends_with_an_error(proxies: Proxies, secure: Upstream) -> None:
+    """Over HTTP/2 the proxy buffers 16 MiB of a delayed response, then breaks it off and logs the limit."""
     sample = openai_chat("call_1", "Bern")
     options = {"toolstream_fault": "stall:ms=600000,at=event:2", "toolstream_log": "off"}
     with proxies.make(options) as proxy:
@@ -99,11 +99,11 @@ def test_where_streams_share_a_connection_the_response_ends_with_an_error(proxie
     assert [line for line in proxy.output if "more than 16 MiB" in line]
 
 
-class Counted(list[str]):
-    """A response's messages, which notes how far the server gets ahead of the client."""
+class CountedMessages(list[str]):
+    """The messages of a response, with a count of how far the server gets ahead of the client."""
 
     received = ahead = 0
-    """Messages."""
+    """Numbers of messages."""
 
     def __iter__(self) -> Iterator[str]:
         for at, message in enumerate(super().__iter__()):
@@ -112,11 +112,11 @@ class Counted(list[str]):
 
 
 @pytest.mark.parametrize("fault", ["stall:ms=1000,at=event:2", "drip:ms=4"])
-def test_upstream_waits_on_a_socket(proxies: Proxies, pem: Path, fault: str) -> None:
-    """Far less is taken than is offered, and every message arrives, in order."""
+def test_a_delayed_response_on_a_socket_stops_upstream(proxies: Proxies, pem: Path, fault: str) -> None:
+    """On a WebSocket the proxy reads little ahead of the client, and the client receives every message in order."""
     delta = json.dumps({"type": "response.output_text.delta", "output_index": 0, "delta": "word " * (MIB // 80)})
     completed = json.dumps({"type": "response.completed", "response": {"status": "completed", "output": []}})
-    messages = Counted([*[delta] * (OFFERED // len(delta)), completed])
+    messages = CountedMessages([*[delta] * (OFFERED // len(delta)), completed])
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
     with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy, SocketServer(context) as server:

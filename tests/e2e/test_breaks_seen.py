@@ -1,4 +1,4 @@
-"""A break is one for clients that also take a connection's end for a body's: chunks alone tell when it is over."""
+"""A truncated response is visible to clients that read until the connection closes: the last HTTP chunk is missing."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ CASES = {
 BROKEN = pytest.mark.parametrize("case", CASES)
 FETCH = """
 const [url, body, headers] = JSON.parse(process.argv[1]);
-const told = { text: "", whole: false };
+const result = { text: "", complete: false };
 const response = await fetch(url, { method: "POST", body, headers });
 try {
   const decoder = new TextDecoder();
-  for await (const chunk of response.body) told.text += decoder.decode(chunk, { stream: true });
-  told.whole = true;
+  for await (const chunk of response.body) result.text += decoder.decode(chunk, { stream: true });
+  result.complete = true;
 } catch {}
-console.log(JSON.stringify(told));
+console.log(JSON.stringify(result));
 """
 
 
 def raw(proxy: Mitmdump, upstream: Upstream, planned: Response, version: str) -> tuple[bytes, bytes]:
-    """Head and body of an answer as they cross the wire, until the connection ends."""
+    """The bytes of head and body of a response, read until the connection closes."""
     plan = upstream.plan(planned)
     path = route(proxy, upstream)
     fields = {"host": path.authority, "content-length": str(len(CHAT.body)), **plan.headers}
@@ -54,19 +54,19 @@ def raw(proxy: Mitmdump, upstream: Upstream, planned: Response, version: str) ->
         f"POST http://{path.authority}{CHAT.path} {version}",
         *(f"{name}: {value}" for name, value in fields.items()),
     ]
-    came = b""
+    received = b""
     with path.connect() as peer:
         peer.settimeout(PATIENCE)
         peer.sendall("\r\n".join([*lines, "", ""]).encode() + CHAT.body)
         while chunk := peer.recv(65536):
-            came += chunk
-    head, _, body = came.partition(b"\r\n\r\n")
+            received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
     return head.lower(), body
 
 
 @BROKEN
-def test_no_last_chunk_comes(proxies: Proxies, plain: Upstream, case: str) -> None:
-    """Nor does the head say that the connection ends the body."""
+def test_a_truncated_response_has_no_last_chunk(proxies: Proxies, plain: Upstream, case: str) -> None:
+    """A truncated response is chunked, lacks the last HTTP chunk, and does not have `connection: close`."""
     options, planned = CASES[case]
     head, body = raw(proxies.get(**options), plain, planned, "HTTP/1.1")
     assert head.startswith(b"http/1.1 200")
@@ -77,38 +77,38 @@ def test_no_last_chunk_comes(proxies: Proxies, plain: Upstream, case: str) -> No
 
 
 @BROKEN
-def test_http_1_0_is_reset(proxies: Proxies, plain: Upstream, case: str) -> None:
-    """There a connection's end is the body's, so that only a reset is a break."""
+def test_a_truncated_http_1_0_response_is_reset(proxies: Proxies, plain: Upstream, case: str) -> None:
+    """Over HTTP/1.0 the connection's end is the body's end: a truncated response ends with a reset."""
     options, planned = CASES[case]
     with pytest.raises(ConnectionResetError):
         raw(proxies.get(**options), plain, planned, "HTTP/1.0")
 
 
-def fetched(proxy: Mitmdump, upstream: Upstream, planned: Response) -> Mapping[str, object]:
-    """What Node's fetch makes of an answer."""
+def fetch_with_node(proxy: Mitmdump, upstream: Upstream, planned: Response) -> Mapping[str, object]:
+    """The text that Node's fetch reads, and whether the response was complete."""
     plan = upstream.plan(planned)
     headers = {"content-type": "application/json", **plan.headers}
-    asked = json.dumps([f"http://127.0.0.1:{proxy.port}{CHAT.path}", CHAT.body.decode(), headers])
+    arguments = json.dumps([f"http://127.0.0.1:{proxy.port}{CHAT.path}", CHAT.body.decode(), headers])
     done = subprocess.run(
-        ("node", "--input-type=module", "-e", FETCH, asked),
+        ("node", "--input-type=module", "-e", FETCH, arguments),
         capture_output=True,
         text=True,
         check=True,
         timeout=PATIENCE,
     )
-    told: Mapping[str, object] = json.loads(done.stdout)
-    return told
+    result: Mapping[str, object] = json.loads(done.stdout)
+    return result
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 @BROKEN
-def test_nodes_fetch_sees_it(proxies: Proxies, plain: Upstream, case: str) -> None:
-    """It takes a whole answer for whole, and half of one for broken."""
+def test_node_fetch_fails_at_a_truncated_response(proxies: Proxies, plain: Upstream, case: str) -> None:
+    """Node's fetch raises at a truncated response, and returns a complete one."""
     options, planned = CASES[case]
     mode = f"reverse:http://127.0.0.1:{plain.port}"
-    told = fetched(proxies.get(mode, **options), plain, planned)
-    assert str(told["text"]).encode() in b"".join(HALF)
-    assert told["whole"] is False
-    whole = replace(planned, steps=event_stream(CHAT.chunks).steps)
-    told = fetched(proxies.get(mode, toolstream_repair="safe"), plain, whole)
-    assert told == {"text": b"".join(CHAT.chunks).decode(), "whole": True}
+    result = fetch_with_node(proxies.get(mode, **options), plain, planned)
+    assert str(result["text"]).encode() in b"".join(HALF)
+    assert result["complete"] is False
+    complete = replace(planned, steps=event_stream(CHAT.chunks).steps)
+    result = fetch_with_node(proxies.get(mode, toolstream_repair="safe"), plain, complete)
+    assert result == {"text": b"".join(CHAT.chunks).decode(), "complete": True}

@@ -1,4 +1,4 @@
-"""The invariant of exact replay: captured, replayed and captured again, an answer has the same chunks."""
+"""Exact replay: a response that is captured, replayed and captured again has the same chunks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ pytestmark = pytest.mark.e2e
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 LATE = 5000
-"""Milliseconds by which a chunk may be late on a busy machine."""
+"""The maximum delay of a chunk on a busy machine in milliseconds."""
 
 
 class Chain(NamedTuple):
-    """A proxy that answers, and one before it that takes it for the provider; both capture."""
+    """A proxy that replays flows, and a proxy in front of it; both capture."""
 
     near: Mitmdump
     provider_folder: Path
@@ -39,7 +39,7 @@ class Chain(NamedTuple):
 
 
 def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
-    """Two proxies one behind the other."""
+    """Two proxies in a chain."""
     far, near = folder / "far", folder / "near"
     responses = {"toolstream_provider": str(flows), "toolstream_speed": speed, **OPTIONS}
     kept = {"toolstream_log": "off"}
@@ -48,19 +48,19 @@ def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
     return Chain(proxies.get(upstream, toolstream_capture=str(near), ssl_insecure="true", **kept), far, near)
 
 
-def ask(proxy: Mitmdump, version: str, fixture: LlmFlow) -> bytes:
-    """What a client gets for the request of a fixture."""
+def fetch(proxy: Mitmdump, version: str, fixture: LlmFlow) -> bytes:
+    """The response that a client receives for the request of a fixture."""
     route = Route(443, proxy.port, proxy.ca, tls=True, known=False)
     with client(version, route) as peer:
         return peer.request(fixture.path, fixture.request_body, {"content-type": "application/json"}).rest()
 
 
-def asked_at_once(
+def captures_of_concurrent_requests(
     chain: Chain, versions: Sequence[str], fixtures: Sequence[LlmFlow]
 ) -> dict[bytes, list[http.HTTPFlow]]:
-    """What both proxies captured of each fixture's request, over the versions of HTTP in turns."""
+    """Send all requests concurrently, with alternating HTTP versions. Returns the captures by request body."""
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda version, fixture: ask(chain.near, version, fixture), cycle(versions), fixtures))
+        list(pool.map(lambda version, fixture: fetch(chain.near, version, fixture), cycle(versions), fixtures))
     found: dict[bytes, list[http.HTTPFlow]] = {}
     for folder in (chain.provider_folder, chain.near_folder):
         for flow in captured(folder, len(fixtures)):
@@ -69,31 +69,31 @@ def asked_at_once(
 
 
 def distinct() -> list[LlmFlow]:
-    """What is in `flows/`, but for what was asked twice."""
+    """The flows of `flows/` without repeated requests."""
     return list({fixture.request_body: fixture for fixture in reversed(load(FLOWS))}.values())
 
 
 def assert_same(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
-    """Bytes, cuts, findings and calls."""
+    """The capture has the chunks, findings and calls of the fixture."""
     assert upstream_chunks(flow) == [chunk.data for chunk in fixture.chunks], fixture.source
-    said = metadata(flow)["record"]
-    assert [call["arguments"] for call in said["calls"]] == [call.arguments for call in fixture.record.calls]
-    assert [one["code"] for one in said["findings"]] == [one.code for one in fixture.record.findings]
+    record = metadata(flow)["record"]
+    assert [call["arguments"] for call in record["calls"]] == [call.arguments for call in fixture.record.calls]
+    assert [finding["code"] for finding in record["findings"]] == [finding.code for finding in fixture.record.findings]
 
 
 def assert_in_time(fixture: LlmFlow, flow: http.HTTPFlow) -> None:
-    """Each chunk when it is due, and in order."""
+    """Each chunk was captured at its recorded time, in order."""
     times = [when for when, _ in metadata(flow)["chunks"]]
     due = [chunk.after - fixture.chunks[0].after for chunk in fixture.chunks]
     assert all(before <= after for before, after in pairwise(times))
     assert all(-LATE < when - wanted < LATE for when, wanted in zip(times, due, strict=True)), (times, due)
 
 
-def test_captured_replayed_and_captured_again(proxies: Proxies, tmp_path: Path) -> None:
-    """Where an answer is sent, and where it comes in; from the flows in their time, then from the captures at once."""
+def test_a_replayed_capture_equals_the_original(proxies: Proxies, tmp_path: Path) -> None:
+    """A replay in recorded time, and a replay of its captures without delay, send the original chunks."""
     fixtures = distinct()
     first = chained(proxies, tmp_path / "first", FLOWS, "1")
-    found = asked_at_once(first, ("h1", "h2"), fixtures)
+    found = captures_of_concurrent_requests(first, ("h1", "h2"), fixtures)
     for fixture in fixtures:
         for flow in found[fixture.request_body]:
             assert_same(fixture, flow)
@@ -101,7 +101,7 @@ def test_captured_replayed_and_captured_again(proxies: Proxies, tmp_path: Path) 
     taken = sum(metadata(flow)["chunks"][-1][0] for flows in found.values() for flow in flows)
     assert taken > sum(fixture.chunks[-1].after for fixture in fixtures)  # of two captures each
     second = chained(proxies, tmp_path / "second", first.near_folder, "0")
-    found = asked_at_once(second, ("h2", "h1"), fixtures)
+    found = captures_of_concurrent_requests(second, ("h2", "h1"), fixtures)
     for fixture in fixtures:
         for flow in found[fixture.request_body]:
             assert_same(fixture, flow)

@@ -30,7 +30,7 @@ MODES: dict[str, dict[str, str]] = {
     "delayed": {"toolstream_fault": "drip:ms=1"},
 }
 DIALECTS = ("openai-chat", "anthropic", "ollama")
-"""Each place fails once in each mode and once in each protocol."""
+"""Each place fails once in each mode and in each protocol."""
 PLACES = [
     "live_responses:LiveResponses.on_request",
     "live_responses:LiveResponses.request_of",
@@ -58,19 +58,19 @@ REPORTED = r"toolstream.*(stopped reading|is not captured|no verdict|cannot clos
 
 
 class Capturing(NamedTuple):
-    """A proxy that captures, and in which functions fail."""
+    """A proxy that captures, and in which a request can make a function fail."""
 
     proxy: Mitmdump
     folder: Path
     mode: int
-    """Its place in `MODES`."""
+    """The index in `MODES`."""
 
 
 @pytest.fixture(scope="module", params=MODES)
 def capturing(
     request: pytest.FixtureRequest, proxies: Proxies, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Capturing]:
-    """One of each mode."""
+    """A capturing proxy of each mode."""
     folder = tmp_path_factory.mktemp("captures")
     options = MODES[request.param] | {"toolstream_capture": str(folder)}
     with proxies.make(options, scripts=(addon_script(), HERE / "saboteur.py")) as proxy:
@@ -78,7 +78,7 @@ def capturing(
 
 
 def received(proxy: Mitmdump, upstream: Upstream, sample: Sample, place: str = "", number: str = "") -> bytes:
-    """The response that the client gets while the function at `place` fails."""
+    """The response that the client receives while the function at `place` fails."""
     plan = upstream.plan(sample_stream(sample))
     headers = plan.headers | {"x-number": number} | ({"x-sabotage": place} if place else {})
     with client("h1", route(proxy, upstream)) as connection:
@@ -100,10 +100,10 @@ def captured_body(folder: Path, number: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_response_is_complete_and_the_next_one_is_captured(
+def test_an_error_loses_no_response_and_the_next_one_is_captured(
     capturing: Capturing, secure: Upstream, place: str
 ) -> None:
-    """The log has one error with its type and place, and no traceback."""
+    """After an internal error the client gets the complete response, the log has no traceback, and captures go on."""
     proxy, folder, mode = capturing
     dialect = DIALECTS[(PLACES.index(place) + mode) % len(DIALECTS)]
     sample, mark = MAKERS[dialect]("call_1", "Bern"), len(proxy.output)

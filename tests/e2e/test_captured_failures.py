@@ -1,4 +1,4 @@
-"""Five reported clients, captured in their failure: the capture becomes a test that only the fixed client passes."""
+"""Five reported clients: the capture of each failure becomes a test that only the fixed client passes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ pytestmark = pytest.mark.e2e
 
 KEEP: Final = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Keep")[2]
 TEST: Final = re.findall(r"```python\n(.*?)```", KEEP, re.DOTALL)[0]
-"""README's test, word for word."""
+"""The test in README.md."""
 PROMPT: Final = "read README.md"
 
 
 class Report(NamedTuple):
-    """A report: the stream that the provider sends, and the client in two states."""
+    """A report: the stream of the provider, and the client before and after its fix."""
 
     key: str
     call: str
-    """The id, the name and the arguments of each fragment as JSON; `null` is a field that is absent."""
+    """The id, name and arguments of each fragment as JSON; `null` is an absent field."""
     broken: str
     fixed: str
     protocol: str = "openai-chat"
     ends: str = ""
-    """What the broken client ends with."""
+    """The error of the broken client."""
 
 
 ARGUMENTS: Final = '{"query": "ESP32"}'
@@ -74,9 +74,9 @@ REPORTS: Final = (
 )
 KEYS: Final = [report.key for report in REPORTS]
 ONE_IS_ENOUGH: Final = {"S1", "S2", "S3", "S4"}
-"""Reports that a single response reproduces."""
+"""Reports that a single response can reproduce."""
 SHRUNK: Final = {"S1", "S2", "S4"}
-"""A loop, a crash in another protocol, and a crash with the ids of S3."""
+"""Reports with a shrink test: a loop, a crash in another protocol, and a crash with the ids of S3."""
 
 
 def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
@@ -85,30 +85,30 @@ def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
     return f"data: {json.dumps({'id': 'chatcmpl-1', 'model': 'm', 'choices': [choice]})}\n\n".encode()
 
 
-def fragment(said: list[str | None], identity: str) -> dict[str, Any]:
+def fragment(fields: list[str | None], identity: str) -> dict[str, Any]:
     """An entry of `tool_calls`."""
-    given, name, arguments = said
+    given, name, arguments = fields
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
     head = {} if given is None else {"id": identity if given == "ID" else given}
     return {"index": 0, **head, "type": "function", "function": function}
 
 
 class Model:
-    """Calls the tool until its good result has come, each time under another id; then it says a text."""
+    """A model that calls the tool, each time with another id, until a request has a good result; then it sends text."""
 
     def __init__(self, report: Report) -> None:
-        """Nothing was asked yet."""
+        """Start without requests."""
         self.report = report
-        self.asked = 0
+        self.requests = 0
 
     def response(self, path: str, request: Any) -> bytes:
         """The response's body."""
-        self.asked += 1
-        identity = f"call_{self.asked}"
+        self.requests += 1
+        identity = f"call_{self.requests}"
         protocol = named(self.report.protocol)
-        said = protocol.api.conversation(request)
-        good = any(call.arguments == ARGUMENTS for call in said.calls)
-        calls = () if good and said.results else (HealthyCall(NAME, ARGUMENTS),)
+        conversation = protocol.api.conversation(request)
+        good = any(call.arguments == ARGUMENTS for call in conversation.calls)
+        calls = () if good and conversation.results else (HealthyCall(NAME, ARGUMENTS),)
         text = "" if calls else "Use the console component."
         response = HealthyResponse(model="m", request=request, calls=calls, text=text, token=identity)
         if request.get("stream") is not True:
@@ -116,21 +116,21 @@ class Model:
         if not calls or self.report.protocol != "openai-chat":
             return b"".join(protocol.healthy_stream(response))
         fragments = json.loads(f"[{self.report.call}]")
-        deltas: list[dict[str, Any]] = [{"tool_calls": [fragment(one, identity)]} for one in fragments]
+        deltas: list[dict[str, Any]] = [{"tool_calls": [fragment(fields, identity)]} for fields in fragments]
         deltas = deltas or [{"content": "I will search."}]
         return b"".join([*map(chat_chunk, deltas), chat_chunk({}, "tool_calls"), b"data: [DONE]\n\n"])
 
 
 @pytest.fixture
 def model(request: pytest.FixtureRequest) -> Iterator[tuple[Model, str]]:
-    """A provider on this machine, and its base URL."""
+    """A local provider, and its base URL."""
     provider = Model(request.param)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            body = provider.response(self.path, asked)
-            kind = "text/event-stream" if asked.get("stream") is True else "application/json"
+            received = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            body = provider.response(self.path, received)
+            kind = "text/event-stream" if received.get("stream") is True else "application/json"
             self.send_response(200)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
@@ -150,7 +150,7 @@ def model(request: pytest.FixtureRequest) -> Iterator[tuple[Model, str]]:
 
 
 def toolstream(folder: Path, *words: str, **environment: str) -> tuple[int, str]:
-    """A command's exit code, and what it prints."""
+    """The exit code and output of a command."""
     done = subprocess.run(
         [sys.executable, "-m", "toolstream_core.cli.main", *words],
         cwd=folder,
@@ -166,21 +166,21 @@ def toolstream(folder: Path, *words: str, **environment: str) -> tuple[int, str]
 
 
 def captured(folder: Path, model: tuple[Model, str]) -> Path:
-    """A project with the broken client, whose failure was captured and extracted as README says."""
+    """A project with the broken client: its failure is captured and extracted as in README.md."""
     report, url = model[0].report, model[1]
     home = project(folder, agent=report.broken)
-    code, said = toolstream(
+    code, output = toolstream(
         home, "run", "--capture", "captures", "--", sys.executable, "agent.py", PROMPT, OPENAI_BASE_URL=url
     )
-    assert (code != 0) is bool(report.ends), said
-    assert report.ends in said
-    code, said = toolstream(home, "extract", "captures", "-o", "flows", "--name", "broken")
-    assert code == 0, said
+    assert (code != 0) is bool(report.ends), output
+    assert report.ends in output
+    code, output = toolstream(home, "extract", "captures", "-o", "flows", "--name", "broken")
+    assert code == 0, output
     return home
 
 
 def outcomes(home: Path, report: Report, *flows: str, test: str = TEST) -> dict[str, bool]:
-    """Whether README's test passes, by flow and client; all of them in one run of pytest."""
+    """Whether README's test passes, by flow and client, in one run of pytest."""
     for client, text in (("broken", report.broken), ("fixed", report.fixed)):
         (home / f"{client}.py").write_text(text)
         for flow in flows:
@@ -193,13 +193,13 @@ def outcomes(home: Path, report: Report, *flows: str, test: str = TEST) -> dict[
 
 
 def only_fixed(*flows: str) -> dict[str, bool]:
-    """Red with the client that was captured, green with the fixed one."""
+    """The expected outcomes: the tests pass only with the fixed client."""
     return {f"{flow}_with_{client}": client == "fixed" for flow in flows for client in ("broken", "fixed")}
 
 
 @pytest.mark.parametrize("model", REPORTS, ids=KEYS, indirect=True)
 def test_a_captured_failure_becomes_a_test(model: tuple[Model, str], tmp_path: Path) -> None:
-    """The conversation, one of its responses, and the smallest reproduction: each is a test that the fix passes."""
+    """The conversation, a single response and the shrunk reproduction: each test passes only with the fixed client."""
     report = model[0].report
     home = captured(tmp_path, model)
     flows = ["conversation"]
@@ -216,11 +216,11 @@ def test_a_captured_failure_becomes_a_test(model: tuple[Model, str], tmp_path: P
 
 
 def shrink(home: Path) -> None:
-    """The smallest reproduction keeps the verdict and the call's arguments: the fixed client's tool can be run."""
+    """Shrink the conversation. The result keeps the arguments: the fixed client can run the tool."""
     command = ("--", sys.executable, "agent.py", PROMPT)
     source, target = "flows/conversation.flow", "flows/small.flow"
-    code, said = toolstream(home, "shrink", "--quiet", source, "-o", target, *command)
-    assert code == 0, said
+    code, output = toolstream(home, "shrink", "--quiet", source, "-o", target, *command)
+    assert code == 0, output
     [small] = load(home / target)
     [call] = small.record.calls
     assert (call.name, json.loads(call.arguments)) == (NAME, json.loads(ARGUMENTS))
@@ -229,21 +229,21 @@ def shrink(home: Path) -> None:
 
 @pytest.mark.parametrize("model", REPORTS[:1], ids=KEYS[:1], indirect=True)
 def test_a_saved_conversation_is_shrunk_to_its_verdict(model: tuple[Model, str], tmp_path: Path) -> None:
-    """Without a command: the response that was misread, and the request that shows it."""
+    """Without a command, `shrink` keeps the misread response and the request that shows the misreading."""
     home = captured(tmp_path, model)
     words = ("flows/broken.flow", "--verdict", "returned-without-arguments", "-o", "small.flow")
-    code, said = toolstream(home, "shrink", "--quiet", *words)
-    assert code == 0, said
+    code, output = toolstream(home, "shrink", "--quiet", *words)
+    assert code == 0, output
     first, second = load(home / "small.flow")
     assert [call.arguments for call in first.record.calls] == [ARGUMENTS]
     assert second.request["messages"][-2]["tool_calls"][0]["function"]["arguments"] == "{}"
-    code, said = toolstream(home, "inspect", "small.flow")
-    assert "verdict returned-without-arguments" in said
+    code, output = toolstream(home, "inspect", "small.flow")
+    assert "verdict returned-without-arguments" in output
 
 
 @pytest.mark.parametrize("model", REPORTS[4:], ids=KEYS[4:], indirect=True)
-def test_a_response_without_a_stream_is_served_where_it_was_captured(model: tuple[Model, str], tmp_path: Path) -> None:
-    """Then the fixed client runs the call whose deltas never came."""
+def test_a_captured_unstreamed_response_is_served(model: tuple[Model, str], tmp_path: Path) -> None:
+    """The fixed client requests the response without a stream, which replay serves from the capture."""
     report = model[0].report
     home = captured(tmp_path, (Model(report._replace(broken=report.fixed)), model[1]))
     test = f"{TEST}    [call] = toolstream.calls\n"

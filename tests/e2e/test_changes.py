@@ -1,4 +1,4 @@
-"""Streams that are rewritten as they pass: what else has to be right for the client and for the provider."""
+"""Streams through a repairing proxy: delays, ids in the next request, other traffic, and disconnects."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ CHAT = openai_chat("call_1", "Bern")
 
 @pytest.fixture(scope="module")
 def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy that mends what is safe to mend."""
+    """A proxy with safe repairs."""
     return proxies.get(toolstream_repair="safe")
 
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_a_healthy_stream_waits_for_nothing(
+def test_a_healthy_stream_is_not_delayed(
     repairing: Mitmdump, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
 ) -> None:
-    """Each event before the next is sent, and the same bytes, but for their coding."""
+    """With repairs on, each event arrives, decoded and unchanged, before upstream sends the next one."""
     sample = MAKERS[dialect]("call_1", "Genève")
     planned, gates = lockstep(sample.chunks, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
@@ -53,24 +53,26 @@ def test_a_healthy_stream_waits_for_nothing(
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("dialect", DUPLICATES)
-def test_a_doubled_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, dialect: str, version: str) -> None:
-    """The client has told the calls apart; the provider is asked with them apart."""
-    twice, ids, answered = DUPLICATES[dialect]
+def test_a_repaired_duplicate_id_stays_in_the_next_request(
+    repairing: Mitmdump, secure: Upstream, dialect: str, version: str
+) -> None:
+    """The client gets two different ids, and the provider gets both of them in the next request."""
+    duplicate, ids, next_request = DUPLICATES[dialect]
     sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
-    plan = secure.plan(event_stream(twice(sample.call_id)))
+    plan = secure.plan(event_stream(duplicate(sample.call_id)))
     following = secure.plan(sample_stream(MAKERS[dialect]("call_3", "Oslo")))
     with client(version, route(repairing, secure)) as connection:
-        seen = ids(connection.request(sample.path, sample.body, plan.headers).rest())
-        first, second = seen
+        received = ids(connection.request(sample.path, sample.body, plan.headers).rest())
+        first, second = received
         assert first == sample.call_id != second
-        body = json.dumps({**sample.request, **answered(seen)}, ensure_ascii=False).encode()
+        body = json.dumps({**sample.request, **next_request(received)}, ensure_ascii=False).encode()
         connection.request(sample.path, body, following.headers).rest()
     assert following.request.body == body
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_an_empty_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, version: str) -> None:
-    """The same for a call that opened with id `""`."""
+def test_a_repaired_empty_id_stays_in_the_next_request(repairing: Mitmdump, secure: Upstream, version: str) -> None:
+    """A generated id in place of `""` is forwarded to the provider in the next request."""
     sample = openai_chat("", f"Bern {version}")
     plan, following = secure.plan(sample_stream(sample)), secure.plan(sample_stream(sample))
     with client(version, route(repairing, secure)) as connection:
@@ -90,24 +92,26 @@ OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {
     "json as stream": ("/api/items", b'{"stream":true}', SSE, b'{"ok": true,\n "items": []}'),
     "nothing": (CHAT.path, CHAT.body, SSE, b""),
     "models": ("/v1/models", b"", JSON, b'{"object":"list","data":[{"id":"gpt-test","object":"model"}]}'),
-    "whole": (CHAT.path, CHAT.unstreamed_request_body, JSON, CHAT.unstreamed_response_body),
+    "unstreamed": (CHAT.path, CHAT.unstreamed_request_body, JSON, CHAT.unstreamed_response_body),
 }
-"""Path and body of a request, type and body of its answer, with what would be mended in an LLM's stream."""
+"""Path and body of a request, type and body of its response, with text that a repair of an LLM stream would change."""
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_stream_of_an_llm_stays_as_it_is(
+def test_other_responses_are_not_changed(
     repairing: Mitmdump, plain: Upstream, name: str, framing: Framing, coding: str
 ) -> None:
-    """Pages, data and streams of others, and a provider's answers that are no stream."""
-    path, asked, content_type, body = OTHERS[name]
+    """Pages, data and streams of other services, and a provider's unstreamed responses, pass unchanged."""
+    path, request, content_type, body = OTHERS[name]
     status = 429 if name == "error" else 200
     planned = Response((Send(body),), status, content_type, framing=framing, coding=coding)
     plan = plain.plan(planned)
     with client("h1", route(repairing, plain)) as connection:
-        reply = connection.request(path, asked, plan.headers | {"accept-encoding": "br"}, "POST" if asked else "GET")
+        reply = connection.request(
+            path, request, plan.headers | {"accept-encoding": "br"}, "POST" if request else "GET"
+        )
         passed = reply.rest()
     assert DECODERS[reply.headers.get("content-encoding", "identity")]()(passed) == body
     assert (reply.status, reply.headers["content-type"]) == (status, content_type)
@@ -126,20 +130,20 @@ def test_what_is_no_stream_of_an_llm_stays_as_it_is(
         ("tls-h2", Framing.CHUNKED),
     ],
 )
-def test_a_stream_that_breaks_stays_broken(
+def test_a_truncated_stream_stays_truncated(
     repairing: Mitmdump, plain: Upstream, secure: Upstream, carrier: str, framing: Framing, how: Break
 ) -> None:
-    """No repair makes an end of it: a client that took it for one would run half a call."""
+    """After a disconnect inside a call, a repair does not end the stream normally."""
     upstream = plain if carrier == "plain-h1" else secure
     gate = Gate()
     steps: list[Step] = [*map(Send, CHAT.chunks[:3]), Wait(gate), how]
     plan = upstream.plan(Response(tuple(steps), framing=framing))
     with client(carrier[-2:], route(repairing, upstream)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
-        here = b""
-        while len(here) < len(b"".join(CHAT.chunks[:3])):
-            here += reply.next_chunk()
-        assert here == b"".join(CHAT.chunks[:3])
+        received = b""
+        while len(received) < len(b"".join(CHAT.chunks[:3])):
+            received += reply.next_chunk()
+        assert received == b"".join(CHAT.chunks[:3])
         gate.open()
         with pytest.raises(BrokenOffError):
             reply.rest()

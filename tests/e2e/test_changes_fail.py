@@ -1,4 +1,4 @@
-"""A bug of ours in what rewrites a stream: no byte is lost, nobody waits, and it is told once."""
+"""An internal error in a repair: no byte is lost, nothing is delayed, and the log has one error."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ GUARDING = [
 
 @pytest.fixture(scope="module")
 def sabotaged(proxies: Proxies) -> Iterator[Mitmdump]:
-    """A proxy that mends, in which the functions fail that a request names."""
+    """A repairing proxy in which a request can make a function fail."""
     with proxies.make({"toolstream_repair": "safe"}, scripts=(addon_script(), HERE / "saboteur.py")) as proxy:
         yield proxy
 
 
 def stream(proxy: Mitmdump, upstream: Upstream, version: str, place: str, expected: tuple[bytes, ...]) -> None:
-    """A stream with a defect, whose every piece has to come as it is sent."""
+    """Request a stream with a defect. Each chunk must arrive before upstream sends the next."""
     planned, gates = lockstep(DEFECTIVE.chunks)
     plan = upstream.plan(planned)
     headers = {**plan.headers, "x-sabotage": place}
@@ -65,8 +65,10 @@ def stream(proxy: Mitmdump, upstream: Upstream, version: str, place: str, expect
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("place", [*REWRITING, *READING])
-def test_failure_in_rewriting(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
-    """The stream goes on as it came, and the next one is mended as ever."""
+def test_after_an_error_the_stream_is_forwarded_unchanged(
+    sabotaged: Mitmdump, secure: Upstream, place: str, version: str
+) -> None:
+    """After an error in a repair the stream is forwarded unchanged, and the next stream is repaired."""
     mark = len(sabotaged.output)
     stream(sabotaged, secure, version, place, DEFECTIVE.chunks)
     error = sabotaged.wait_for("toolstream stopped reading", after=mark)
@@ -81,8 +83,10 @@ def test_failure_in_rewriting(sabotaged: Mitmdump, secure: Upstream, place: str,
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("place", GUARDING)
-def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
-    """Even then, and mitmproxy tells what we cannot."""
+def test_an_error_in_the_error_handling_is_logged(
+    sabotaged: Mitmdump, secure: Upstream, place: str, version: str
+) -> None:
+    """After an error in toolstream's error handling the stream is forwarded, and toolstream or mitmproxy logs it."""
     mark = len(sabotaged.output)
     stream(sabotaged, secure, version, place, DEFECTIVE.chunks)
     sabotaged.wait_for("toolstream stopped reading|Addon error", after=mark)
@@ -90,8 +94,8 @@ def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: st
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
-    """What was mended stays so, and the body still ends."""
+def test_after_an_error_at_the_end_the_body_ends_normally(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
+    """After an error at the end of a stream, its repairs remain and the body ends normally."""
     mark = len(sabotaged.output)
     place = {"x-sabotage": "toolstream_core.protocols.chat.repair.stage:ChatRepair.end"}
     _, body, _ = fetch(sabotaged, secure, DEFECTIVE, version, headers=place)

@@ -1,4 +1,4 @@
-"""What is done to streams, as options ask for it and as it is told: findings, repairs, faults, seeds."""
+"""Changes of streams as they are reported in the log and in JSON lines: findings, repairs, faults, seeds."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 WANTED = '{"city":"Lisbon","unit":"celsius"}'
 
 
-def test_a_repair_is_told_with_before_and_after(proxies: Proxies, secure: Upstream) -> None:
-    """In the JSON lines: the finding, and what became of each event; and at the end how many."""
-    tap = proxies.tap("mended")
+def test_a_repair_is_reported_with_the_event_before_and_after(proxies: Proxies, secure: Upstream) -> None:
+    """The JSON lines have the finding, each repaired event before and after, and the number of repaired events."""
+    tap = proxies.tap("repaired")
     proxy = proxies.get(toolstream_repair="safe", toolstream_jsonl=str(tap.path))
-    sample = with_empty_ids(openai_chat("told_mended", "Bern"))
+    sample = with_empty_ids(openai_chat("reported_repair", "Bern"))
     _, body, _ = fetch(proxy, secure, sample, "h2")
     end = tap.end_of(sample.call_id)
-    told = tap.of_flow(end["flow"])
-    [finding] = [one["finding"] for one in told if one["type"] == "finding"]
+    lines = tap.of_flow(end["flow"])
+    [finding] = [line["finding"] for line in lines if line["type"] == "finding"]
     assert (finding["name"], finding["event"], finding["call"], finding["repair"]) == ("empty-id", 1, 0, "safe")
-    changed = [one for one in told if one["type"] == "repair"]
-    assert [one["event"] for one in changed] == [1, 2, 3, 4]
-    assert {(one["kind"], *one["rules"]) for one in changed} == {("repair", "empty-id")}
+    changed = [line for line in lines if line["type"] == "repair"]
+    assert [line["event"] for line in changed] == [1, 2, 3, 4]
+    assert {(line["kind"], *line["rules"]) for line in changed} == {("repair", "empty-id")}
     chunks = list(sample.chunks)
-    for one in changed:
-        assert one["before"].encode() == chunks[one["event"]]
-        chunks[one["event"]] = one["after"].encode()
+    for line in changed:
+        assert line["before"].encode() == chunks[line["event"]]
+        chunks[line["event"]] = line["after"].encode()
     assert b"".join(chunks) == body
     assert end["record"]["mended"] == len(changed)
-    kinds = [one["type"] for one in told]
-    assert kinds.index("finding") == kinds.index("repair") - 1 == [one.get("event") for one in told].index(1) + 1
+    kinds = [line["type"] for line in lines]
+    assert kinds.index("finding") == kinds.index("repair") - 1 == [line.get("event") for line in lines].index(1) + 1
 
 
-def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> None:
-    """While the stream still runs: before anything after that event is sent."""
+def test_a_finding_is_logged_at_its_event(proxies: Proxies, plain: Upstream) -> None:
+    """The log has the finding of an event before upstream sends the next event."""
     proxy = proxies.get(toolstream_repair="safe")
     sample = with_empty_ids(CHAT)
     planned, gates = lockstep(sample.chunks)
@@ -77,12 +77,12 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
 
 
 def bodies(proxy: Mitmdump, upstream: Upstream, count: int = 8) -> list[bytes]:
-    """What a client gets of so many equal streams, one after the other."""
+    """Request the same stream several times. Returns the received bodies."""
     return [fetch(proxy, upstream, CHAT)[1] for _ in range(count)]
 
 
-def test_a_seed_repeats_a_run(proxies: Proxies, plain: Upstream) -> None:
-    """The same faults in the same streams; another seed draws others; `p=0` none, `p=1` all, `times` so many."""
+def test_a_seed_selects_the_same_responses(proxies: Proxies, plain: Upstream) -> None:
+    """The seed determines which responses get a fault; `p=0` selects none, `p=1` all, `times` a number of them."""
     fault = "cumulative-arguments"
     runs = {}
     for name, seed in {"one": "7", "again": "7", "other": "8"}.items():
@@ -98,24 +98,24 @@ def test_a_seed_repeats_a_run(proxies: Proxies, plain: Upstream) -> None:
     assert bodies(twice, plain, 4) == [*broken, *broken, healthy, healthy]
 
 
-def test_faults_are_told(proxies: Proxies, plain: Upstream) -> None:
-    """A stream that was broken on purpose is marked as such, with what its breaking was."""
+def test_faults_are_reported(proxies: Proxies, plain: Upstream) -> None:
+    """The JSON lines and the log have the injected fault and the events that it changed."""
     tap = proxies.tap("broken")
     proxy = proxies.get(toolstream_fault="empty-id:model=gpt-*", toolstream_jsonl=str(tap.path))
-    sample = openai_chat("told_broken", "Bern")
+    sample = openai_chat("reported_fault", "Bern")
     _, body, _ = fetch(proxy, plain, sample)
     assert body.count(b'"id":""') == 4
     end = tap.end_of(sample.call_id)
-    told = tap.of_flow(end["flow"])
-    assert [(one["event"], one["kind"], one["rules"]) for one in told if one["type"] == "repair"] == [
+    lines = tap.of_flow(end["flow"])
+    assert [(line["event"], line["kind"], line["rules"]) for line in lines if line["type"] == "repair"] == [
         (number, "fault", ["empty-id"]) for number in (1, 2, 3, 4)
     ]
     assert end["record"]["faults"] == [{"spec": "empty-id:model=gpt-*", "drawn": 1, "changes": 4}]
     proxy.wait_for(r"fault empty-id:model=gpt-\*: 4 changes")
 
 
-def ask(proxy: Mitmdump) -> bytes:
-    """A saved flow's request, to a host that does not exist."""
+def replayed(proxy: Mitmdump) -> bytes:
+    """Send the request of a saved flow to a host that does not exist. Returns the response body."""
     with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
         request = load(FLOWS / "openai-chat-single.flow")[0].request
         reply = http.post("https://llm.invalid/v1/chat/completions", json=request)
@@ -125,19 +125,19 @@ def ask(proxy: Mitmdump) -> bytes:
 
 
 def test_provider_fault_and_repair(proxies: Proxies) -> None:
-    """Offline: a saved answer, broken, and mended again."""
+    """A fault in a replayed response is repaired."""
     saved = {"toolstream_provider": str(FLOWS), **OPTIONS}
     fault = {"toolstream_fault": "cumulative-arguments"}
-    healthy = ask(proxies.get(**saved))
-    broken = ask(proxies.get(**saved, **fault))
-    changed = ask(proxies.get(**saved, **fault, toolstream_repair="safe"))
+    healthy = replayed(proxies.get(**saved))
+    broken = replayed(proxies.get(**saved, **fault))
+    changed = replayed(proxies.get(**saved, **fault, toolstream_repair="safe"))
     assert arguments(healthy) == arguments(changed) != arguments(broken)
     assert chat_ids(healthy) == chat_ids(changed)
-    assert ask(proxies.get(**saved, toolstream_repair="safe")) == healthy
+    assert replayed(proxies.get(**saved, toolstream_repair="safe")) == healthy
 
 
 def test_shape_and_repair(proxies: Proxies, secure: Upstream) -> None:
-    """A broken stream is mended, and then said as the client wants it."""
+    """A broken stream is repaired before the shape re-encodes it."""
     proxy = proxies.get(toolstream_shape="for:aichat")
     _, body, _ = fetch(proxy, secure, cumulative(CHAT), "h2")
     calls = [
@@ -151,11 +151,11 @@ def test_shape_and_repair(proxies: Proxies, secure: Upstream) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-def test_the_filter_restricts_changes_too(proxies: Proxies, secure: Upstream, coding: str) -> None:
-    """What it leaves out goes on as it came, in its coding, and is asked for as the client asked."""
+def test_the_filter_excludes_changes(proxies: Proxies, secure: Upstream, coding: str) -> None:
+    """A flow that the filter excludes is forwarded unchanged: response, coding and `accept-encoding`."""
     proxy = proxies.get(toolstream_repair="safe", toolstream_filter="~u nowhere")
     sample = with_empty_ids(CHAT)
     planned = sample_stream(sample, coding)
-    reply, body, asked = fetch(proxy, secure, sample, "h2", planned, {"accept-encoding": coding})
+    reply, body, request = fetch(proxy, secure, sample, "h2", planned, {"accept-encoding": coding})
     assert (body, reply.headers["content-encoding"]) == (planned.body, coding)
-    assert asked.header("accept-encoding") == coding
+    assert request.header("accept-encoding") == coding

@@ -1,4 +1,4 @@
-"""The models of clients do what the real ones were seen to do, each with the streams that show it."""
+"""The client models behave as the real clients do, each at the streams that show it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ B = ("call_b", OSLO)
 EMPTY = "{}"
 
 
-def made(client: Client, body: bytes) -> list[tuple[str | None, str]] | str:
-    """Ids and arguments of the calls that a client makes of an answer, or what it says as it gives up."""
+def assembled(client: Client, body: bytes) -> list[tuple[str | None, str]] | str:
+    """Ids and arguments of the calls that a client assembles from a response, or the message of its crash."""
     try:
         calls = client.assemble(events(body))
     except CrashError as error:
@@ -79,11 +79,13 @@ NOT_JSON = f"Tool call '{NAME}' have non-JSON arguments '{ROME}{OSLO}'"
         pytest.param(NO_ARGUMENTS, [("call_a", EMPTY)], [("call_a", EMPTY)], [("call_a", EMPTY)], id="no arguments"),
     ],
 )
-def test_aichat(body: bytes, published: object, unguarded: object, fixed: object) -> None:
-    """Its three states break at different streams."""
-    assert made(aichat.PUBLISHED, body) == published
-    assert made(aichat.UNGUARDED, body) == unguarded
-    assert made(aichat.FIXED, body) == fixed
+def test_aichat_assembles_calls_by_id_and_index(
+    body: bytes, published: object, unguarded: object, fixed: object
+) -> None:
+    """Aichat's three versions fail at different streams."""
+    assert assembled(aichat.PUBLISHED, body) == published
+    assert assembled(aichat.UNGUARDED, body) == unguarded
+    assert assembled(aichat.FIXED, body) == fixed
 
 
 @pytest.mark.parametrize(
@@ -97,21 +99,21 @@ def test_aichat(body: bytes, published: object, unguarded: object, fixed: object
         pytest.param(INTERLEAVED, f"unexpected token at '{ROME[:8]}{OSLO[:8]}{ROME[8:]}{OSLO[8:]}'", id="interleaved"),
     ],
 )
-def test_ruby_llm_chat(body: bytes, calls: object) -> None:
-    """An id on a continuation is one too many."""
-    assert made(ruby_llm.CHAT, body) == calls
+def test_ruby_llm_fails_at_ids_on_later_fragments(body: bytes, calls: object) -> None:
+    """ruby_llm treats an id on a later fragment as another call."""
+    assert assembled(ruby_llm.CHAT, body) == calls
 
 
-def test_ruby_llm_null_arguments() -> None:
-    """The continuation that says nothing at all."""
-    nothing = delta("")
-    nothing["function"]["arguments"] = None
-    body = chat(delta(ROME, id="call_a", name=NAME), nothing)
-    assert made(ruby_llm.CHAT, body) == "undefined method 'empty?' for nil"
+def test_ruby_llm_crashes_at_null_arguments() -> None:
+    """ruby_llm crashes at a later fragment whose arguments are null."""
+    null = delta("")
+    null["function"]["arguments"] = None
+    body = chat(delta(ROME, id="call_a", name=NAME), null)
+    assert assembled(ruby_llm.CHAT, body) == "undefined method 'empty?' for nil"
 
 
 def responses(added: Json, *deltas: Json) -> list[str]:
-    """The events that the client looks at."""
+    """The events that the client reads."""
     first = {"type": "response.output_item.added", "item": {"type": "function_call", **added}}
     more = ({"type": "response.function_call_arguments.delta", **each} for each in deltas)
     return events(b"".join(map(sse_event, (first, *more))))
@@ -120,9 +122,9 @@ def responses(added: Json, *deltas: Json) -> list[str]:
 ADDED = {"id": "fc_1", "call_id": "call_a", "name": NAME}
 
 
-def test_ruby_llm_responses_with_the_items_id() -> None:
-    """As it is in practice: a second call, without a name, and each delta in place of the one before."""
-    assert made(ruby_llm.RESPONSES, RESPONSES) == "unexpected token at '\"}'"
+def test_ruby_llm_treats_an_item_id_as_another_call() -> None:
+    """At a delta with an item id ruby_llm starts a call without a name, and each delta replaces the previous one."""
+    assert assembled(ruby_llm.RESPONSES, RESPONSES) == "unexpected token at '\"}'"
     first, second = ruby_llm.RESPONSES.assemble(responses(ADDED, {"item_id": "fc_1", "delta": ROME}))
     assert first == Call("call_a", NAME, "")
     assert second == Call("fc_1", None, ROME)
@@ -132,14 +134,14 @@ def test_ruby_llm_responses_with_the_items_id() -> None:
         ruby_llm.RESPONSES.run(second, TOOLS)
 
 
-def test_ruby_llm_responses_with_the_calls_id() -> None:
-    """Where a delta's id is the call's, the name is lost."""
+def test_ruby_llm_loses_the_name_at_a_call_id() -> None:
+    """At a delta with the call's id ruby_llm loses the name."""
     data = responses(ADDED, {"call_id": "call_a", "delta": ROME})
     assert ruby_llm.RESPONSES.assemble(data) == [Call("call_a", None, ROME)]
 
 
-def test_ruby_llm_responses_with_deltas_that_say_all() -> None:
-    """The one form that it reads right."""
+def test_ruby_llm_reads_self_contained_deltas() -> None:
+    """ruby_llm reads a delta that has the call's id, name and complete arguments."""
     [call] = ruby_llm.RESPONSES.assemble(events(self_contained(RESPONSES)))
     assert (call.name, call.arguments) == (NAME, '{"city":"Tromsø"}')
     assert ruby_llm.RESPONSES.run(call, TOOLS) == DONE
@@ -159,14 +161,14 @@ def test_ruby_llm_responses_with_deltas_that_say_all() -> None:
         ),
     ],
 )
-def test_openclaw(body: bytes, reported: object, aggregating: object) -> None:
-    """Every delta a call; afterwards every id."""
-    assert made(openclaw.REPORTED, body) == reported
-    assert made(openclaw.AGGREGATING, body) == aggregating
+def test_openclaw_treats_deltas_as_calls(body: bytes, reported: object, aggregating: object) -> None:
+    """OpenClaw starts a call at every delta, and with its aggregator at every id."""
+    assert assembled(openclaw.REPORTED, body) == reported
+    assert assembled(openclaw.AGGREGATING, body) == aggregating
 
 
-def test_openclaw_runs_all() -> None:
-    """As reported: the first without arguments, the others as unknown tools."""
+def test_openclaw_runs_every_delta() -> None:
+    """As reported, OpenClaw runs the first delta without arguments and the others as unknown tools."""
     calls = openclaw.REPORTED.assemble(events(EMPTY_IDS))
     assert [openclaw.REPORTED.run(call, TOOLS) for call in calls] == ["Missing: city", "Unknown tool", "Unknown tool"]
     assert openclaw.AGGREGATING.run(Call("", NAME, "{}{}"), TOOLS) == "Invalid arguments"
@@ -200,14 +202,14 @@ NO_VALUE = "No value present"
         ),
     ],
 )
-def test_spring_ai(body: bytes, rc1: object, fixed: object) -> None:
-    """What the fix mended, and what it broke."""
-    assert made(spring_ai.RC1, body) == rc1
-    assert made(spring_ai.FIXED, body) == fixed
+def test_spring_ai_assembles_calls_by_id_or_index(body: bytes, rc1: object, fixed: object) -> None:
+    """Spring AI 2.0.1 reads streams that RC1 misreads, and fails at others that RC1 reads."""
+    assert assembled(spring_ai.RC1, body) == rc1
+    assert assembled(spring_ai.FIXED, body) == fixed
 
 
 def test_spring_ai_runs_with_nulls_and_with_the_first_object() -> None:
-    """What became of a call is only seen in its tool."""
+    """Spring AI runs a call with nulls for missing arguments, or with the first of several objects."""
     assert spring_ai.RC1.run(Call("call_a", NAME, ""), TOOLS) == "run with city=null"
     assert spring_ai.FIXED.run(Call("call_a", NAME, ROME + OSLO), TOOLS) == DONE
     with pytest.raises(CrashError, match="toolName cannot be null or empty"):
@@ -224,13 +226,13 @@ def test_spring_ai_runs_with_nulls_and_with_the_first_object() -> None:
         pytest.param(saved("openrouter-no-deltas")[0].body, [], id="no calls"),
     ],
 )
-def test_pi_ai(body: bytes, calls: object) -> None:
-    """Deltas and nothing else."""
-    assert made(pi_ai.REPORTED, body) == calls
+def test_pi_ai_reads_only_deltas(body: bytes, calls: object) -> None:
+    """Pi SDK reads calls in deltas, and ignores calls in the final message."""
+    assert assembled(pi_ai.REPORTED, body) == calls
 
 
-def test_pi_ai_text_between() -> None:
-    """It ends the block of the call, so that the rest is a call without a name."""
+def test_pi_ai_ends_a_call_at_text() -> None:
+    """Text between the fragments of a call ends it for Pi SDK: the rest becomes a call without a name."""
     words = sse_event({"choices": [{"delta": {"content": "Hm."}}]})
     first, rest = chat(delta("", id="call_a", name=NAME), end=b""), chat(delta(ROME))
     calls = pi_ai.REPORTED.assemble(events(first + words + rest))
@@ -241,50 +243,50 @@ def test_pi_ai_text_between() -> None:
     ]
 
 
-def test_the_report_on_aichat() -> None:
-    """What the provider sees next: arguments that are an empty object, and the tool's error."""
+def test_aichat_returns_empty_arguments_as_reported() -> None:
+    """As reported, aichat's next request has an empty object as arguments, and the tool's error."""
     first, second = saved("glm-5")
     bodies = iter((first.body, second.body))
     conversation = converse(aichat.UNGUARDED, first.request, lambda _: next(bodies))
     assert conversation.following
-    *_, said, gave = conversation.following["messages"]
+    *_, calling, result = conversation.following["messages"]
     call = {"name": "web_search", "arguments": {}}
-    assert said["tool_calls"] == [{"id": "call_95df1cc8dabc4b959bbbc431", "type": "function", "function": call}]
-    assert gave["content"] == "run() missing 1 required positional argument: 'query'"
+    assert calling["tool_calls"] == [{"id": "call_95df1cc8dabc4b959bbbc431", "type": "function", "function": call}]
+    assert result["content"] == "run() missing 1 required positional argument: 'query'"
     assert conversation.text == "Most use the console component of ESP-IDF."
 
 
-AT_ONCE = (openclaw.REPORTED,)
-"""What needs each call in one event, which it cannot be where the finish comes in its midst."""
+NEEDS_COMPLETE_CALLS = (openclaw.REPORTED,)
+"""Clients that need each call in one event; after a finish reason inside a call that is impossible."""
 HEALTHY = {
     dialect: [one for one in streams() if one.dialect == dialect] for dialect in ("openai-chat", "openai-responses")
 }
 
 
-def through(body: bytes, healthy: Healthy, words: Words) -> bytes:
-    """What goes on of an answer to the healthy one's request."""
-    line = Session(healthy.exchange, settings(words))
-    return b"".join([*line.feed(body), *line.end()])
+def forwarded(body: bytes, healthy: Healthy, words: Words) -> bytes:
+    """The forwarded bytes of a response to the request of `healthy`."""
+    session = Session(healthy.exchange, settings(words))
+    return b"".join([*session.feed(body), *session.end()])
 
 
 @functools.cache
-def mendable(healthy: Healthy, fault: str) -> bytes | None:
-    """The stream with a fault in it, where the strictest client reads it once it is mended."""
-    broken = through(healthy.body, healthy, Words(fault=[fault])) if fault else healthy.body
-    changed = through(broken, healthy, Words(repair=["safe"]))
-    return broken if read_strictly(changed, healthy) == meant_by(healthy) else None
+def broken_if_repairable(healthy: Healthy, fault: str) -> bytes | None:
+    """The stream with an injected fault, or `None` if the strict client does not read the repaired stream."""
+    broken = forwarded(healthy.body, healthy, Words(fault=[fault])) if fault else healthy.body
+    changed = forwarded(broken, healthy, Words(repair=["safe"]))
+    return broken if read_strictly(changed, healthy) == intended_calls(healthy) else None
 
 
 @functools.cache
 def shaped(healthy: Healthy, fault: str, name: str) -> list[str] | None:
-    """The events of such a stream as a client's set makes them."""
-    broken = mendable(healthy, fault)
-    return None if broken is None else events(through(broken, healthy, Words(shape=[f"for:{name}"])))
+    """The event data of a repairable stream, re-encoded with the shapes of a client."""
+    broken = broken_if_repairable(healthy, fault)
+    return None if broken is None else events(forwarded(broken, healthy, Words(shape=[f"for:{name}"])))
 
 
 @functools.cache
-def meant_by(healthy: Healthy) -> list[tuple[str, Json]]:
-    """The calls, by the strictest client."""
+def intended_calls(healthy: Healthy) -> list[tuple[str, Json]]:
+    """The calls as the strict client reads them."""
     return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
 
 
@@ -292,24 +294,24 @@ def meant_by(healthy: Healthy) -> list[tuple[str, Json]]:
     ("name", "client"),
     [pytest.param(name, client, id=client.name) for name, clients in SETS.items() for client in clients],
 )
-def test_what_a_client_needs_is_enough(name: str, client: Client) -> None:
-    """What the strictest client reads of a broken stream once it is mended, this one reads with its own set."""
+def test_a_client_reads_broken_streams_with_its_shapes(name: str, client: Client) -> None:
+    """Each client reads the intended calls of every repairable stream when its shapes re-encode the stream."""
     dialect = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
     read = 0
     for healthy in HEALTHY[dialect]:
-        intended = meant_by(healthy)
+        intended = intended_calls(healthy)
         for fault in ["", *INJECTORS[dialect]]:
-            told = shaped(healthy, fault, name)
-            if told is None or (fault == "early-finish" and client in AT_ONCE):
+            data = shaped(healthy, fault, name)
+            if data is None or (fault == "early-finish" and client in NEEDS_COMPLETE_CALLS):
                 continue
-            made = [(call.name, json.loads(call.arguments or "{}")) for call in client.assemble(told)]
-            assert sorted(made, key=repr) == sorted(intended, key=repr), (healthy.name, fault)
+            calls = [(call.name, json.loads(call.arguments or "{}")) for call in client.assemble(data)]
+            assert sorted(calls, key=repr) == sorted(intended, key=repr), (healthy.name, fault)
             read += 1
     assert read >= 100
 
 
 def read_strictly(body: bytes, healthy: Healthy) -> object:
-    """The calls, or the error of the strictest client."""
+    """The calls that the strict client reads, or its error."""
     try:
         return strict.calls(healthy.dialect, body, healthy.exchange)
     except (AssertionError, LookupError, ValueError) as error:
@@ -317,8 +319,8 @@ def read_strictly(body: bytes, healthy: Healthy) -> object:
 
 
 @pytest.mark.parametrize("client", SETS["aichat"], ids=lambda client: client.name)
-def test_aichat_reads_calls_behind_an_early_finish(client: Client) -> None:
-    """Wherever it comes: the finish waits, with its terminator, until every call has been said."""
+def test_aichat_reads_calls_after_an_early_finish(client: Client) -> None:
+    """With `for:aichat`, a finish reason at any place, and `[DONE]`, are moved after the last call."""
     first, *fragments = (delta("", id="call_a", name=NAME), *(delta(part) for part in ('{"city":', '"Rome"}')))
     second = delta(OSLO, 1, id="call_b", name=NAME)
     healthy = next(one for one in HEALTHY["openai-chat"] if one.name == "fragments of two")
@@ -327,12 +329,12 @@ def test_aichat_reads_calls_behind_an_early_finish(client: Client) -> None:
     assert all(b'"tool_calls":[' in entry.replace(b" ", b"") for entry in entries)
     for at in range(1, len(entries)):
         body = b"".join([*entries[:at], finish, *entries[at:], finish, b"data: [DONE]\n\n"])
-        made = client.assemble(events(through(body, healthy, Words(shape=["for:aichat"]))))
-        assert [(call.name, call.arguments) for call in made] == [(NAME, ROME), (NAME, OSLO)], at
+        calls = client.assemble(events(forwarded(body, healthy, Words(shape=["for:aichat"]))))
+        assert [(call.name, call.arguments) for call in calls] == [(NAME, ROME), (NAME, OSLO)], at
 
 
-def test_an_unknown_tool() -> None:
-    """Some give up, some tell the model."""
+def test_an_unknown_tool_is_a_crash_or_a_result() -> None:
+    """At an unknown tool some clients crash, and others return an error to the model."""
     call = Call("call_a", "fly", EMPTY)
     for client in (aichat.FIXED, ruby_llm.CHAT, spring_ai.RC1):
         with pytest.raises(CrashError):

@@ -1,4 +1,4 @@
-"""The real Codex: over a WebSocket of its own, and as `toolstream run` starts it. Skipped where it is not there."""
+"""The real Codex: with a configured WebSocket provider, and as `toolstream run` starts it. Skipped without Codex."""
 
 from __future__ import annotations
 
@@ -38,41 +38,41 @@ CALL = 'exec_command {"cmd": "echo said-by-the-tool"}'
 DEFECTS = ("cumulative-arguments", "missing-index", "repeated-stop", "done-only-arguments")
 
 
-def said(token: str, **what: Any) -> Healthy:
-    """A healthy answer to Codex."""
-    response = HealthyResponse(model="gpt-5", request={}, token=token, **what)
+def healthy(token: str, **content: Any) -> Healthy:
+    """A healthy response for Codex."""
+    response = HealthyResponse(model="gpt-5", request={}, token=token, **content)
     return Healthy("openai-responses", token, b"".join(responses.healthy_stream(response)))
 
 
-SHELL = said("call", calls=(HealthyCall("exec_command", '{"cmd": "echo said-by-the-tool"}'),))
-DONE = messages_of(said("text", text="All is done.").body)
+SHELL = healthy("call", calls=(HealthyCall("exec_command", '{"cmd": "echo said-by-the-tool"}'),))
+DONE = messages_of(healthy("text", text="All is done.").body)
 
 
 def codex(folder: Path, *words: str) -> list[str]:
-    """Codex, started once for one prompt, without a configuration of its own."""
+    """The command line of Codex for one prompt, without the user's configuration."""
     assert CODEX is not None
     where = ("--skip-git-repo-check", "--sandbox", "read-only", "--cd", str(folder), "--model", "gpt-5")
     return [CODEX, "exec", *where, *words, "Say hi."]
 
 
 def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a command says that is started in an empty home."""
+    """Run a command with an empty `CODEX_HOME`."""
     (folder / "home").mkdir()
     own = environment(CODEX_HOME=str(folder / "home"), OPENAI_API_KEY="sk-test", NO_PROXY="*")
-    nothing = subprocess.DEVNULL
-    return subprocess.run(command, stdin=nothing, capture_output=True, text=True, env=own, timeout=90, check=False)
+    devnull = subprocess.DEVNULL
+    return subprocess.run(command, stdin=devnull, capture_output=True, text=True, env=own, timeout=90, check=False)
 
 
 @pytest.fixture(scope="module")
 def upstream() -> Iterator[SocketServer]:
-    """Speaks WebSocket without TLS: Codex's own trusts the system's roots only."""
+    """An upstream for WebSockets without TLS: Codex trusts only the certificates of the system."""
     with SocketServer() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies, upstream: SocketServer) -> Iterator[Mitmdump]:
-    """What it is to do comes with the request for a socket."""
+    """A proxy in reverse mode; each upgrade request sets its options."""
     scripts = (addon_script(), Path(repair_options.__file__))
     with proxies.make(
         {"toolstream_log": "off"}, mode=f"reverse:http://127.0.0.1:{upstream.port}", scripts=scripts
@@ -88,10 +88,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path, case: str) -> None:
-    """It runs the call, and reads the answer to what it brings back."""
+def test_codex_runs_a_call_over_its_websocket(
+    proxy: Mitmdump, upstream: SocketServer, tmp_path: Path, case: str
+) -> None:
+    """Codex runs the call of a healthy, shaped or repaired response, and reads the response to its result."""
     body, options = CASES[case]
-    asked = {"toolstream_repair": [], "toolstream_shape": [], **options}
+    wanted = {"toolstream_repair": [], "toolstream_shape": [], **options}
     plan = upstream.plan(SocketPlan([messages_of(body), DONE]))
     settings = {
         "name": '"own"',
@@ -99,7 +101,7 @@ def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path,
         "env_key": '"OPENAI_API_KEY"',
         "wire_api": '"responses"',
         "supports_websockets": "true",
-        "http_headers": f"{{{repair_options.HEADER}={json.dumps(json.dumps(asked))}}}",
+        "http_headers": f"{{{repair_options.HEADER}={json.dumps(json.dumps(wanted))}}}",
     }
     provider = ",".join(f"{name}={value}" for name, value in settings.items())
     words = ("-c", 'model_provider="own"', "-c", f"model_providers.own={{{provider}}}")
@@ -110,10 +112,10 @@ def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("mode", "transport"), [("read", "WS"), ("refuse", "POST")])
-def test_as_toolstream_starts_it(tmp_path: Path, mode: str, transport: str) -> None:
-    """Over a WebSocket where that is asked for, and over HTTP; what was broken is repaired for it."""
-    what = ("--websocket", mode, "--fault", "cumulative-arguments", "--repair", "safe")
-    done = run(toolstream("run", f"calls:{CALL}", *what, "--", *codex(tmp_path)), tmp_path)
+def test_run_starts_codex(tmp_path: Path, mode: str, transport: str) -> None:
+    """`toolstream run` starts Codex over a WebSocket or over HTTP, and an injected fault is repaired."""
+    options = ("--websocket", mode, "--fault", "cumulative-arguments", "--repair", "safe")
+    done = run(toolstream("run", f"calls:{CALL}", *options, "--", *codex(tmp_path)), tmp_path)
     assert done.returncode == 0, done.stderr
     assert "said-by-the-tool" in done.stderr
     assert f"#1 {transport} 127.0.0.1/v1/responses gpt-5 openai-responses" in done.stderr

@@ -1,4 +1,4 @@
-"""Conversations of several turns whose answers are mended: a strict server takes every request, and ids stay apart."""
+"""Conversations with repaired responses: a strict server accepts every next request, and generated ids are unique."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 TURNS = 3
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 OWN = ("call_a1", "call_b2")
-"""How the ids end that the provider has said."""
+"""The ends of the provider's ids."""
 ABOUT_IDS = (
     "missing-id",
     "empty-id",
@@ -45,8 +45,8 @@ STREAMS = {
     dialect: next(one for one in streams() if (one.dialect, one.name) == (dialect, "fragments of two"))
     for dialect in PROTOCOLS
 }
-SAID_NOTHING = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('""',), "anthropic": ('""', '"null"')}
-"""What providers put in the place of an id that they have not."""
+NO_ID = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('""',), "anthropic": ('""', '"null"')}
+"""Values that providers send in place of an id."""
 CALLS = {
     **{
         (dialect, name): injected(healthy, name).body
@@ -55,9 +55,9 @@ CALLS = {
         if name in INJECTORS[dialect] and (name, healthy.name) not in CANNOT
     },
     **{
-        (dialect, f"id {nothing}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', nothing.encode(), healthy.body)
+        (dialect, f"id {value}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', value.encode(), healthy.body)
         for dialect, healthy in STREAMS.items()
-        for nothing in SAID_NOTHING[dialect]
+        for value in NO_ID[dialect]
     },
     ("openai-chat", "ids of odd lengths"): STREAMS["openai-chat"].body.replace(b"call_a1", b"call_a1" * 5),
     ("openai-chat", "id after the first arguments"): STREAMS["openai-chat"]
@@ -66,23 +66,23 @@ CALLS = {
         b'{"index": 1, "function": {"arguments": ":', b'{"index": 1, "id": "call_b2", "function": {"arguments": ":'
     ),
 }
-"""Answers with two calls whose ids are not as they should be."""
+"""Responses with two calls whose ids have a defect."""
 
 
 @pytest.fixture(scope="module")
 def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy that mends what is safe to mend, and makes calls of one syntax."""
+    """A proxy with safe repairs, which also extracts calls from Hermes markup."""
     return proxies.get(toolstream_repair=["safe", "leaked-hermes"])
 
 
 @pytest.fixture(scope="module")
-def evening(proxies: Proxies) -> Mitmdump:
-    """One that puts ids in order too."""
+def repairing_with_even_ids(proxies: Proxies) -> Mitmdump:
+    """A repairing proxy with the shape `even-ids`."""
     return proxies.get(toolstream_repair=["safe", "leaked-hermes"], toolstream_shape=["even-ids"])
 
 
-class Talk:
-    """One conversation with a server that gives the same broken answer in each turn."""
+class RepeatedConversation:
+    """A conversation with a server that sends the same broken response in each turn."""
 
     def __init__(self, proxy: Mitmdump, upstream: Upstream, healthy: Healthy, body: bytes, version: str) -> None:
         self._route = route(proxy, upstream)
@@ -92,10 +92,10 @@ class Talk:
         self._version = version
         self.turns: list[list[Called]] = []
         self.sent: list[bytes] = []
-        """The requests as the server got them."""
+        """The requests that the server received."""
 
     def go_on(self) -> None:
-        """Ask again, with all calls so far and their results."""
+        """Send the next request, with all calls so far and their results."""
         healthy = self._healthy
         plan = self._upstream.plan(event_stream([self._body]))
         body = request_after(healthy.dialect, healthy.exchange.request, self.turns)
@@ -107,39 +107,43 @@ class Talk:
         assert rejection(healthy.dialect, plan.request.body) is None
 
 
-def have_their_own(proxy: Mitmdump, upstream: Upstream, dialect: str, body: bytes) -> bool:
-    """Three turns of two conversations at a time, whose answers are equal to the byte."""
-    talks = [Talk(proxy, upstream, STREAMS[dialect], body, version) for version in ("h1", "h2")]
+def have_unique_ids(proxy: Mitmdump, upstream: Upstream, dialect: str, body: bytes) -> bool:
+    """Whether generated ids are unique in three turns of two concurrent conversations with identical responses."""
+    conversations = [RepeatedConversation(proxy, upstream, STREAMS[dialect], body, version) for version in ("h1", "h2")]
     for _ in range(TURNS):
-        for talk in talks:
-            talk.go_on()
-    turns = [said for talk in talks for said in talk.turns]
-    made = [call.id for said in turns for call in said if not call.id.endswith(OWN)]
-    assert all(len(said) == 2 for said in turns)
-    assert len(made) == len(set(made))
+        for conversation in conversations:
+            conversation.go_on()
+    turns = [received for conversation in conversations for received in conversation.turns]
+    generated = [call.id for received in turns for call in received if not call.id.endswith(OWN)]
+    assert all(len(received) == 2 for received in turns)
+    assert len(generated) == len(set(generated))
     return True
 
 
 @pytest.mark.parametrize(("dialect", "name"), CALLS)
-def test_every_result_has_its_call(repairing: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
-    """As the server sees it, which says the same ids each time."""
-    assert have_their_own(repairing, secure, dialect, CALLS[dialect, name])
+def test_a_strict_server_accepts_repaired_ids(repairing: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
+    """Each result belongs to exactly one call, although the server repeats its ids in each turn."""
+    assert have_unique_ids(repairing, secure, dialect, CALLS[dialect, name])
 
 
 @pytest.mark.parametrize("name", [name for dialect, name in CALLS if dialect == "openai-chat"])
-def test_every_result_has_its_call_with_even_ids(evening: Mitmdump, secure: Upstream, name: str) -> None:
-    """The same where ids are made up that are none too bad."""
-    assert have_their_own(evening, secure, "openai-chat", CALLS["openai-chat", name])
+def test_a_strict_server_accepts_even_ids(repairing_with_even_ids: Mitmdump, secure: Upstream, name: str) -> None:
+    """Each result belongs to exactly one call when `even-ids` replaces valid ids, too."""
+    assert have_unique_ids(repairing_with_even_ids, secure, "openai-chat", CALLS["openai-chat", name])
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("name", ["ids of odd lengths", "id after the first arguments"])
-def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream, name: str, version: str) -> None:
-    """Where it has said some that the client was not given."""
-    talk = Talk(evening, secure, STREAMS["openai-chat"], CALLS["openai-chat", name], version)
-    talk.go_on()
-    talk.go_on()
-    given, back = talk.turns[0], json.loads(talk.sent[1])["messages"][-3:]
+def test_the_provider_gets_its_own_ids_back(
+    repairing_with_even_ids: Mitmdump, secure: Upstream, name: str, version: str
+) -> None:
+    """The next request has the provider's ids in place of the generated ids."""
+    conversation = RepeatedConversation(
+        repairing_with_even_ids, secure, STREAMS["openai-chat"], CALLS["openai-chat", name], version
+    )
+    conversation.go_on()
+    conversation.go_on()
+    given, back = conversation.turns[0], json.loads(conversation.sent[1])["messages"][-3:]
     assert not given[1].id.endswith(OWN)
     assert [call["id"] for call in back[0]["tool_calls"]] == [given[0].id, "call_b2"]
     assert [result["tool_call_id"] for result in back[1:]] == [given[0].id, "call_b2"]
@@ -148,7 +152,7 @@ def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream,
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: Upstream, version: str) -> None:
-    """Where the client was told that of a custom tool; a conversation that is another's twin has its own text."""
+    """The next request has the provider's function call in place of the client's custom tool call, per conversation."""
     proxy = proxies.get(toolstream_repair=["safe", "custom-as-function"])
     for text in ("one", "two"):
         arguments = json.dumps({"patch": f"*** Begin {text}"})
@@ -169,17 +173,17 @@ def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: 
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             end,
         )
-        said = _requested(proxy, secure, version, body, request)[1]
-        told = next(event["item"] for event in payloads(said) if event["type"] == "response.output_item.done")
-        assert (told["type"], told["input"]) == ("custom_tool_call", f"*** Begin {text}")
+        response = _exchanged(proxy, secure, version, body, request)[1]
+        call = next(event["item"] for event in payloads(response) if event["type"] == "response.output_item.done")
+        assert (call["type"], call["input"]) == ("custom_tool_call", f"*** Begin {text}")
         result = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"}
-        sent = _requested(proxy, secure, version, body, {**request, "input": [told, result]})[0]
+        sent = _exchanged(proxy, secure, version, body, {**request, "input": [call, result]})[0]
         assert json.loads(sent)["input"] == [item, {**result, "type": "function_call_output"}]
 
 
-def _requested(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
-    """The request as the server got it, and its answer as the client received it."""
+def _exchanged(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
+    """The request that the server received, and the response that the client received."""
     plan = upstream.plan(event_stream([body]))
     with client(version, route(proxy, upstream)) as connection:
-        said = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()
-    return plan.request.body, said
+        response = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()
+    return plan.request.body, response

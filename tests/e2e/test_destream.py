@@ -1,4 +1,4 @@
-"""The shape `destream`: upstream is asked without a stream, and the client gets one."""
+"""The shape `destream`: the proxy requests a response without a stream, and the client receives a stream."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies) -> Mitmdump:
-    """A proxy that never asks for a stream."""
+    """A proxy with the shape `destream`."""
     return proxies.get(toolstream_shape="destream")
 
 
 @VERSIONS
 @pytest.mark.parametrize("dialect", MAKERS)
 def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
-    """Of the same calls; what upstream was asked for is the request without a stream."""
+    """The client receives a stream with the calls of the response, and upstream gets the request without a stream."""
     sample = MAKERS[dialect]("call_1", "Bern")
     plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON))
     with client(version, route(proxy, secure)) as connection:
@@ -51,45 +51,45 @@ def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: st
 
 
 @VERSIONS
-def test_an_error_stays_one(proxy: Mitmdump, secure: Upstream, version: str) -> None:
-    """With its status, its body and the seconds after which to come again."""
+def test_an_error_response_is_forwarded(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """An error response keeps its status, body and `retry-after`."""
     sample = openai_chat("call_1", "Bern")
-    said = b'{"error":{"message":"slow down"}}'
-    plan = secure.plan(Response((Send(said),), status=429, content_type=JSON, headers=(("retry-after", "3"),)))
+    error = b'{"error":{"message":"slow down"}}'
+    plan = secure.plan(Response((Send(error),), status=429, content_type=JSON, headers=(("retry-after", "3"),)))
     with client(version, route(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
-        assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "3", said)
+        assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "3", error)
 
 
-def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstream) -> None:
-    """Its headers come after a while, whatever comes later; an error is an event of the stream then.
+def test_comments_keep_the_connection_alive(proxy: Mitmdump, secure: Upstream) -> None:
+    """The client gets headers and comments while upstream is slow; a later error becomes an event.
 
-    Binary messages have no comments: nothing comes between them.
+    The binary protocol has no comments.
     """
     sample, binary = openai_chat("call_1", "Bern"), bedrock("tooluse_1", "Bern")
     slow = Gate()
     steps = (Wait(slow), Send(b"overloaded"))
     plan = secure.plan(replace(Response(steps, status=529, content_type="text/plain")))
-    whole = secure.plan(Response((Wait(slow), Send(binary.unstreamed_response_body)), content_type=JSON))
+    unstreamed = secure.plan(Response((Wait(slow), Send(binary.unstreamed_response_body)), content_type=JSON))
     with client("h1", route(proxy, secure)) as first, client("h1", route(proxy, secure)) as second:
-        other = first.request(binary.path, binary.body, whole.headers)
-        opener = time.monotonic()
+        other = first.request(binary.path, binary.body, unstreamed.headers)
+        start = time.monotonic()
         reply = second.request(sample.path, sample.body, plan.headers)
         assert reply.status == 200
-        assert time.monotonic() - opener > 4
-        came = b""
-        while b": keep-alive" not in came:
-            came += reply.next_chunk()
+        assert time.monotonic() - start > 4
+        received = b""
+        while b": keep-alive" not in received:
+            received += reply.next_chunk()
         slow.open()
-        assert b'"error"' in came + reply.rest()
+        assert b'"error"' in received + reply.rest()
         record = read_body([other.rest()], StreamFacts(path=binary.path, content_type=binary.content_type))
         assert record is not None
         assert record.findings == []
         assert [call.name for call in record.calls] == ["get_weather"]
 
 
-def test_requests_without_a_stream_are_left_alone(proxy: Mitmdump, secure: Upstream) -> None:
-    """There is nothing to do."""
+def test_requests_without_a_stream_are_not_changed(proxy: Mitmdump, secure: Upstream) -> None:
+    """A request without a stream and its response are forwarded unchanged."""
     sample = openai_chat("call_1", "Bern")
     plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON))
     with client("h1", route(proxy, secure)) as connection:

@@ -1,4 +1,4 @@
-"""Streams that do not end as they should: the upstream dies, or the client leaves."""
+"""Truncated streams: the upstream disconnects, or the client does."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
 
 @pytest.fixture
 def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
-    """The upstream that a carrier asks for."""
+    """The upstream of a carrier."""
     return plain if carrier.startswith("plain") else secure
 
 
 def take(reply: Reply, expected: bytes) -> None:
     """Read exactly these bytes."""
-    here = b""
-    while len(here) < len(expected):
-        here += reply.next_chunk()
-    assert here == expected
+    received = b""
+    while len(received) < len(expected):
+        received += reply.next_chunk()
+    assert received == expected
 
 
-def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id: str) -> None:
-    """The proxy answers, and tells, the next request."""
+def assert_serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id: str) -> None:
+    """The proxy forwards and reports the next response."""
     sample = openai_chat(call_id, "next")
     plan = upstream.plan(event_stream(sample.chunks))
     with client(version, route(proxy, upstream)) as connection:
@@ -51,7 +51,7 @@ def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id:
 
 
 def broken_by(proxy: Mitmdump, upstream: Upstream, version: str, how: Break, framing: Framing, name: str) -> str:
-    """What a client sees of an upstream that dies once the client has what it has sent."""
+    """The error that a client gets when upstream disconnects after the client has received all chunks so far."""
     sample = openai_chat(name, "Bern")
     gate = Gate()
     steps: list[Step] = [*map(Send, sample.chunks[:3]), Wait(gate), how]
@@ -70,25 +70,27 @@ def broken_by(proxy: Mitmdump, upstream: Upstream, version: str, how: Break, fra
     ("carrier", "framing"),
     [*((carrier, Framing.CHUNKED) for carrier in CARRIERS), ("plain-h1", Framing.LENGTH)],
 )
-def test_upstream_dies(proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing) -> None:
-    """The client sees the same break as without the addon, the log tells it, and the next request works."""
+def test_an_upstream_disconnect_is_forwarded(
+    proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing
+) -> None:
+    """The client gets the same error as without toolstream, the log reports it, and the next request works."""
     proxy, tap = proxies.with_jsonl()
     name = f"dies-{carrier}-{how.value}-{framing.value}"
     mark = len(proxy.output)
     seen = broken_by(proxy, upstream, carrier[-2:], how, framing, name)
     assert seen == broken_by(proxies.without_toolstream(), upstream, carrier[-2:], how, framing, name)
-    told = tap.end_of(name)
-    assert told["record"]["broken"]
-    assert not told["record"]["ended"]
-    assert not told["record"]["calls"][0]["complete"]
-    proxy.wait_for(lambda line: line.startswith(f"#{told['stream']} ") and "truncated: " in line, after=mark)
-    serves(proxy, tap, upstream, carrier[-2:], f"next-{name}")
+    end = tap.end_of(name)
+    assert end["record"]["broken"]
+    assert not end["record"]["ended"]
+    assert not end["record"]["calls"][0]["complete"]
+    proxy.wait_for(lambda line: line.startswith(f"#{end['stream']} ") and "truncated: " in line, after=mark)
+    assert_serves(proxy, tap, upstream, carrier[-2:], f"next-{name}")
 
 
 @pytest.mark.parametrize("how", ["reset", "close"])
 @pytest.mark.parametrize("carrier", CARRIERS)
-def test_client_leaves(proxies: Proxies, upstream: Upstream, carrier: str, how: str) -> None:
-    """The upstream learns of it, the log tells it, and the next request works."""
+def test_a_client_disconnect_is_forwarded(proxies: Proxies, upstream: Upstream, carrier: str, how: str) -> None:
+    """When the client disconnects, so does the proxy, the record has the cause, and the next request works."""
     proxy, tap = proxies.with_jsonl()
     sample = openai_chat(f"leaves-{carrier}-{how}", "Bern")
     plan = upstream.plan(Response((*map(Send, sample.chunks[:3]), Wait(Gate()))))
@@ -100,14 +102,13 @@ def test_client_leaves(proxies: Proxies, upstream: Upstream, carrier: str, how: 
     else:
         connection.close()
     plan.client_left.wait()
-    told = tap.end_of(sample.call_id)
-    assert told["record"]["broken"]
-    serves(proxy, tap, upstream, carrier[-2:], f"next-{sample.call_id}")
+    assert tap.end_of(sample.call_id)["record"]["broken"]
+    assert_serves(proxy, tap, upstream, carrier[-2:], f"next-{sample.call_id}")
     connection.close()
 
 
-def test_one_stream_of_a_connection_dies_alone(proxies: Proxies, secure: Upstream) -> None:
-    """Over HTTP/2 another stream of the same connection goes on."""
+def test_a_stream_reset_leaves_other_streams_alone(proxies: Proxies, secure: Upstream) -> None:
+    """After the reset of an HTTP/2 stream another stream of the connection goes on."""
     proxy, tap = proxies.with_jsonl()
     dying, living = openai_chat("dies alone", "Bern"), openai_chat("lives on", "Basel")
     gates = Gate(), Gate()
@@ -128,9 +129,9 @@ def test_one_stream_of_a_connection_dies_alone(proxies: Proxies, secure: Upstrea
     assert tap.end_of("lives on")["record"]["ended"]
 
 
-def test_proxy_stops_in_mid_stream(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
-    """It ends at once and well, and what it has seen is told."""
-    path = tmp_path / "told.jsonl"
+def test_a_proxy_that_stops_reports_unfinished_responses(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """A proxy that stops inside a stream exits at once with code 0, and reports the events so far."""
+    path = tmp_path / "lines.jsonl"
     sample = openai_chat("stopped", "Bern")
     plan = plain.plan(Response((*map(Send, sample.chunks[:3]), Wait(Gate()))))
     proxy = proxies.make({"toolstream_jsonl": str(path)}).start()

@@ -1,4 +1,4 @@
-"""A bug of ours changes no byte, keeps nobody waiting, and is told."""
+"""An internal error changes no byte, delays nothing, and is logged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GUARDING = [
 
 
 def stream(proxy: Mitmdump, upstream: Upstream, version: str, headers: dict[str, str]) -> None:
-    """A stream whose every piece has to come as it is sent."""
+    """Request a stream. Each chunk must arrive before upstream sends the next."""
     sample = openai_chat("call_1", "Bern")
     planned, gates = lockstep(sample.chunks, coding="gzip")
     plan = upstream.plan(planned)
@@ -46,8 +46,8 @@ def stream(proxy: Mitmdump, upstream: Upstream, version: str, headers: dict[str,
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("place", READING)
-def test_failure_in_reading(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
-    """One error with the flow's id and no word of what passes; the next stream is read as ever."""
+def test_an_error_while_reading_is_logged_once(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
+    """The log has one error with the flow's id and without content, and the next stream is read."""
     proxy = proxies.sabotaged()
     mark = len(proxy.output)
     stream(proxy, secure, version, {"x-sabotage": place})
@@ -62,8 +62,8 @@ def test_failure_in_reading(proxies: Proxies, secure: Upstream, place: str, vers
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("place", GUARDING)
-def test_failure_in_what_guards(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
-    """Even then it is told, by mitmproxy if need be, and nothing else happens."""
+def test_an_error_in_the_error_handling_is_logged(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
+    """An error in toolstream's error handling is logged by toolstream or mitmproxy, and the stream is forwarded."""
     proxy = proxies.sabotaged()
     mark = len(proxy.output)
     stream(proxy, secure, version, {"x-sabotage": place})

@@ -1,4 +1,4 @@
-"""docs/fixtures.md as a new user follows it: in an empty folder, with the wheel installed, without the clone."""
+"""The steps of docs/fixtures.md, in an empty folder with the installed wheel, without the repository."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ if __name__ == "__main__":
 
 
 class User(NamedTuple):
-    """Somebody with the wheel in an environment of their own, in a folder of their own."""
+    """A user with an installed wheel and an own folder."""
 
     folder: Path
     python: Path
 
-    def types(self, command: str) -> str:
-        """What a command prints; it has to succeed."""
+    def run(self, command: str) -> str:
+        """Run a command, which must succeed. Returns its output."""
         words = shlex.split(command)
         module = {"toolstream": "toolstream_core.cli.main", "pytest": "pytest"}[words[0]]
-        # In the place of a real provider, which the page's agent asks in the first step.
+        # Saved flows in place of the real provider of the first step.
         words[2:2] = [str(ROOT / "flows" / "deepseek-empty-id.flow")] if words[1:2] == ["run"] else []
         done = subprocess.run(
             [self.python, "-m", module, *words[1:]],
@@ -85,7 +85,7 @@ class User(NamedTuple):
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> User:
-    """With the wheel, what it needs, and no more of the clone."""
+    """A user with the wheel and its dependencies, but without the repository."""
     home = tmp_path_factory.mktemp("home")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(home / "dist")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
@@ -95,7 +95,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> User:
     (wheel,) = (home / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(site)
-    # A line of a .pth file adds a folder to the path, but not what the .pth files in there add: not the clone.
+    # A .pth file adds its folder to the path, but not the folders of other .pth files: not the repository.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     folder = home / "project"
     folder.mkdir()
@@ -103,8 +103,8 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> User:
     return User(folder, python)
 
 
-def test_the_steps(user: User) -> None:
-    """Each command of the two walks, in their order; what they leave is what the page says."""
+def test_the_steps_work(user: User) -> None:
+    """The commands of the page succeed in their order, and write the files that the page names."""
     where = subprocess.run(
         [user.python, "-c", "import toolstream_core; print(toolstream_core.__file__)"],
         cwd=user.folder, check=True, capture_output=True, text=True,
@@ -115,7 +115,7 @@ def test_the_steps(user: User) -> None:
         if kind == "python":
             (user.folder / "test_agent.py").write_text(block)
         else:
-            printed |= {command: user.types(command) for command in block.splitlines()}
+            printed |= {command: user.run(command) for command in block.splitlines()}
     tests = next(text for command, text in printed.items() if command.startswith("pytest"))
     assert "3 passed" in tests
     kept = {path.name: path.stat().st_mode & 0o777 for path in (user.folder / "flows").iterdir()}
@@ -127,7 +127,7 @@ def test_the_steps(user: User) -> None:
 
 
 def test_a_client_that_misreads_fails(user: User) -> None:
-    """The test of the page is one that can fail: this agent takes each id that is there for a new call."""
+    """The test of the page fails with an agent that treats each id as a new call."""
     folder = user.folder.parent / "misreading"
     folder.mkdir()
     misread = AGENT.replace("calls.setdefault(delta.index,", "calls.setdefault(delta.id,").replace('== "README.md"', "")
@@ -150,7 +150,7 @@ def test_a_client_that_misreads_fails(user: User) -> None:
 
 
 def test_the_wheel_has_the_files_of_the_page(user: User) -> None:
-    """The report of `toolstream check` is drawn with files that are no Python."""
+    """The wheel has the non-Python files of the HTML report."""
     code = "from toolstream_core.view.assemble import check_page; print(check_page({'clients': []})[:15])"
     done = subprocess.run([user.python, "-c", code], cwd=user.folder, capture_output=True, text=True, check=True)
     assert done.stdout == "<!doctype html>\n"

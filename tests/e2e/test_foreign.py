@@ -1,4 +1,4 @@
-"""Clients of other languages read equal calls of healthy streams, of each shape of them, and of each mended defect."""
+"""Clients in other languages read the same calls from healthy, shaped and repaired streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.harness import repair_options
 from tests.e2e.harness.foreign import CLIENTS, Client, Programs, unavailable
 from tests.e2e.harness.script import Response, Send
-from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
+from tests.e2e.test_repaired import AIMED, CALLS, HEALTHY, PRECEDING_SHAPES, REPAIRED, SAFE, TWO, comparable
 from tests.invariants.test_invariants import ALL_PAIRS, injected
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
@@ -35,20 +35,20 @@ TOOLS = [
     )
 ]
 CALLS_SORTED = {stream: sorted(calls, key=repr) for stream, calls in CALLS.items()}
-"""Some clients hand calls out as they end."""
+"""The calls in a fixed order: some clients return calls in the order in which they end."""
 UNREAD = {
     ("javascript google-genai", "event-ids"),
     ("java anthropic", "bom"),
     ("rust async-openai chat", "bom"),
     ("rust async-openai responses", "bom"),
 }
-"""What event streams may look like and a client does not read."""
-NEEDS = {"java langchain4j chat": "for:langchain4j"}
-"""Clients that do not bear everything valid, and the shapes that are for them."""
+"""Valid encodings of an event stream that a client does not read."""
+NEEDED_SHAPES = {"java langchain4j chat": "for:langchain4j"}
+"""Clients that do not read every valid stream, and their shapes."""
 
 
-class Through:
-    """Programs of other languages through a proxy, before an upstream that answers with healthy streams."""
+class ProxiedClients:
+    """Clients in other languages that read the streams of an upstream through a proxy."""
 
     def __init__(self, proxy: Mitmdump, upstream: Upstream) -> None:
         self._proxy = proxy
@@ -64,7 +64,7 @@ class Through:
         repair: Sequence[str] = (),
         shape: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """What the client makes of the stream, as this model's."""
+        """The calls and finish reason that the client reads from the stream, requested with this model."""
         plan = self._upstream.plan(
             Response(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type)
         )
@@ -75,19 +75,19 @@ class Through:
 
 
 @pytest.fixture(scope="module")
-def through(proxies: Proxies, secure: Upstream) -> Iterator[Through]:
-    """One mitmdump for all, in reverse mode: none of these clients has to be told of a proxy."""
+def through(proxies: Proxies, secure: Upstream) -> Iterator[ProxiedClients]:
+    """The clients with one mitmdump in reverse mode: they need no proxy settings."""
     scripts = (addon_script(), Path(repair_options.__file__))
     proxy = proxies.make({"toolstream_log": "off"}, mode=f"reverse:{secure.url}", scripts=scripts)
     proxy.options["toolstream_fault"] = AIMED
     with proxy:
-        shared = Through(proxy, secure)
+        shared = ProxiedClients(proxy, secure)
         with shared.programs:
             yield shared
 
 
 def clients() -> list[Any]:
-    """A case for each client, skipped where its toolchain is not there."""
+    """A case for each client, skipped if its toolchain is missing."""
     return [
         pytest.param(
             one,
@@ -98,63 +98,63 @@ def clients() -> list[Any]:
     ]
 
 
-def is_meant(told: Mapping[str, Any], client: Client, healthy: Healthy) -> bool:
-    """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
-    assert "error" not in told
-    assert sorted(((name, arguments) for name, arguments, _ in told["calls"]), key=repr) == CALLS_SORTED[str(healthy)]
-    assert told["finish"] == client.finish
-    ids = [one for _, _, one in told["calls"] if one is not None]
+def is_read_as_intended(result: Mapping[str, Any], client: Client, healthy: Healthy) -> bool:
+    """The result has the calls and the finish reason of the healthy stream, and each call has a unique id."""
+    assert "error" not in result
+    assert sorted(((name, arguments) for name, arguments, _ in result["calls"]), key=repr) == CALLS_SORTED[str(healthy)]
+    assert result["finish"] == client.finish
+    ids = [call_id for _, _, call_id in result["calls"] if call_id is not None]
     assert all(ids)
     assert len(set(ids)) == len(ids)
     return True
 
 
 @pytest.mark.parametrize("client", clients())
-def test_healthy_streams(through: Through, subtests: pytest.Subtests, client: Client) -> None:
-    """With every safe repair on."""
-    shape = [NEEDS[str(client)]] if str(client) in NEEDS else []
+def test_healthy_streams_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
+    """Each client reads the healthy streams with safe repairs on."""
+    shape = [NEEDED_SHAPES[str(client)]] if str(client) in NEEDED_SHAPES else []
     for healthy in HEALTHY[client.dialect]:
         with subtests.test(stream=str(healthy)):
-            assert is_meant(through.read(client, healthy, repair=SAFE, shape=shape), client, healthy)
+            assert is_read_as_intended(through.read(client, healthy, repair=SAFE, shape=shape), client, healthy)
 
 
 @pytest.mark.parametrize("client", clients())
-def test_shapes(through: Through, subtests: pytest.Subtests, client: Client) -> None:
-    """Other ways to say the same calls."""
+def test_shaped_streams_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
+    """Each client reads the same calls from the shapes of its protocol, except the encodings in `UNREAD`."""
     two = TWO[client.dialect]
     for shape in SHAPES[client.dialect]:
         with subtests.test(shape=shape):
-            told = through.read(client, two, shape=[*BEFORE.get(shape, ()), shape])
+            result = through.read(client, two, shape=[*PRECEDING_SHAPES.get(shape, ()), shape])
             if (str(client), shape) in UNREAD:
                 with pytest.raises(AssertionError):
-                    is_meant(told, client, two)
+                    is_read_as_intended(result, client, two)
             else:
-                assert is_meant(told, client, two)
+                assert is_read_as_intended(result, client, two)
 
 
 @pytest.mark.parametrize("client", clients())
-def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Client) -> None:
-    """Each defect with every third client of its protocol; not all are read without repair."""
+def test_repaired_defects_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
+    """Each client reads a third of the repaired defects of its protocol, and misreads at least one without repair."""
     streams = {name: healthy for name in REPAIRED[client.dialect] if (healthy := comparable_stream(client, name))}
     others = [one for one in CLIENTS if one.dialect == client.dialect]
     every = 1 if ALL_PAIRS else min(3, len(others))
     for number, (name, healthy) in enumerate(streams.items(), others.index(client)):
         if number % every == 0:
             with subtests.test(defect=name):
-                assert is_meant(through.read(client, healthy, name, repair=SAFE), client, healthy)
+                assert is_read_as_intended(through.read(client, healthy, name, repair=SAFE), client, healthy)
     assert any(is_misread(through, client, name, healthy) for name, healthy in streams.items())
 
 
 def comparable_stream(client: Client, name: str) -> Healthy | None:
-    """A stream of two calls that can have the defect, or of one where it can say no more."""
+    """A stream that can have the defect: of two calls, or of one call if the defect allows no more."""
     known = (TWO[client.dialect], *HEALTHY[client.dialect])
     return next((one for one in known if injected(one, name).changes and comparable(one, name)), None)
 
 
-def is_misread(through: Through, client: Client, name: str, healthy: Healthy) -> bool:
-    """Whether the client reads other calls than are meant where the defect is not repaired."""
+def is_misread(through: ProxiedClients, client: Client, name: str, healthy: Healthy) -> bool:
+    """Whether the client reads other calls than intended without repair."""
     raw = through.read(client, healthy, name)
     try:
-        return not is_meant(raw, client, healthy)
+        return not is_read_as_intended(raw, client, healthy)
     except AssertionError:
         return True

@@ -1,4 +1,4 @@
-"""Gemini Live over a real WebSocket, through a real mitmdump, read by the official client."""
+"""Gemini Live over a WebSocket through a mitmdump, with the official client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALLS: list[dict[str, Any]] = [
     {"id": "function-call-1", "name": "get_weather", "args": {"city": "Oslo 😀"}},
     {"id": "function-call-2", "name": "get_time", "args": {}},
 ]
-ANSWERS: Sequence[Sequence[Any]] = (
+RESPONSES: Sequence[Sequence[Any]] = (
     [{"setupComplete": {}}],
     [{"serverContent": SOUND}, {"toolCall": {"functionCalls": CALLS}, "usageMetadata": {"totalTokenCount": 9}}],
     [],
@@ -43,14 +43,14 @@ ANSWERS: Sequence[Sequence[Any]] = (
         {"sessionResumptionUpdate": {"newHandle": "h", "resumable": True}},
     ],
 )
-"""What follows on the setup, a turn, sound, and the tools' results."""
-MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in response] for response in ANSWERS]
-"""Google sends JSON in binary messages, of several lines."""
+"""The responses to the setup, a turn, audio, and the tools' results."""
+MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in response] for response in RESPONSES]
+"""Google sends indented JSON in binary messages."""
 
 
 @pytest.fixture(scope="module")
 def upstream(pem: Path) -> Iterator[SocketServer]:
-    """Speaks WebSocket over TLS."""
+    """An upstream for WebSockets over TLS."""
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
     with SocketServer(context) as server:
@@ -58,7 +58,7 @@ def upstream(pem: Path) -> Iterator[SocketServer]:
 
 
 async def converse(base_url: str, trust: dict[str, Any]) -> tuple[list[genai.types.FunctionCall], str]:
-    """The calls of the first answer, and what is said once their results are there."""
+    """The calls of the first response, and the text of the response to their results."""
     options = genai.types.HttpOptions(base_url=base_url, async_client_args=trust)
     sdk = genai.Client(vertexai=False, api_key=KEY, http_options=options)
     functions = [genai.types.FunctionDeclaration(name=one["name"]) for one in CALLS]
@@ -82,8 +82,8 @@ async def converse(base_url: str, trust: dict[str, Any]) -> tuple[list[genai.typ
     return calls, "".join(spoken)
 
 
-def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: SocketServer) -> None:
-    """Two answers with a verdict on the first, while repairs and a shape are on; messages are the bytes that came."""
+def test_a_session_is_reported_and_forwarded_unchanged(proxies: Proxies, upstream: SocketServer) -> None:
+    """With repairs and a shape on, responses and a verdict are reported, and each message is forwarded unchanged."""
     tap = proxies.tap("gemini-live")
     options = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_jsonl": str(tap.path)}
     proxy = proxies.get(**options)
@@ -93,8 +93,8 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     calls, spoken = asyncio.run(converse(base_url, trust))
     assert [(one.id, one.name, one.args) for one in calls] == [(one["id"], one["name"], one["args"]) for one in CALLS]
     assert spoken == "It is mild."
-    ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 2)
-    first, second = [one["record"] for one in ends]
+    ends = tap.wait_for(lambda line: line["type"] == "end" and line["record"]["dialect"] == "gemini-live", 2)
+    first, second = [line["record"] for line in ends]
     assert [(one["model"], one["findings"], one["changes"]) for one in (first, second)] == [(MODEL, [], [])] * 2
     assert [(one["id"], one["name"]) for one in first["calls"]] == [(one["id"], one["name"]) for one in CALLS]
     assert (first["events"], second["events"], second["calls"]) == (2, 4, [])
@@ -102,7 +102,7 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
         ["toolCall"],
         ["turnComplete"],
     ]
-    [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == ends[0]["flow"])
+    [verdict] = tap.wait_for(lambda line: line["type"] == "verdict" and line["flow"] == ends[0]["flow"])
     assert verdict["verdict"]["verdict"] == "results-only"
     assert verdict["verdict"]["results"] == [one["id"] for one in CALLS]
     again = upstream.plan(SocketPlan(MESSAGES, request_type=""))
@@ -111,15 +111,15 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
         for message, response in zip(planned.received, MESSAGES, strict=True):
             client.send(json.dumps(message))
             assert [client.recv(10) for _ in response] == response
-    tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 4)
+    tap.wait_for(lambda line: line["type"] == "end" and line["record"]["dialect"] == "gemini-live", 4)
     assert KEY not in json.dumps(tap.lines)
 
 
 def test_a_session_is_served(tmp_path: Path) -> None:
-    """With made calls, captured, and once more from what was captured; the official client reads the same."""
-    made = tuple(f"{one['name']} {json.dumps(one['args'])}" for one in CALLS)
+    """A session with synthetic calls is captured and served from its capture; the official client reads the same."""
+    specs = tuple(f"{one['name']} {json.dumps(one['args'])}" for one in CALLS)
     with ProxySession() as session:
-        session.reset(Setup(calls=made, options={"toolstream_capture": str(tmp_path)}))
+        session.reset(Setup(calls=specs, options={"toolstream_capture": str(tmp_path)}))
         base_url = f"https://127.0.0.1:{session.port}"
         trust = {"ssl": ssl.create_default_context(cafile=session.ca_file)}
         first = asyncio.run(converse(base_url, trust))

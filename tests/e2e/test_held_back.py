@@ -1,4 +1,4 @@
-"""Nothing is held back: the upstream sends each piece only when the client has all of the one before."""
+"""The proxy holds no chunk back: upstream sends each chunk only after the client has received the previous one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_every_piece_comes_at_once(
+def test_every_chunk_is_forwarded_at_once(
     proxies: Proxies, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
 ) -> None:
-    """Headers before the first piece, each piece before the next, in each protocol, carrier and coding."""
+    """The client gets the headers before the first chunk is sent, and each chunk before the next one is sent."""
     sample = MAKERS[dialect]("call_1", "Genève")
     planned, gates = lockstep(sample.chunks, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
@@ -39,10 +39,10 @@ def test_every_piece_comes_at_once(
     (b"event: tick\ndata: 1\n\n", b"no stream at all"),
 ])  # fmt: skip
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_parts_of_events_and_other_bytes_too(
+def test_incomplete_events_are_forwarded_at_once(
     proxies: Proxies, secure: Upstream, version: str, chunks: tuple[bytes, ...]
 ) -> None:
-    """Nothing waits for the rest of its event."""
+    """A chunk that ends inside an event, and text that is not an event stream, are forwarded at once."""
     planned, gates = lockstep(chunks)
     plan = secure.plan(planned)
     with client(version, route(proxies.get(), secure)) as connection:
@@ -51,8 +51,8 @@ def test_parts_of_events_and_other_bytes_too(
 
 @pytest.mark.parametrize("kind", ["reverse", "upstream"])
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_in_the_other_modes_too(proxies: Proxies, secure: Upstream, version: str, kind: str) -> None:
-    """Reverse, and before another proxy."""
+def test_other_modes_forward_at_once(proxies: Proxies, secure: Upstream, version: str, kind: str) -> None:
+    """In reverse mode, and with another proxy as upstream, each chunk is forwarded at once."""
     proxy = proxies.get(f"reverse:{secure.url}") if kind == "reverse" else proxies.chained()
     sample = MAKERS["anthropic"]("call_1", "Bern")
     planned, gates = lockstep(sample.chunks)
@@ -62,13 +62,15 @@ def test_in_the_other_modes_too(proxies: Proxies, secure: Upstream, version: str
         follow(reply, sample.chunks, gates, "identity")
 
 
-UNWATCHED: list[dict[str, str]] = [{"toolstream_log": "off"}, {"toolstream_filter": "~d example.invalid"}]
+NOT_LOGGED: list[dict[str, str]] = [{"toolstream_log": "off"}, {"toolstream_filter": "~d example.invalid"}]
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-@pytest.mark.parametrize("options", UNWATCHED)
-def test_what_is_not_watched_too(proxies: Proxies, secure: Upstream, options: dict[str, str], version: str) -> None:
-    """With the log off, or beside the filter: mitmproxy by itself would wait for the whole answer."""
+@pytest.mark.parametrize("options", NOT_LOGGED)
+def test_responses_that_are_not_logged_are_forwarded_at_once(
+    proxies: Proxies, secure: Upstream, options: dict[str, str], version: str
+) -> None:
+    """A response is streamed with the log off or outside the filter, although mitmproxy's default is to buffer it."""
     sample = MAKERS["openai-chat"]("call_1", "Bern")
     planned, gates = lockstep(sample.chunks)
     plan = secure.plan(planned)
@@ -79,8 +81,10 @@ def test_what_is_not_watched_too(proxies: Proxies, secure: Upstream, options: di
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("content_type", ["text/event-stream; charset=utf-8", "application/x-ndjson"])
-def test_streams_of_others_too(proxies: Proxies, secure: Upstream, content_type: str, version: str) -> None:
-    """What is no answer of an LLM."""
+def test_streams_of_other_services_are_forwarded_at_once(
+    proxies: Proxies, secure: Upstream, content_type: str, version: str
+) -> None:
+    """The chunks of a stream that is not an LLM response are forwarded at once."""
     chunks = (b'{"price":1}\n', b'{"price":2}\n', b'{"price":3}\n')
     planned, gates = lockstep(chunks, content_type=content_type)
     plan = secure.plan(planned)

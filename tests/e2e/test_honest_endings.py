@@ -1,4 +1,4 @@
-"""Answers that end as they should not: half a call never ends in order, and a whole answer always does."""
+"""Truncated responses: with a repair, an incomplete call ends with a disconnect, and a complete response normally."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CARRIERS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 @pytest.fixture(scope="module")
 def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy that mends what is safe to mend."""
+    """A proxy with safe repairs."""
     return proxies.get(toolstream_repair="safe")
 
 
@@ -44,25 +44,25 @@ def read(
     path: str = CHAT.path,
     body: bytes = CHAT.body,
 ) -> tuple[bytes, bool]:
-    """What comes of an answer, and whether it ends in order."""
+    """The received bytes of a response, and whether it ended normally."""
     plan = upstream.plan(planned)
     with client(version, route(proxy, upstream)) as connection:
         reply = connection.request(path, body, plan.headers)
-        came = b""
+        received = b""
         try:
             while chunk := reply.next_chunk():
-                came += chunk
+                received += chunk
         except BrokenOffError:
-            return came, False
-        return came, True
+            return received, False
+        return received, True
 
 
 @CARRIERS
 @pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH, Framing.CLOSE])
-def test_half_a_call_ends_as_a_break(
+def test_an_incomplete_call_ends_with_a_disconnect(
     proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str, framing: Framing
 ) -> None:
-    """Upstream ended in order inside the arguments: so does the client's stream without the repair, and not with it."""
+    """If upstream ends normally inside the arguments, the client's stream ends normally only without the repair."""
     planned = event_stream(HALF, framing=framing)
     assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
     assert read(repairing, secure, version, planned) == (b"".join(HALF), False)
@@ -70,54 +70,54 @@ def test_half_a_call_ends_as_a_break(
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
-def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
+def test_an_incomplete_call_with_a_finish_reason_ends_with_a_disconnect(
     proxies: Proxies, repairing: Mitmdump, secure: Upstream, ending: Ending
 ) -> None:
-    """Without the end that said so; an honest end and an error stay."""
-    about, version = ending.exchange, "h1"
-    told: Any = {"path": about.path, "body": json.dumps(about.request).encode()}
+    """A finish reason that claims complete calls is withheld; a length limit and an error are forwarded."""
+    exchange, version = ending.exchange, "h1"
+    request: Any = {"path": exchange.path, "body": json.dumps(exchange.request).encode()}
 
     def planned(*parts: list[Any]) -> Response:
-        return Response((Send(ending.body(*parts)),), content_type=about.content_type)
+        return Response((Send(ending.body(*parts)),), content_type=exchange.content_type)
 
     claimed = planned(ending.incomplete, ending.normal_end)
-    assert read(proxies.get(), secure, version, claimed, **told) == (claimed.body, True)
-    came, ended = read(repairing, secure, version, claimed, **told)
-    assert compact(came) == compact(ending.body(ending.incomplete, ending.forwarded))
+    assert read(proxies.get(), secure, version, claimed, **request) == (claimed.body, True)
+    received, ended = read(repairing, secure, version, claimed, **request)
+    assert compact(received) == compact(ending.body(ending.incomplete, ending.forwarded))
     assert not ended
     for end in (ending.limit_end, ending.error):
-        said = planned(ending.incomplete, end)
-        assert read(repairing, secure, version, said, **told) == (said.body, True)
+        response = planned(ending.incomplete, end)
+        assert read(repairing, secure, version, response, **request) == (response.body, True)
 
 
 @CARRIERS
 @pytest.mark.parametrize("how", Break)
 @pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH])
-def test_a_whole_answer_ends_in_order(
+def test_a_complete_response_ends_normally(
     proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str, how: Break, framing: Framing
 ) -> None:
-    """Upstream broke behind the last event."""
+    """If upstream disconnects after the last event, the repair ends the response normally."""
     steps: list[Step] = [*map(Send, CHAT.chunks), how]
     planned = Response(tuple(steps), framing=framing)
-    came, whole = read(proxies.get(), secure, version, planned)
-    assert not whole
+    received, ended = read(proxies.get(), secure, version, planned)
+    assert not ended
     if how is Break.CLOSE:
-        assert came == b"".join(CHAT.chunks)
+        assert received == b"".join(CHAT.chunks)
         assert read(repairing, secure, version, planned) == (b"".join(CHAT.chunks), True)
         repairing.wait_for("TS303 unterminated-body")
 
 
 @CARRIERS
-def test_what_was_not_whole_stays_broken(repairing: Mitmdump, secure: Upstream, version: str) -> None:
-    """Upstream broke inside the call."""
+def test_a_disconnect_inside_a_call_is_forwarded(repairing: Mitmdump, secure: Upstream, version: str) -> None:
+    """If upstream disconnects inside a call, so does the repairing proxy."""
     steps: list[Step] = [*map(Send, HALF), Break.CLOSE]
     assert read(repairing, secure, version, Response(tuple(steps))) == (b"".join(HALF), False)
 
 
-def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, repairing: Mitmdump, secure: Upstream) -> None:
-    """The openai SDK takes half a call for an answer where the stream ends in order, and raises where it breaks."""
+def test_the_openai_sdk_sees_the_disconnect(proxies: Proxies, repairing: Mitmdump, secure: Upstream) -> None:
+    """The openai SDK returns an incomplete call if the stream ends normally, and raises at a disconnect."""
 
-    def ask(proxy: Mitmdump, planned: Response) -> object:
+    def arguments(proxy: Mitmdump, planned: Response) -> object:
         plan = secure.plan(planned)
         context = ssl.create_default_context(cafile=proxy.ca)
         with httpx2.Client(proxy=proxy.url, verify=context) as http:
@@ -139,27 +139,25 @@ def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, repairing: Mitmdump,
             ]
             return "".join(calls)
 
-    half = ask(proxies.get(), event_stream(HALF))
+    half = arguments(proxies.get(), event_stream(HALF))
     assert isinstance(half, str)
     with pytest.raises(ValueError, match="line 1"):
         json.loads(half)
     with pytest.raises((httpx2.HTTPError, openai.APIError)):
-        ask(repairing, event_stream(HALF))
+        arguments(repairing, event_stream(HALF))
     broken = Response((*map(Send, CHAT.chunks), Break.CLOSE))
-    assert ask(repairing, broken) == '{"city": "Bern"}'
+    assert arguments(repairing, broken) == '{"city": "Bern"}'
 
 
 @CARRIERS
-def test_a_coding_that_breaks_ends_as_a_break(
+def test_a_broken_coding_ends_with_a_disconnect(
     proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str
 ) -> None:
-    """The client gets what could be decoded, under no coding: its own decoder has nothing to complain of."""
+    """The client gets the decodable part of the body without a coding, then a disconnect."""
     packed = gzip.compress(b"".join(CHAT.chunks))
-    planned = Response(
-        (Send(packed[: len(packed) // 2]), Send(b"no more of it")), headers=(("content-encoding", "gzip"),)
-    )
+    planned = Response((Send(packed[: len(packed) // 2]), Send(b"not gzip")), headers=(("content-encoding", "gzip"),))
     assert read(proxies.get(), secure, version, planned) == (planned.body, True)
-    came, ended = read(repairing, secure, version, planned)
-    assert b"".join(CHAT.chunks).startswith(came)
+    received, ended = read(repairing, secure, version, planned)
+    assert b"".join(CHAT.chunks).startswith(received)
     assert not ended
     repairing.wait_for("TS004 unreadable-body")

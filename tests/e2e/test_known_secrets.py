@@ -1,4 +1,4 @@
-"""Known secrets of each kind through a real mitmdump: none is in what toolstream writes or prints."""
+"""Known secrets of each kind through a mitmdump: toolstream neither writes nor prints them."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ pytestmark = pytest.mark.e2e
 
 SECRET_ROWS = [row for row in TEXTS if row.secrets]
 EACH = list({row.kind: row for row in reversed(SECRET_ROWS)}.values())
-"""The first row of each kind."""
+"""The first sample of each kind."""
 LINKS = [row for row in SECRET_ROWS if re.fullmatch(r"https://\S+", row.text)]
 NAMED = [row for row in (*HEADERS, *PARAMETERS) if row.secrets]
 DELTA = 5
-"""Characters of a text in each event."""
+"""The number of characters in each event."""
 
 
 def headers() -> dict[str, str]:
-    """Those with a secret by name, and texts with a secret in headers of harmless names."""
+    """Headers that are secret by name, and harmless header names with a secret in the value."""
     texts = [row.text for row in EACH if row.text.isascii() and "\n" not in row.text]
     named = dict(row.text.split(": ", 1) for row in HEADERS if row.secrets)
     return {**named, **{f"x-note-{number}": text for number, text in enumerate(texts)}}
 
 
 def query() -> str:
-    """Parameters with a secret by name, and URLs with one in a harmless parameter."""
+    """Parameters that are secret by name, and harmless parameters with a URL that has a secret."""
     links = [quote_plus(row.text) for row in LINKS]
     return "&".join([*(row.text for row in PARAMETERS if row.secrets), *(f"next={link}" for link in links)])
 
 
 def request() -> bytes:
-    """The texts as messages of a user, as arguments and as results of tools."""
+    """A request with the texts as user messages, arguments and tool results."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": row.text} for row in EACH]
     for number, row in enumerate(EACH):
         function = {"name": "note", "arguments": json.dumps({"text": row.text})}
@@ -60,7 +60,7 @@ def request() -> bytes:
 
 
 def stream() -> Iterator[bytes]:
-    """Each text in a choice of its own, and as arguments of a call; in turn, a few characters of each."""
+    """A stream with each text in its own choice and in a call's arguments; a few characters of each in turn."""
     yield from (event({"index": 0, "delta": {"tool_calls": [entry(at, "", first=True)]}}) for at in range(len(EACH)))
     for turn in zip_longest(*(cut(row.text) for row in EACH)):
         yield from (event({"index": at + 1, "delta": {"content": chunk}}) for at, chunk in enumerate(turn) if chunk)
@@ -73,7 +73,7 @@ def stream() -> Iterator[bytes]:
 
 
 def cut(text: str) -> list[str]:
-    """A text in small parts."""
+    """Split a text into small parts."""
     return [text[at : at + DELTA] for at in range(0, len(text), DELTA)]
 
 
@@ -91,7 +91,7 @@ def event(choice: dict[str, Any]) -> bytes:
 
 
 def joined(body: bytes) -> str:
-    """The texts and arguments of a stream, each put together."""
+    """The texts and arguments of a stream, each joined."""
     found: defaultdict[tuple[str, int], str] = defaultdict(str)
     for line in body.decode().split("\n\n"):
         if line.startswith("data: {"):
@@ -104,13 +104,13 @@ def joined(body: bytes) -> str:
 
 
 def shown(rows: Iterable[Sample], text: str) -> list[tuple[str, str]]:
-    """The secrets that a text holds, also in JSON, in JSON within JSON, and in a URL."""
+    """The secrets in a text, also in JSON, in nested JSON, and in a URL."""
     secrets = ((row.kind, secret) for row in rows for secret in row.secrets)
     return [(kind, secret) for kind, secret in secrets if any(form in text for form in forms(secret))]
 
 
 def forms(secret: str) -> set[str]:
-    """A secret as it may be written."""
+    """The possible encodings of a secret."""
     once = json.dumps(secret)[1:-1]
     return {secret, once, json.dumps(once)[1:-1], quote_plus(secret)}
 
@@ -118,15 +118,15 @@ def forms(secret: str) -> set[str]:
 def test_no_known_secret_is_written_or_printed(
     proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In headers, query, body and stream; in captures, log, JSON Lines, `inspect` and `report`."""
-    folder, lines = tmp_path / "captures", tmp_path / "told.jsonl"
+    """Secrets in headers, query, body and stream are not in captures, log, JSON Lines, `inspect` and `report`."""
+    folder, lines = tmp_path / "captures", tmp_path / "lines.jsonl"
     options = {"toolstream_capture": str(folder), "toolstream_jsonl": str(lines), "toolstream_log": "chunks"}
     with proxies.make(options) as proxy:
         plan = plain.plan(event_stream(stream()))
         with client("h1", route(proxy, plain)) as connection:
             reply = connection.request(f"/v1/chat/completions?{query()}", request(), {**headers(), **plan.headers})
-            reply_bytes = reply.rest()
-        sent = f"{plan.request.target}\n{plan.request.headers}\n{plan.request.body.decode()}\n{joined(reply_bytes)}"
+            response_body = reply.rest()
+        sent = f"{plan.request.target}\n{plan.request.headers}\n{plan.request.body.decode()}\n{joined(response_body)}"
         [flow] = captured(folder, 1)
         proxy.wait_for(r"events, \d+ calls")
         log = "\n".join(proxy.output)

@@ -1,4 +1,4 @@
-"""The live view of a real mitmdump and of `toolstream run`: it grows while the response is still on its way."""
+"""The live view of a mitmdump and of `toolstream run`: it shows events while the response arrives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 
 
 def updates(url: str, token: str) -> Generator[dict[str, Any]]:
-    """The patches that a viewer gets."""
+    """The patches that a viewer receives."""
     headers = {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(f"{url}updates", headers=headers)  # noqa: S310 - our own server
     with urllib.request.urlopen(request) as response:  # noqa: S310
@@ -36,8 +36,8 @@ def updates(url: str, token: str) -> Generator[dict[str, Any]]:
                 yield json.loads(line.removeprefix(b"data: "))
 
 
-def test_a_response_is_shown_while_it_comes(proxies: Proxies, secure: Upstream) -> None:
-    """Its first events are there while upstream still waits; the address is printed once."""
+def test_a_response_is_shown_while_it_arrives(proxies: Proxies, secure: Upstream) -> None:
+    """The view has the first events while upstream still waits, and the log has the address once."""
     sample, gate = samples.openai_chat("call_live", "Bern"), Gate()
     first, *rest = sample.chunks
     plan = secure.plan(Response((Send(first), Wait(gate), *map(Send, rest))))
@@ -52,14 +52,14 @@ def test_a_response_is_shown_while_it_comes(proxies: Proxies, secure: Upstream) 
             assert begun["begin"]["events"]
             gate.open()
             reply.rest()
-            whole = next(one for one in patches if one.get("begin", {}).get("state") == "complete")
-            assert [call["id"] for call in whole["begin"]["calls"]] == ["call_live"]
+            complete = next(one for one in patches if one.get("begin", {}).get("state") == "complete")
+            assert [call["id"] for call in complete["begin"]["calls"]] == ["call_live"]
             patches.close()
     assert sum(found[2] in line for line in proxy.output) == 1
 
 
 def test_run_writes_the_view(tmp_path: Path) -> None:
-    """`run --view -o`: the command's exit code, and a page with the verdict."""
+    """`run --view -o` returns the command's exit code and writes a private page with the verdict."""
     agent, out = tmp_path / "agent.py", tmp_path / "page.html"
     agent.write_text(AGENT)
     words = ("run", str(FLOW), "--speed", "0", "--view", "-o", str(out), "--", sys.executable, str(agent))
@@ -71,19 +71,19 @@ def test_run_writes_the_view(tmp_path: Path) -> None:
 
 
 def test_run_keeps_the_view_for_viewers(tmp_path: Path) -> None:
-    """After the command's end the view is still there, until Ctrl-C."""
+    """After the command has ended, `run` serves the view until Ctrl-C."""
     with viewed(tmp_path) as address:
         url, _, token = address.partition("#token=")
-        seen = []
+        patches = []
         for patch in updates(url, token):
-            seen.append(patch)
+            patches.append(patch)
             if patch.get("ended"):
                 break
-    assert "split-call" in [one["begin"]["verdict"]["verdict"] for one in seen if "begin" in one]
+    assert "split-call" in [one["begin"]["verdict"]["verdict"] for one in patches if "begin" in one]
 
 
 def test_output_needs_the_view(tmp_path: Path) -> None:
-    """A usage error."""
+    """`run -o` without `--view` is a usage error."""
     words = ("run", "-o", str(tmp_path / "page.html"), "--", sys.executable, "-c", "pass")
     ran = subprocess.run(toolstream(*words), capture_output=True, text=True, check=False)
     assert ran.returncode == 2

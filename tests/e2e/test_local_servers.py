@@ -1,4 +1,4 @@
-"""`toolstream run` and model servers of this machine, over plain HTTP."""
+"""`toolstream run` with local model servers, over plain HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ connection.getresponse().read()
 
 @contextmanager
 def server() -> Iterator[int]:
-    """A model server on a free port, which it gives."""
+    """A model server on a free port; yields the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -54,7 +54,7 @@ def server() -> Iterator[int]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         thread = Thread(target=running.serve_forever)
@@ -67,7 +67,7 @@ def server() -> Iterator[int]:
 
 
 def ran(*words: str, **env: str) -> list[str]:
-    """What `toolstream run` prints on standard error."""
+    """The lines of `toolstream run` on standard error."""
     command = toolstream("run", *words)
     done = subprocess.run(command, capture_output=True, env=environment(**env), timeout=120, check=False, text=True)
     assert done.returncode == 0, done.stderr
@@ -76,8 +76,8 @@ def ran(*words: str, **env: str) -> list[str]:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_clients_are_led_through_the_proxy(host: str) -> None:
-    """Whatever they are told to ask directly; the log names host and port."""
+def test_clients_use_the_proxy_for_local_servers(host: str) -> None:
+    """Clients use the proxy for a local server although `NO_PROXY` excludes it; the log has host and port."""
     body = json.dumps(SAMPLE.request)
     direct = {"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"}
     with server() as port:
@@ -87,8 +87,8 @@ def test_clients_are_led_through_the_proxy(host: str) -> None:
 
 
 @pytest.mark.e2e
-def test_a_client_that_bypasses_the_proxy() -> None:
-    """The hint names two ways; the first one works for a client that reads its base URL from a variable."""
+def test_run_gives_hints_if_a_client_bypasses_the_proxy() -> None:
+    """The hints are `--base-url` and reverse mode; `--base-url` works for a client that reads a variable."""
     command = ["--", sys.executable, "-c", BYPASSING, json.dumps(SAMPLE.request)]
     with server() as port:
         url = f"http://127.0.0.1:{port}/v1"

@@ -1,4 +1,4 @@
-"""What is told, and where: the flow's id, colour, whole answers, and nothing of other traffic."""
+"""The log and the JSON lines: the flow's id, colour, unstreamed responses, and no other traffic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ESCAPE = "\x1b"
 
 
 def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
-    """One streamed answer, read to its end."""
+    """Request a streamed response, and read it to its end."""
     plan = upstream.plan(event_stream(sample.chunks))
     with client("h1", route(proxy, upstream)) as connection:
         assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.chunks)
@@ -63,30 +63,30 @@ OTHERS: dict[str, tuple[str, str, bytes, str, bytes]] = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_traffic_passes_and_is_not_told(proxies: Proxies, plain: Upstream, name: str) -> None:
-    """Up to the next answer of an LLM, nothing is said that is not of that one."""
+def test_other_traffic_is_not_reported(proxies: Proxies, plain: Upstream, name: str) -> None:
+    """Other traffic is forwarded unchanged, and neither log nor JSON lines mention it."""
     proxy, tap = proxies.with_jsonl()
-    method, path, asked, content_type, body = OTHERS[name]
-    printed, told = len(proxy.output), len(tap.lines)
+    method, path, request, content_type, body = OTHERS[name]
+    printed, reported = len(proxy.output), len(tap.lines)
     plan = plain.plan(Response((Send(body),), content_type=content_type))
     with client("h1", route(proxy, plain)) as connection:
-        assert connection.request(path, asked, plan.headers, method).rest() == body
+        assert connection.request(path, request, plan.headers, method).rest() == body
     after = openai_chat(f"after {name}", "Bern")
     send(proxy, plain, after)
     number = tap.end_of(after.call_id)["stream"]
-    assert {one["stream"] for one in tap.lines[told:]} == {number}
+    assert {one["stream"] for one in tap.lines[reported:]} == {number}
     proxy.wait_for(rf"#{number} +\d+ events, ", after=printed)
     ours = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
     assert ours
-    # A blank line may be the end of what was printed of the response before.
+    # A blank line may be the last line of the previous response.
     assert [line for line in ours if line and not line.startswith(f"#{number} ")] == []
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstream, dialect: str) -> None:
-    """`stream: false`: the same call, and the body as it was."""
+def test_unstreamed_responses_are_reported(proxies: Proxies, secure: Upstream, dialect: str) -> None:
+    """With `stream: false` the call is reported, and the body is forwarded unchanged."""
     proxy, tap = proxies.with_jsonl()
-    sample = MAKERS[dialect](f"whole {dialect}", "Basel")
+    sample = MAKERS[dialect](f"unstreamed {dialect}", "Basel")
     plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON, coding="gzip"))
     with client("h2", route(proxy, secure)) as connection:
         reply = connection.request(sample.unstreamed_path, sample.unstreamed_request_body, plan.headers)
@@ -99,8 +99,10 @@ def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstre
 
 
 @pytest.mark.parametrize(("log", "fragments"), [("calls", False), ("chunks", True)])
-def test_every_line_belongs_to_a_head(proxies: Proxies, plain: Upstream, log: str, fragments: bool) -> None:
-    """Which has the flow's id: the lines of streams that run side by side can be told apart, and each fits."""
+def test_every_line_has_the_number_of_its_response(
+    proxies: Proxies, plain: Upstream, log: str, fragments: bool
+) -> None:
+    """The first line has the flow's id, every line has the response's number, and no line exceeds 120 characters."""
     proxy = proxies.get(toolstream_log=log)
     mark = len(proxy.output)
     send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
@@ -114,8 +116,8 @@ def test_every_line_belongs_to_a_head(proxies: Proxies, plain: Upstream, log: st
     assert ESCAPE not in "".join(proxy.output)
 
 
-def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
-    """Not even at the end; the JSON lines still come."""
+def test_log_off_prints_nothing(proxies: Proxies, plain: Upstream) -> None:
+    """With `toolstream_log=off` nothing is printed, and the JSON lines are still written."""
     tap = proxies.tap("quiet")
     proxy = proxies.get(toolstream_log="off", toolstream_jsonl=str(tap.path))
     send(proxy, plain, openai_chat("quiet", "Bern"))
@@ -125,10 +127,10 @@ def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
 
 @pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, str], coloured: bool) -> None:
-    """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
+    """The log is coloured on a terminal, except with `NO_COLOR` or `TERM=dumb`."""
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
-        whole = openai_chat("call_1", "Bern")
-        send(proxy, plain, replace(whole, chunks=whole.chunks[:3]))
+        sample = openai_chat("call_1", "Bern")
+        send(proxy, plain, replace(sample, chunks=sample.chunks[:3]))
         line = proxy.wait_for("truncated-stream")
         proxy.wait_for(" events, ")
         ours = [line for line in proxy.output if "#1" in line]
@@ -136,13 +138,13 @@ def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, 
     assert (ESCAPE in "".join(ours)) is coloured
 
 
-def test_jsonl_is_a_file_of_its_owner(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
-    """An ordinary file: appended to, whole when mitmdump has ended, and nobody else's to read."""
-    path = tmp_path / "told.jsonl"
+def test_jsonl_is_appended_to_a_private_file(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """JSON lines are appended to a file, which is complete when mitmdump has ended and readable only by its owner."""
+    path = tmp_path / "lines.jsonl"
     path.write_text('{"type":"before","flow":"x"}\n')
     with proxies.make({"toolstream_jsonl": str(path)}) as proxy:
         send(proxy, plain, openai_chat("call_1", "Bern"))
-    told = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [one["type"] for one in told] == ["before", *["event"] * 7, "end", "verdict"]
-    assert len({one["flow"] for one in told[1:]}) == 1
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["before", *["event"] * 7, "end", "verdict"]
+    assert len({line["flow"] for line in lines[1:]}) == 1
     assert path.stat().st_mode & 0o077 == 0

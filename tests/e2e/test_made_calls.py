@@ -1,4 +1,4 @@
-"""The official SDKs read the calls that `toolstream_provider=calls:…` makes, and bring the results."""
+"""The official SDKs read the synthetic calls of `toolstream_provider=calls:…`, and return the results."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ pytestmark = pytest.mark.e2e
 CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FUNCTION: Any = {"name": "get_weather", "description": "Weather of a city.", "parameters": CITY}
 ARGUMENTS = {"city": "Genève 🌍"}
-MADE = Setup(calls=(f"get_weather {json.dumps(ARGUMENTS)}",))
+SETUP = Setup(calls=(f"get_weather {json.dumps(ARGUMENTS)}",))
 QUESTION: Any = {"role": "user", "content": "weather?"}
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[ProxySession]:
-    """One proxy for all tests here."""
+    """The proxy of all tests in this file."""
     with ProxySession() as session:
         yield session
 
 
 @pytest.fixture
 def session(shared: ProxySession) -> ProxySession:
-    """It, as if newly started."""
-    shared.reset(MADE)
+    """The shared proxy after a reset."""
+    shared.reset(SETUP)
     return shared
 
 
 def check(
     session: ProxySession, protocol: str, read: list[tuple[str, Any]], text: str | None, *, verdict: str = "ok"
 ) -> None:
-    """The SDK has read the call; it came back with its result, and a text ended the conversation."""
+    """The SDK read the call and returned it with its result, and a text ended the conversation."""
     assert read == [("get_weather", ARGUMENTS)]
     first, second = (one for one in session.exchanges() if one.request.protocol)
     assert [one.request.protocol for one in (first, second)] == [protocol, protocol]
@@ -59,8 +59,8 @@ def check(
     assert text.startswith("The tool results are here")
 
 
-def test_openai_chat(session: ProxySession) -> None:
-    """`chat.completions.create` with a stream, then without."""
+def test_openai_chat_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`chat.completions.create` reads a call with a stream, and the text without one."""
     with openai.OpenAI(api_key="none", base_url=session.base_url("openai-chat")) as client:
         tools: Any = [{"type": "function", "function": FUNCTION}]
         chunks = list(client.chat.completions.create(model="m", messages=[QUESTION], tools=tools, stream=True))
@@ -80,22 +80,22 @@ def test_openai_chat(session: ProxySession) -> None:
     check(session, "openai-chat", [(name, json.loads(arguments))], done.choices[0].message.content)
 
 
-def test_openai_responses(session: ProxySession) -> None:
-    """`responses.stream`."""
+def test_openai_responses_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`responses.stream` reads a call and the text."""
     with openai.OpenAI(api_key="none", base_url=session.base_url("openai-responses")) as client:
         tools: Any = [{"type": "function", "strict": False, **FUNCTION}]
         with client.responses.stream(model="m", input=[QUESTION], tools=tools) as stream:
             [item] = stream.get_final_response().output
         assert item.type == "function_call"
         result: Any = {"type": "function_call_output", "call_id": item.call_id, "output": "mild"}
-        said: Any = [QUESTION, item.to_dict(), result]
-        with client.responses.stream(model="m", input=said, tools=tools) as stream:
+        items: Any = [QUESTION, item.to_dict(), result]
+        with client.responses.stream(model="m", input=items, tools=tools) as stream:
             text = stream.get_final_response().output_text
     check(session, "openai-responses", [(item.name, json.loads(item.arguments))], text)
 
 
-def test_anthropic(session: ProxySession) -> None:
-    """`messages.stream`."""
+def test_anthropic_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`messages.stream` reads a call and the text."""
     with anthropic.Anthropic(api_key="none", base_url=session.base_url("anthropic")) as client:
         tools: Any = [{"name": "get_weather", "input_schema": CITY}]
         with client.messages.stream(model="m", max_tokens=99, messages=[QUESTION], tools=tools) as stream:
@@ -113,8 +113,8 @@ def test_anthropic(session: ProxySession) -> None:
     check(session, "anthropic", [(block.name, block.input)], text)
 
 
-def test_google_genai(session: ProxySession) -> None:
-    """`generate_content_stream`."""
+def test_google_genai_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`generate_content_stream` reads a call and the text."""
     options = genai.types.HttpOptions(base_url=session.base_url("gemini"))
     declared = genai.types.FunctionDeclaration(name="get_weather", parameters_json_schema=CITY)
     config = genai.types.GenerateContentConfig(tools=[genai.types.Tool(function_declarations=[declared])])
@@ -122,15 +122,15 @@ def test_google_genai(session: ProxySession) -> None:
         question: Any = genai.types.UserContent("weather?")
         chunks = list(client.models.generate_content_stream(model="m", contents=question, config=config))
         [call] = [call for chunk in chunks for call in chunk.function_calls or ()]
-        said = [chunk.candidates[0].content for chunk in chunks if chunk.candidates]
+        received = [chunk.candidates[0].content for chunk in chunks if chunk.candidates]
         result = genai.types.Part.from_function_response(name="get_weather", response={"weather": "mild"})
-        contents: Any = [question, *said, genai.types.UserContent(result)]
+        contents: Any = [question, *received, genai.types.UserContent(result)]
         chunks = list(client.models.generate_content_stream(model="m", contents=contents, config=config))
     check(session, "gemini", [(str(call.name), call.args)], "".join(chunk.text or "" for chunk in chunks))
 
 
-def test_google_genai_interactions(session: ProxySession) -> None:
-    """`interactions.create`: the next request names the interaction and has the result alone."""
+def test_google_genai_interactions_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`interactions.create` reads a call; the next request names the interaction and has only the result."""
     options = genai.types.HttpOptions(base_url=session.base_url("gemini-interactions"))
     tools: Any = [{"type": "function", **FUNCTION}]
     with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
@@ -145,8 +145,8 @@ def test_google_genai_interactions(session: ProxySession) -> None:
     check(session, "gemini-interactions", read, text, verdict="results-only")
 
 
-def test_ollama(session: ProxySession) -> None:
-    """`chat`."""
+def test_ollama_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`chat` reads a call with a stream, and the text without one."""
     with ollama.Client(session.base_url("ollama")) as client:
         tools: Any = [{"type": "function", "function": FUNCTION}]
         chunks = list(client.chat(model="m", messages=[QUESTION], tools=tools, stream=True))
@@ -160,14 +160,14 @@ def test_ollama(session: ProxySession) -> None:
     check(session, "ollama", [(call.function.name, dict(call.function.arguments))], done.message.content)
 
 
-def test_cohere(session: ProxySession) -> None:
-    """`v2.chat_stream`."""
+def test_cohere_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`v2.chat_stream` reads a call, and `v2.chat` the text."""
     client = cohere.ClientV2("none", base_url=session.base_url("cohere-v2"))
     tools: Any = [{"type": "function", "function": FUNCTION}]
     events: Any = list(client.chat_stream(model="m", messages=[QUESTION], tools=tools))
     [start] = [one.delta.message.tool_calls for one in events if one.type == "tool-call-start"]
-    chunks = [one.delta.message.tool_calls.function.arguments for one in events if one.type == "tool-call-delta"]
-    function = {"name": start.function.name, "arguments": "".join(chunks)}
+    fragments = [one.delta.message.tool_calls.function.arguments for one in events if one.type == "tool-call-delta"]
+    function = {"name": start.function.name, "arguments": "".join(fragments)}
     messages: Any = [
         QUESTION,
         {"role": "assistant", "tool_calls": [{"id": start.id, "type": "function", "function": function}]},
@@ -177,8 +177,8 @@ def test_cohere(session: ProxySession) -> None:
     check(session, "cohere-v2", [(function["name"], json.loads(function["arguments"]))], done.message.content[0].text)
 
 
-def test_boto3(session: ProxySession) -> None:
-    """`converse_stream`."""
+def test_boto3_runs_a_synthetic_call(session: ProxySession) -> None:
+    """`converse_stream` reads a call, and `converse` the text."""
     client = boto3.client(
         "bedrock-runtime",
         endpoint_url=session.base_url("bedrock"),
@@ -201,8 +201,8 @@ def test_boto3(session: ProxySession) -> None:
     check(session, "bedrock", [(use["name"], use["input"])], text)
 
 
-def test_other_framings(session: ProxySession) -> None:
-    """Gemini's JSON array, and Anthropic's events in AWS's messages."""
+def test_other_framings_have_the_synthetic_call(session: ProxySession) -> None:
+    """Gemini's JSON array and Anthropic's events in AWS event stream messages have the synthetic call."""
     with httpx2.Client(base_url=session.proxy_url, trust_env=False) as client:
         declared = [{"functionDeclarations": [{"name": "get_weather", "parameters": CITY}]}]
         body: Any = {"contents": [{"role": "user", "parts": [{"text": "?"}]}], "tools": declared}
@@ -215,28 +215,28 @@ def test_other_framings(session: ProxySession) -> None:
     assert session.findings == []
 
 
-def test_a_wrong_value_is_told(shared: ProxySession) -> None:
-    """What makes calls is not mixed with what was saved."""
-    for values, right in (
+def test_a_wrong_value_is_rejected(shared: ProxySession) -> None:
+    """Invalid JSON after `calls:`, and `calls:` together with saved flows, are rejected with a message."""
+    for values, message in (
         (["calls:get_weather {"], "not valid JSON"),
         (["calls:", "flows"], "exclude each other: give calls: or saved flows"),
     ):
-        with pytest.raises(ProxySessionError, match=right):
+        with pytest.raises(ProxySessionError, match=message):
             shared.reset(Setup(options={"toolstream_provider": values}))
 
 
-def test_a_tool_with_effects_is_called_only_by_name(shared: ProxySession) -> None:
-    """Else the response is a text, and the log says why, once, and what would call it."""
+def test_a_tool_with_side_effects_is_called_only_by_name(shared: ProxySession) -> None:
+    """A tool with side effects is called only if it is named; else the log has the reason and the option, once."""
     function = {"name": "delete_file", "parameters": {"properties": {"path": {"type": "string"}}, "required": ["path"]}}
     body = {"model": "m", "messages": [QUESTION], "tools": [{"type": "function", "function": function}]}
-    for calls, made in (((), 0), (("delete_file",), 1)):
+    for calls, count in (((), 0), (("delete_file",), 1)):
         shared.reset(Setup(calls=calls))
         with httpx2.Client(base_url=shared.proxy_url, trust_env=False) as client:
             for _ in range(2):
                 assert client.post("/v1/chat/completions", json=body).status_code == 200
-        assert len(shared.calls) == 2 * made
-        told = [line for line in shared.log() if "known to be harmless (delete_file)" in line]
-        assert [line.endswith("calls:delete_file") for line in told] == [True] * (1 - made)
+        assert len(shared.calls) == 2 * count
+        logged = [line for line in shared.log() if "known to be harmless (delete_file)" in line]
+        assert [line.endswith("calls:delete_file") for line in logged] == [True] * (1 - count)
     [path] = {call.input["path"] for call in shared.calls}
     assert not Path(path).exists()
     assert Path(path).parent.is_dir()

@@ -1,4 +1,4 @@
-"""Fifty streams at once: each client gets its own bytes, and each flow's calls are told right."""
+"""Fifty concurrent streams: each client gets its own bytes, and each flow's calls are reported."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ CODINGS = ("identity", "gzip", "br", "zstd", "deflate", "identity", "gzip")
 
 
 def samples(label: str) -> list[Sample]:
-    """Each of its own content, all protocols among them."""
+    """Samples of all protocols, each with different content."""
     makers = list(MAKERS.values())
     return [makers[n % len(makers)](f"{label}-{n}", f"city {n} of {label}") for n in range(STREAMS)]
 
 
 def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> Plan:
-    """The first piece at once, the middle when all have begun, the last when all have that."""
+    """Send the first chunk at once, the middle at the first gate, the last chunk at the second gate."""
     first, *middle, last = map(Send, sample.chunks)
     steps: list[Step] = [first, Wait(gates[0]), *middle, Wait(gates[1]), last]
     coding = CODINGS[number % len(CODINGS)]
     return upstream.plan(Response(tuple(steps), coding=coding, content_type=sample.content_type))
 
 
-def check_told(tap: Tap, sample: Sample) -> None:
-    """One flow's objects: all of its events and nothing of another's."""
+def check_reported(tap: Tap, sample: Sample) -> None:
+    """The lines of a flow have all of its events and no event of another flow."""
     end = tap.end_of(sample.call_id)
     [call] = end["record"]["calls"]
     assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
@@ -52,8 +52,8 @@ def check_told(tap: Tap, sample: Sample) -> None:
     assert end["record"]["events"] == len(sample.chunks)
 
 
-def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
-    """HTTP/1.1: fifty connections."""
+def test_fifty_http1_connections(proxies: Proxies, plain: Upstream) -> None:
+    """Over fifty HTTP/1.1 connections each client gets its own stream."""
     proxy, tap = proxies.with_jsonl()
     wanted, gates = samples("h1"), (Gate(), Gate())
     plans = [plan_for(plain, number, sample, gates) for number, sample in enumerate(wanted)]
@@ -63,30 +63,30 @@ def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
             connection.request(sample.path, sample.body, plan.headers)
             for connection, sample, plan in zip(connections, wanted, plans, strict=True)
         ]
-        begun = [reply.next_chunk() for reply in replies]
+        received = [reply.next_chunk() for reply in replies]
         gates[0].open()
-        begun = [start + reply.next_chunk() for start, reply in zip(begun, replies, strict=True)]
+        received = [start + reply.next_chunk() for start, reply in zip(received, replies, strict=True)]
         gates[1].open()
-        bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
+        bodies = [start + reply.rest() for start, reply in zip(received, replies, strict=True)]
     assert bodies == [plan.response.body for plan in plans]
     for sample in wanted:
-        check_told(tap, sample)
+        check_reported(tap, sample)
 
 
-def test_all_on_one_connection(proxies: Proxies, secure: Upstream) -> None:
-    """HTTP/2: fifty streams of one connection, to the proxy and from it."""
+def test_fifty_streams_on_an_http2_connection(proxies: Proxies, secure: Upstream) -> None:
+    """Over one HTTP/2 connection, to the proxy and from it, each of fifty requests gets its own stream."""
     proxy, tap = proxies.with_jsonl()
     wanted, gates = samples("h2"), (Gate(), Gate())
     plans = [plan_for(secure, number, sample, gates) for number, sample in enumerate(wanted)]
     with Http2Client(route(proxy, secure)) as connection:
         pairs = zip(wanted, plans, strict=True)
         replies = [connection.send_request(sample.path, sample.body, plan.headers) for sample, plan in pairs]
-        begun = [reply.next_chunk() for reply in replies]
+        received = [reply.next_chunk() for reply in replies]
         gates[0].open()
-        begun = [start + reply.next_chunk() for start, reply in zip(begun, replies, strict=True)]
+        received = [start + reply.next_chunk() for start, reply in zip(received, replies, strict=True)]
         gates[1].open()
-        bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
+        bodies = [start + reply.rest() for start, reply in zip(received, replies, strict=True)]
     assert bodies == [plan.response.body for plan in plans]
     assert {plan.request.version for plan in plans} == {"h2"}
     for sample in wanted:
-        check_told(tap, sample)
+        check_reported(tap, sample)

@@ -1,4 +1,4 @@
-"""Starting and stopping a real mitmdump: port, authority, environment, output, errors, the end."""
+"""The harness's `Mitmdump`: port, certificate authority, environment, output, errors, exit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-TELL = """
+FACTS = """
 import json, os, signal, sys
 from mitmproxy import ctx
 
@@ -45,20 +45,20 @@ def running():
 
 
 def facts(proxy: Mitmdump) -> dict[str, Any]:
-    """What the script `report` printed."""
-    told: dict[str, Any] = json.loads(proxy.wait_for(r"^facts \{").removeprefix("facts "))
-    return told
+    """The JSON that the script `FACTS` printed."""
+    printed: dict[str, Any] = json.loads(proxy.wait_for(r"^facts \{").removeprefix("facts "))
+    return printed
 
 
-def test_door_is_the_script_beside_the_package() -> None:
-    """The addon's entry is found without importing it."""
+def test_the_addon_script_is_beside_the_package() -> None:
+    """The addon script is found without an import."""
     assert addon_script().name == "toolstream.py"
     assert (addon_script().parent / "toolstream_core" / "packaged.py").is_file()
 
 
 @pytest.mark.parametrize("mode", ["regular", "reverse:http://127.0.0.1:9", "upstream:http://127.0.0.1:9"])
-def test_listens_on_the_port_it_tells(mode: str) -> None:
-    """Every mode's port is read right, its authority is on disk, and it ends well."""
+def test_it_listens_on_the_printed_port(mode: str) -> None:
+    """In each mode the port is read from the output, the authority is on disk, and the exit code is 0."""
     proxy = Mitmdump(mode=mode, scripts=())
     with proxy:
         assert proxy.url == f"http://127.0.0.1:{proxy.port}"
@@ -69,84 +69,84 @@ def test_listens_on_the_port_it_tells(mode: str) -> None:
     assert not proxy.confdir.exists()
 
 
-def test_given_confdir_is_used_and_kept(tmp_path: Path) -> None:
-    """An authority that others trust already stays the same."""
+def test_a_given_confdir_is_kept(tmp_path: Path) -> None:
+    """A given confdir keeps its certificate authority."""
     with Mitmdump(confdir=tmp_path, scripts=()) as first:
         authority = first.ca.read_bytes()
     with Mitmdump(confdir=tmp_path, scripts=()) as second:
         assert second.ca.read_bytes() == authority
 
 
-class Given(NamedTuple):
-    """What a mitmdump was given."""
+class Started(NamedTuple):
+    """A mitmdump with the script `FACTS`."""
 
     terminal: bool
-    """Whether one was asked for."""
-    told: dict[str, Any]
+    """Whether a terminal was requested."""
+    facts: dict[str, Any]
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["terminal", "pipe"])
-def given(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
-    """One with a value of an option twice, and one with a variable; proxy variables are set where it is started."""
-    script = tmp_path_factory.mktemp("script") / "tell.py"
-    script.write_text(TELL)
+def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """A mitmdump with a repeated option and a variable, started in an environment with proxy variables."""
+    script = tmp_path_factory.mktemp("script") / "facts.py"
+    script.write_text(FACTS)
     options = {"ignore_hosts": ["one", "two"]}
     proxy = Mitmdump(options, scripts=[script], env={"NO_COLOR": "1"}, terminal=request.param)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HTTPS_PROXY", "http_proxy", "no_proxy"):
             patch.setenv(name, "http://127.0.0.1:9")
         with proxy:
-            yield Given(request.param, facts(proxy))
+            yield Started(request.param, facts(proxy))
     assert proxy.stop() == 0
 
 
-def test_proxy_variables_do_not_reach_it(given: Given) -> None:
-    """What is set for the clients must not send mitmdump through itself; what is asked for is set."""
-    environment = given.told["environment"]
+def test_proxy_variables_are_removed(started: Started) -> None:
+    """Mitmdump does not inherit proxy variables, and gets the variables of the test."""
+    environment = started.facts["environment"]
     assert environment["NO_COLOR"] == "1"
     assert not {"HTTPS_PROXY", "http_proxy", "no_proxy"} & environment.keys()
 
 
-def test_sequence_becomes_one_option_a_value(given: Given) -> None:
-    """`--set` is said once for each value."""
-    assert given.told["ignored"] == ["one", "two"]
+def test_a_sequence_becomes_one_option_for_each_value(started: Started) -> None:
+    """Each value of a sequence gets its own `--set`."""
+    assert started.facts["ignored"] == ["one", "two"]
 
 
-def test_prints_to_a_terminal_only_when_asked(given: Given) -> None:
-    """Colour depends on it."""
-    assert given.told["terminal"] is given.terminal
+def test_it_prints_to_a_terminal_only_on_request(started: Started) -> None:
+    """Mitmdump prints to a pseudo-terminal only with `terminal`."""
+    assert started.facts["terminal"] is started.terminal
 
 
-def test_error_before_it_listens_carries_what_was_said() -> None:
-    """A wrong option is told, not waited for."""
+def test_a_wrong_option_raises_with_the_output() -> None:
+    """If mitmdump exits before it listens, `start` raises an error with its output."""
     with pytest.raises(MitmdumpError, match=r"(?s)ended with code 1.*unknown mode"):
         Mitmdump(mode="nonsense", scripts=()).start()
 
 
-def test_error_in_a_script_carries_the_traceback(tmp_path: Path) -> None:
-    """Mitmdump does not start with a script that cannot be loaded."""
+def test_a_broken_script_raises_with_the_traceback(tmp_path: Path) -> None:
+    """If a script cannot be loaded, `start` raises an error with the traceback."""
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('this script is broken')\n")
     with pytest.raises(MitmdumpError, match=r"(?s)exited while starting.*ended with code 1.*this script is broken"):
         Mitmdump(scripts=[broken]).start()
 
 
-def test_line_that_never_comes_is_an_error_with_the_output() -> None:
-    """The end of the output ends the waiting."""
+def test_waiting_for_a_missing_line_raises_with_the_output() -> None:
+    """`wait_for` raises an error with the output when mitmdump ends without the line."""
     with Mitmdump(scripts=()) as proxy:
         proxy.stop()
-        with pytest.raises(MitmdumpError, match=r"(?s)never said.*ended with code 0.*listening"):
-            proxy.wait_for("never said")
+        with pytest.raises(MitmdumpError, match=r"(?s)never printed.*ended with code 0.*listening"):
+            proxy.wait_for("never printed")
 
 
-def test_before_it_starts_nothing_is_there(tmp_path: Path) -> None:
-    """No process, no output, nothing to stop."""
+def test_before_the_start_there_is_no_process(tmp_path: Path) -> None:
+    """Before `start` there is no process and no output, and `stop` does nothing."""
     proxy = Mitmdump(confdir=tmp_path, scripts=())
     assert (proxy.pid, proxy.output, proxy.stop()) == (None, (), None)
 
 
-def test_one_that_does_not_heed_the_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last resort."""
+def test_a_process_that_ignores_the_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stop` kills a mitmdump that ignores SIGTERM."""
     monkeypatch.setattr(mitmdump, "_STOP_SECONDS", 0.5)
     script = tmp_path / "deaf.py"
     script.write_text(DEAF)
@@ -155,8 +155,8 @@ def test_one_that_does_not_heed_the_signal_is_killed(tmp_path: Path, monkeypatch
     assert proxy.stop() == -9
 
 
-def test_one_that_nobody_stops_ends_with_its_object(tmp_path: Path) -> None:
-    """Whoever forgets it, or dies of an error before, leaves no process behind."""
+def test_an_unstopped_process_ends_with_its_object(tmp_path: Path) -> None:
+    """A mitmdump that is not stopped ends when its object is collected."""
     proxy = Mitmdump(scripts=(), confdir=tmp_path).start()
     process, output = proxy._process, proxy._output
     assert process is not None
@@ -169,16 +169,16 @@ def test_one_that_nobody_stops_ends_with_its_object(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_no_mitmdump_anywhere_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither beside this Python nor on the path."""
+def test_a_missing_mitmdump_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`mitmdump_path` raises if mitmdump is neither beside Python nor on the search path."""
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MitmdumpError, match="no mitmdump"):
         mitmdump_path()
 
 
-def test_waiting_sees_lines_that_come_later_and_only_after_the_mark() -> None:
-    """A line that is printed while one waits wakes the waiter; lines before the mark do not count."""
+def test_waiting_finds_later_lines_after_the_mark() -> None:
+    """`wait_for` finds a line that is printed while it waits, and ignores lines before the mark."""
     ours, theirs = os.pipe()
     output = Output(os.fdopen(ours))
     with os.fdopen(theirs, "w") as printer:

@@ -1,4 +1,4 @@
-"""The real mitmweb and the real console, of each version: what a user sees there of LLM responses."""
+"""LLM responses in mitmweb and in mitmproxy's console, in each version."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.e2e
 
 PATIENCE: Final = 60.0
 SAVED: Final = ROOT / "flows" / "deepseek-empty-id.flow"
-_STEERING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][A-Z0-9]|[=>78cM])")
-"""What steers a terminal."""
+_ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][A-Z0-9]|[=>78cM])")
+"""Escape sequences of a terminal."""
 
 
 @pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
 def version(request: pytest.FixtureRequest) -> Version:
-    """One of them, where it can be had."""
+    """A version of mitmproxy; skipped if it is not installed."""
     found: Version = request.param
     if found.unavailable:
         pytest.skip(found.unavailable)
@@ -47,13 +47,13 @@ def version(request: pytest.FixtureRequest) -> Version:
 
 @pytest.fixture
 def web(version: Version, tmp_path: Path) -> Iterator[Web]:
-    """A mitmweb as a user starts it."""
+    """A mitmweb with default options."""
     with Web(version, tmp_path) as started:
         yield started
 
 
-def test_a_misread_response_in_mitmweb(web: Web, plain: Upstream, tmp_path: Path) -> None:
-    """It is marked, commented and shown with its verdict; commands write it; *Save* has no kept body."""
+def test_mitmweb_shows_a_misread_response(web: Web, plain: Upstream, tmp_path: Path) -> None:
+    """A misread response is marked, commented and shown with its verdict; a command writes it; *Save* has no body."""
     sample = misread(web, plain)
     first, second = web.flows()
     assert first["marked"] == "❌"
@@ -85,20 +85,22 @@ def test_a_misread_response_in_mitmweb(web: Web, plain: Upstream, tmp_path: Path
     ],
     ids=["repair", "shape", "stall", "recut"],
 )
-def test_a_body_is_shown_as_the_client_got_it(tmp_path: Path, plain: Upstream, options: dict[str, str]) -> None:
-    """Whatever was done to it, and however it was delivered; the events are the provider's."""
+def test_mitmweb_shows_the_body_that_the_client_received(
+    tmp_path: Path, plain: Upstream, options: dict[str, str]
+) -> None:
+    """The body of a changed or delayed response is the client's, and the view `events` shows the provider's."""
     sample = with_empty_ids(samples.openai_chat("mitmweb body", "Lugano"))
     with Web(Version("pinned"), tmp_path, **options) as web:
-        got = send_request(web, plain, sample)
+        received = send_request(web, plain, sample)
         [flow] = web.flows()
-        assert web.body(flow) == got
+        assert web.body(flow) == received
         assert 'id=""' in web.shown(flow, "response", "events")["text"]
-        assert got not in web.saved()
+        assert received not in web.saved()
 
 
 @pytest.mark.parametrize("opened", [False, True], ids=["at the start", "opened"])
-def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path, opened: bool) -> None:
-    """They are shown and marked as live ones."""
+def test_mitmweb_shows_saved_flows(version: Version, tmp_path: Path, opened: bool) -> None:
+    """Saved flows are shown and marked like live flows."""
     options = {} if opened else {"rfile": str(SAVED)}
     with Web(version, tmp_path, **options) as web:
         if opened:
@@ -110,7 +112,7 @@ def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path, opened: bool) 
 
 
 class Console:
-    """The console in a terminal."""
+    """mitmproxy's console in a pseudo-terminal."""
 
     def __init__(self, version: Version, confdir: Path, *arguments: str) -> None:
         """Start it."""
@@ -125,7 +127,7 @@ class Console:
         self._shown = b""
 
     def __enter__(self) -> Self:
-        """It is started."""
+        """The console is already started."""
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -135,12 +137,12 @@ class Console:
         os.close(self._terminal)
 
     def type(self, keys: str) -> None:
-        """What a user types; what was shown before does not count any more."""
+        """Type keys, and forget the text that was shown before."""
         self._shown = b""
         os.write(self._terminal, keys.encode())
 
     def wait_for(self, wanted: str) -> None:
-        """Wait until a text is shown."""
+        """Wait until the console shows a text."""
         until = time.monotonic() + PATIENCE
         while wanted not in self.text:
             readable, _, _ = select.select([self._terminal], [], [], max(0.0, until - time.monotonic()))
@@ -149,13 +151,13 @@ class Console:
 
     @property
     def text(self) -> str:
-        """What was shown."""
-        return _STEERING.sub(b"", self._shown).decode("utf-8", "replace")
+        """The text that the console has shown since the last keys."""
+        return _ESCAPES.sub(b"", self._shown).decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("loaded", [False, True], ids=["at the start", "loaded"])
-def test_the_console(version: Version, tmp_path: Path, loaded: bool) -> None:
-    """The list has the mark, a response is shown with its verdict, commands set options."""
+def test_the_console_shows_a_misread_response(version: Version, tmp_path: Path, loaded: bool) -> None:
+    """The console shows the mark in the list, and the verdict with a response; a command sets an option."""
     with Console(version, tmp_path, *([] if loaded else ["-r", str(SAVED)])) as console:
         if loaded:
             console.wait_for("Load flows")

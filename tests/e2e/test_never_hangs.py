@@ -1,4 +1,4 @@
-"""After an internal error in what delivers a response, its client gets the response or an error, and never waits."""
+"""After an internal error in the delivery of a response, its client gets the response or an error, and never hangs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.e2e
 
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 SCRIPTS = (addon_script(), HERE / "saboteur.py")
-MADE_HERE = [
+DESTREAMING = [
     "toolstream_core.proxy.deliveries:Deliveries._fetch",
     "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.proxy.delivery:Delivery._next_chunk",
     "toolstream_core.proxy.delivery:ActionQueue.read",
 ]
-ON_THE_WAY = [
+STREAMING = [
     "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.delivery.schedule:Schedule.begin",
     "toolstream_core.delivery.schedule:Schedule.feed",
@@ -48,22 +48,22 @@ ON_THE_WAY = [
 
 @pytest.fixture(scope="module")
 def destreaming(proxies: Proxies) -> Iterator[Mitmdump]:
-    """A proxy that asks for complete responses, in which the functions fail that a request names."""
+    """A proxy with `destream`, in which a request can make a function fail."""
     with proxies.make({"toolstream_shape": "destream"}, scripts=SCRIPTS) as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
 def dripping(proxies: Proxies) -> Iterator[Mitmdump]:
-    """A proxy that delays every event."""
+    """A proxy that delays every event, in which a request can make a function fail."""
     with proxies.make({"toolstream_fault": "drip:ms=1"}, scripts=SCRIPTS) as proxy:
         yield proxy
 
 
-def got(
+def received(
     proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, response: Response, place: str = ""
 ) -> bytes | None:
-    """What the client gets; `None` where its connection breaks."""
+    """The body that the client receives; `None` if the connection breaks."""
     plan = upstream.plan(response)
     headers = plan.headers | ({"x-sabotage": place} if place else {})
     with client(version, route(proxy, upstream)) as connection:
@@ -75,10 +75,10 @@ def got(
 
 @VERSIONS
 def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, secure: Upstream, version: str) -> None:
-    """A value of another type where the API has a string."""
+    """With `destream`, a response whose status is not a string becomes a stream."""
     sample = MAKERS["openai-responses"]("call_1", "Bern")
     odd = json.dumps({**json.loads(sample.unstreamed_response_body), "status": []}).encode()
-    body = got(destreaming, secure, version, sample, Response((Send(odd),), content_type=JSON))
+    body = received(destreaming, secure, version, sample, Response((Send(odd),), content_type=JSON))
     assert body is not None
     record = read_body([body], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
@@ -87,41 +87,39 @@ def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, s
 
 @VERSIONS
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_a_response_that_cannot_be_streamed_goes_on_unchanged(
+def test_an_error_while_streaming_forwards_the_response_unchanged(
     destreaming: Mitmdump, secure: Upstream, version: str, dialect: str
 ) -> None:
-    """As upstream sent it."""
+    """After an error while `destream` makes a stream, the client gets the response as upstream sent it."""
     sample = MAKERS[dialect]("call_1", "Bern")
     place = "toolstream_core.protocols.protocol:WireProtocol.streamed"
     mark = len(destreaming.output)
     response = Response((Send(sample.unstreamed_response_body),), content_type=JSON)
-    assert got(destreaming, secure, version, sample, response, place) == sample.unstreamed_response_body
+    assert received(destreaming, secure, version, sample, response, place) == sample.unstreamed_response_body
     destreaming.wait_for("toolstream stopped reading", after=mark)
 
 
 @VERSIONS
-@pytest.mark.parametrize("place", MADE_HERE)
-def test_a_response_that_is_made_here_breaks_off(
+@pytest.mark.parametrize("place", DESTREAMING)
+def test_an_error_while_destreaming_disconnects(
     destreaming: Mitmdump, secure: Upstream, version: str, place: str
 ) -> None:
-    """No part of it is taken for all of it."""
+    """After an error in the delivery of a destreamed response the connection breaks: no part looks complete."""
     sample = openai_chat("call_1", "Bern")
     mark = len(destreaming.output)
     response = Response((Send(sample.unstreamed_response_body),), content_type=JSON)
-    assert got(destreaming, secure, version, sample, response, place) is None
+    assert received(destreaming, secure, version, sample, response, place) is None
     destreaming.wait_for("toolstream stopped reading", after=mark)
     assert not [line for line in destreaming.output[mark:] if "crashed" in line or "Traceback" in line]
 
 
 @VERSIONS
-@pytest.mark.parametrize("place", ON_THE_WAY)
-def test_a_response_that_upstream_streams_loses_nothing(
-    dripping: Mitmdump, secure: Upstream, version: str, place: str
-) -> None:
-    """Every byte, in order, and the end."""
+@pytest.mark.parametrize("place", STREAMING)
+def test_an_error_while_delaying_loses_nothing(dripping: Mitmdump, secure: Upstream, version: str, place: str) -> None:
+    """After an error in the delivery of a delayed stream the client gets every byte in order, and the end."""
     sample = openai_chat("call_1", "Bern")
     mark = len(dripping.output)
-    assert got(dripping, secure, version, sample, sample_stream(sample), place) == b"".join(sample.chunks)
+    assert received(dripping, secure, version, sample, sample_stream(sample), place) == b"".join(sample.chunks)
     assert not [line for line in dripping.output[mark:] if "crashed" in line]
 
 
@@ -147,7 +145,7 @@ ON_A_SOCKET = [
 
 @pytest.fixture(scope="module")
 def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketServer]]:
-    """A proxy that delays every event and withholds calls until they are complete, and an upstream."""
+    """A proxy that delays every event and re-encodes calls as complete calls, and an upstream."""
     options = {"toolstream_fault": "drip:ms=5", "toolstream_shape": "whole-calls"}
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
@@ -157,20 +155,20 @@ def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketSe
 
 @pytest.mark.parametrize("place", ["", *ON_A_SOCKET])
 def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], place: str) -> None:
-    """Those that were held back come too; the calls are those that the provider sent, and the socket goes on."""
+    """After an error on a socket the client gets all messages, also withheld ones, and the socket works on."""
     proxy, server = on_sockets
-    got: list[str] = []
+    messages: list[str] = []
     mark, sent = len(proxy.output), messages_of(TWO.body)
     planned = server.plan(SocketPlan([sent, sent[:1]]))
     url = f"wss://127.0.0.1:{server.port}{planned.path}/v1/responses"
     headers = {"x-sabotage": place} if place else {}
     with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), additional_headers=headers) as socket:
         socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
-        while json.loads((got or ["{}"])[-1]).get("type") != "response.completed":
-            got.append(socket.recv(PATIENCE, decode=True))
+        while json.loads((messages or ["{}"])[-1]).get("type") != "response.completed":
+            messages.append(socket.recv(PATIENCE, decode=True))
         socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go on"}))
         assert json.loads(socket.recv(PATIENCE))["type"] == "response.created"
-    assert arguments_of(got) == arguments_of(sent)
+    assert arguments_of(messages) == arguments_of(sent)
     assert planned.ended.wait(PATIENCE)
     if place:
         proxy.wait_for(r"\] toolstream stopped reading", after=mark)
@@ -180,7 +178,7 @@ def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], pl
 
 
 def arguments_of(messages: list[str]) -> dict[str, str]:
-    """The joined fragments of each call's arguments."""
+    """The arguments of each call, joined."""
     found: dict[str, str] = {}
     for message in map(json.loads, messages):
         if message["type"] == "response.function_call_arguments.delta":

@@ -1,4 +1,4 @@
-"""Options: a wrong value keeps mitmdump from starting and says what would be right; the filter restricts."""
+"""Options: mitmdump does not start with a wrong value, and the filter restricts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "right"),
+    ("option", "value", "message"),
     [
         ("toolstream_log", "loud", r"off.*calls.*chunks"),
         ("toolstream_filter", "~nonsense (", r"toolstream_filter: .*~nonsense.*~d api\.openai\.com"),
-        ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*an existing folder"),
+        ("toolstream_jsonl", "{folder}/missing/lines.jsonl", r"toolstream_jsonl: .*an existing folder"),
         ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*a file in an existing folder"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
         ("toolstream_lgo", "off", r"unknown option 'toolstream_lgo'; did you mean toolstream_log\?"),
@@ -42,12 +42,12 @@ pytestmark = pytest.mark.e2e
         ("toolstream_speed", "fast", r"toolstream_speed: 'fast'"),
     ],
 )
-def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, right: str) -> None:
-    """It ends with an error that names what would be right."""
+def test_a_wrong_value_is_rejected(proxies: Proxies, tmp_path: Path, option: str, value: str, message: str) -> None:
+    """Mitmdump exits with code 1 and a message that has the expected value."""
     proxy = proxies.make({option: value.format(folder=tmp_path)})
     with contextlib.ExitStack() as stack:
         stack.callback(proxy.stop)
-        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{right}") as raised:
+        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{message}") as raised:
             proxy.start()
         assert "Traceback" not in str(raised.value)
 
@@ -56,11 +56,11 @@ def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, 
     "expression",
     ["~d 127.0.0.1 & ~u /v1/messages", "~bq claude-test", "!~u completions", "~hq x-kind:.wanted"],
 )
-def test_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) -> None:
-    """What does not match passes untouched and is not told."""
+def test_the_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) -> None:
+    """A flow that does not match the filter is forwarded unchanged and not reported."""
     tap = proxies.tap("filter")
     proxy = proxies.get(toolstream_filter=expression, toolstream_jsonl=str(tap.path))
-    told = len(tap.lines)
+    before = len(tap.lines)
     unwanted, wanted = openai_chat("not wanted", "Bern"), anthropic(f"wanted {expression}", "Bern")
     for sample, kind in ((unwanted, "other"), (wanted, "wanted")):
         plan = plain.plan(event_stream(sample.chunks))
@@ -68,5 +68,5 @@ def test_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) ->
             reply = connection.request(sample.path, sample.body, plan.headers | {"x-kind": kind})
             assert reply.rest() == b"".join(sample.chunks)
     end = tap.end_of(wanted.call_id)
-    assert {one["flow"] for one in tap.lines[told:]} == {end["flow"]}
+    assert {line["flow"] for line in tap.lines[before:]} == {end["flow"]}
     assert not [line for line in proxy.output if "not wanted" in line]

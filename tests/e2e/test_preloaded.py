@@ -1,4 +1,4 @@
-"""A mitmdump that is a fork of one process behaves as one that was started by itself."""
+"""A forked mitmdump behaves like a mitmdump that was started separately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not CAN_FORK, reason="here every mitmdump is started by itself")]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not CAN_FORK, reason="this system has no pidfds")]
 
 FACTS = """
 import gc, json, os, signal, sys, threading
@@ -47,28 +47,28 @@ def done():
 
 @pytest.fixture(scope="module")
 def preloaded() -> Iterator[Preloaded]:
-    """What all of them are forks of."""
+    """The process that forks."""
     with Preloaded() as started:
         yield started
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """An addon that prints what it finds as it is loaded, and when it is over."""
+    """An addon that prints facts about its process when it is loaded, and a line at the end."""
     path = tmp_path / "facts.py"
     path.write_text(FACTS)
     return path
 
 
 def forked(preloaded: Preloaded, confdir: Path, *scripts: Path, **options: str) -> PreloadedMitmdump:
-    """One that is not started."""
-    made = PreloadedMitmdump(options, confdir=confdir, scripts=scripts or None)
-    made.preloaded = preloaded
-    return made
+    """A forked mitmdump that is not started yet."""
+    proxy = PreloadedMitmdump(options, confdir=confdir, scripts=scripts or None)
+    proxy.preloaded = preloaded
+    return proxy
 
 
 def facts(proxy: Mitmdump) -> dict[str, Any]:
-    """What the addon found in a process that ends as it should."""
+    """The facts that the addon printed, from a process that ends normally."""
     with proxy:
         found: dict[str, Any] = json.loads(proxy.wait_for("^facts ").removeprefix("facts "))
     assert proxy.stop() == 0
@@ -76,8 +76,8 @@ def facts(proxy: Mitmdump) -> dict[str, Any]:
     return found
 
 
-def test_as_one_that_was_started(preloaded: Preloaded, script: Path, tmp_path: Path) -> None:
-    """Nothing of its parent, and of the forks beside it, is left in it."""
+def test_a_fork_equals_a_started_process(preloaded: Preloaded, script: Path, tmp_path: Path) -> None:
+    """A fork has no files, signals or variables of its parent and of other forks."""
     started = Mitmdump(confdir=tmp_path, scripts=[script], env={"TERM": "xterm"}, terminal=True)
     fork = forked(preloaded, tmp_path, script)
     fork.env, fork.terminal = {"TERM": "xterm"}, True
@@ -85,8 +85,8 @@ def test_as_one_that_was_started(preloaded: Preloaded, script: Path, tmp_path: P
         assert facts(fork) == facts(started)
 
 
-def test_how_it_ends(preloaded: Preloaded, tmp_path: Path) -> None:
-    """Its exit code comes, whatever ended it."""
+def test_the_exit_code_of_a_fork_is_reported(preloaded: Preloaded, tmp_path: Path) -> None:
+    """The exit code of a killed and of a failed fork is reported."""
     with forked(preloaded, tmp_path) as killed:
         assert killed.pid is not None
         os.kill(killed.pid, signal.SIGKILL)
@@ -95,8 +95,8 @@ def test_how_it_ends(preloaded: Preloaded, tmp_path: Path) -> None:
         forked(preloaded, tmp_path, toolstream_log="loud").start()
 
 
-def test_they_end_with_their_parent(tmp_path: Path) -> None:
-    """Those that nobody stops."""
+def test_forks_end_with_their_parent(tmp_path: Path) -> None:
+    """A fork that is not stopped ends with its parent."""
     with Preloaded() as parent:
         left = forked(parent, tmp_path).start()
     assert left.stop() == 0

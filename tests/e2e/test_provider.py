@@ -1,4 +1,4 @@
-"""Official clients run their tool loop against saved flows: real proxy, TLS, hosts that do not exist."""
+"""Official clients run their tool loop against saved flows: TLS, and hosts that do not exist."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ pytestmark = pytest.mark.e2e
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CITY = {"city": "Lisbon", "unit": "celsius"}
 NOVA = "amazon.nova-lite-v1:0"
-ANSWER = "It is 19 °C in Lisbon, and the sky is clear."
+TEXT = "It is 19 °C in Lisbon, and the sky is clear."
 
 
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies) -> Mitmdump:
-    """A proxy that answers from all saved flows."""
+    """A proxy that replays all saved flows."""
     return proxies.get(toolstream_provider=str(FLOWS), **OPTIONS)
 
 
 @pytest.fixture
 def http(proxy: Mitmdump) -> Iterator[httpx2.Client]:
-    """The HTTP client of most SDKs, through the proxy and with its authority."""
+    """The HTTP client of most SDKs, with the proxy and its authority."""
     with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as client:
         yield client
 
 
 @pytest.fixture
 def gemini(proxy: Mitmdump) -> Iterator[genai.Client]:
-    """Google's SDK, which makes its own HTTP client."""
+    """Google's SDK, which creates its own HTTP client."""
     options = genai.types.HttpOptions(
         client_args={"proxy": proxy.url, "verify": ssl.create_default_context(cafile=proxy.ca)}
     )
@@ -64,22 +64,22 @@ def gemini(proxy: Mitmdump) -> Iterator[genai.Client]:
 
 @pytest.fixture
 def local(proxy: Mitmdump) -> Iterator[ollama.Client]:
-    """Ollama's SDK; its host is its own, without TLS."""
+    """Ollama's SDK, with its own host and without TLS."""
     with ollama.Client(host="http://ollama.invalid:11434", proxy=proxy.url) as client:
         yield client
 
 
-def asked(name: str) -> Any:
-    """What was asked in the first flow of a file."""
+def recorded_request(name: str) -> Any:
+    """The request of the first flow in a file."""
     return load(FLOWS / f"{name}.flow")[0].request
 
 
 @pytest.mark.parametrize("base_url", ["https://api.openai.com/v1", "https://llm.invalid/v1"])
 @pytest.mark.parametrize("streamed", [True, False])
 def test_openai_chat(http: httpx2.Client, base_url: str, streamed: bool) -> None:
-    """The first answer calls, the one after the tool's result is text."""
+    """The openai SDK reads the recorded call, and a text after the tool's result."""
     client = openai.OpenAI(api_key="none", base_url=base_url, http_client=http, max_retries=0)
-    request = asked("openai-chat-single")
+    request = recorded_request("openai-chat-single")
 
     def ask(messages: Any) -> Any:
         kept: Any = {"model": request["model"], "messages": messages, "tools": request["tools"]}
@@ -93,14 +93,14 @@ def test_openai_chat(http: httpx2.Client, base_url: str, streamed: bool) -> None
     assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", CITY)
     result = {"role": "tool", "tool_call_id": call.id, "content": "19"}
     last = ask([*request["messages"], first.to_dict(), result])
-    assert (last.content, last.tool_calls) == (ANSWER, None)
+    assert (last.content, last.tool_calls) == (TEXT, None)
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_openai_responses(http: httpx2.Client, streamed: bool) -> None:
-    """Reasoning items go round with the call."""
+    """The openai SDK sends reasoning items back with the call, and reads the text."""
     client = openai.OpenAI(api_key="none", http_client=http, max_retries=0)
-    request = asked("openai-responses-single")
+    request = recorded_request("openai-responses-single")
     items: list[Any] = list(request["input"])
     response: Any = None
     for _ in range(2):
@@ -115,14 +115,14 @@ def test_openai_responses(http: httpx2.Client, streamed: bool) -> None:
             if item.type == "function_call":
                 assert (item.name, json.loads(item.arguments)) == ("get_weather", CITY)
                 items.append({"type": "function_call_output", "call_id": item.call_id, "output": "19"})
-    assert response.output_text == ANSWER
+    assert response.output_text == TEXT
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_anthropic(http: httpx2.Client, streamed: bool) -> None:
-    """Streamed or not, the same message, usage too."""
+    """The anthropic SDK reads the recorded message with its usage, and a text after the tool's result."""
     client = anthropic.Anthropic(api_key="none", http_client=http, max_retries=0)
-    request = asked("anthropic-single")
+    request = recorded_request("anthropic-single")
     kept: Any = {key: request[key] for key in ("model", "max_tokens", "tools")}
 
     def ask(messages: Any) -> anthropic.types.Message:
@@ -145,13 +145,13 @@ def test_anthropic(http: httpx2.Client, streamed: bool) -> None:
         ]
     ).content
     assert text.type == "text"
-    assert text.text == ANSWER
+    assert text.text == TEXT
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_gemini(gemini: genai.Client, streamed: bool) -> None:
-    """The path says which of the two is wanted."""
-    request = asked("gemini-single")
+    """google-genai reads the recorded call, and a text after the tool's result."""
+    request = recorded_request("gemini-single")
     tools: Any = [{"function_declarations": request["tools"][0]["functionDeclarations"]}]
     config = genai.types.GenerateContentConfig(tools=tools)
 
@@ -166,13 +166,13 @@ def test_gemini(gemini: genai.Client, streamed: bool) -> None:
     assert (part.function_call.name, part.function_call.args) == ("get_weather", CITY)
     result = genai.types.Part.from_function_response(name="get_weather", response={"temperature": 19})
     parts = ask([*request["contents"], {"role": "model", "parts": [part]}, {"role": "user", "parts": [result]}])
-    assert "".join(part.text or "" for part in parts) == ANSWER
+    assert "".join(part.text or "" for part in parts) == TEXT
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_ollama(local: ollama.Client, streamed: bool) -> None:
-    """Streaming is its default."""
-    request = asked("ollama-single")
+    """The ollama SDK reads the recorded call, and a text after the tool's result."""
+    request = recorded_request("ollama-single")
     kept: Any = {"model": request["model"], "tools": request["tools"]}
 
     def ask(messages: Any) -> list[ollama.Message]:
@@ -182,14 +182,14 @@ def test_ollama(local: ollama.Client, streamed: bool) -> None:
 
     [call] = [call for message in ask(request["messages"]) for call in message.tool_calls or ()]
     assert (call.function.name, call.function.arguments) == ("get_weather", CITY)
-    told = [*request["messages"], {"role": "tool", "tool_name": "get_weather", "content": "19"}]
-    assert "".join(message.content or "" for message in ask(told)) == ANSWER
+    following = [*request["messages"], {"role": "tool", "tool_name": "get_weather", "content": "19"}]
+    assert "".join(message.content or "" for message in ask(following)) == TEXT
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_cohere(proxy: Mitmdump, streamed: bool) -> None:
-    """One method for each of the two."""
-    request = asked("cohere-v2-single")
+    """The cohere SDK reads the recorded call, and a text after the tool's result."""
+    request = recorded_request("cohere-v2-single")
     kept: Any = {key: request[key] for key in ("model", "tools")}
 
     with httpx.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
@@ -204,17 +204,17 @@ def test_cohere(proxy: Mitmdump, streamed: bool) -> None:
             text = "".join(one.delta.message.content.text for one in events if one.type == "content-delta")
             starts = [one.delta.message.tool_calls for one in events if one.type == "tool-call-start"]
             deltas = [one.delta.message.tool_calls for one in events if one.type == "tool-call-delta"]
-            said = "".join(one.function.arguments for one in deltas)
-            return text, [(one.function.name, said) for one in starts]
+            arguments = "".join(one.function.arguments for one in deltas)
+            return text, [(one.function.name, arguments) for one in starts]
 
         _, [(name, arguments)] = ask(request["messages"])
         assert (name, json.loads(arguments or "")) == ("get_weather", CITY)
-        assert ask(load(FLOWS / "cohere-v2-single.flow")[1].request["messages"]) == (ANSWER, [])
+        assert ask(load(FLOWS / "cohere-v2-single.flow")[1].request["messages"]) == (TEXT, [])
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_bedrock(proxy: Mitmdump, streamed: bool) -> None:
-    """Two operations; a signature that nobody checks."""
+    """boto3 reads the recorded call, and a text after the tool's result."""
     config = Config(proxies={"https": proxy.url}, retries={"total_max_attempts": 1})
     client: Any = boto3.client(
         "bedrock-runtime",
@@ -233,19 +233,21 @@ def test_bedrock(proxy: Mitmdump, streamed: bool) -> None:
         events = list(client.converse_stream(modelId=NOVA, **kept)["stream"])
         starts = [event["contentBlockStart"]["start"] for event in events if "contentBlockStart" in event]
         deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
-        said = "".join(delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta)
+        arguments = "".join(delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta)
         text = "".join(delta.get("text", "") for delta in deltas)
-        return [{"toolUse": {**start["toolUse"], "input": json.loads(said)}} for start in starts] or [{"text": text}]
+        return [{"toolUse": {**start["toolUse"], "input": json.loads(arguments)}} for start in starts] or [
+            {"text": text}
+        ]
 
     first, second = (fixture.request for fixture in load(FLOWS / "bedrock-single.flow"))
     [block] = ask(first)
     assert (block["toolUse"]["name"], block["toolUse"]["input"]) == ("get_weather", CITY)
-    assert ask(second) == [{"text": ANSWER}]
+    assert ask(second) == [{"text": TEXT}]
     client.close()
 
 
-def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> None:
-    """With what there would be, or what is near; and a reverse proxy needs no upstream either."""
+def test_an_unrecorded_request_is_an_error(proxies: Proxies) -> None:
+    """In strict mode an unrecorded request gets a 404 that names the saved protocols or the first difference."""
     flows = str(FLOWS / "glm-5.flow")
     strict = {"toolstream_provider": flows, "toolstream_provider_strict": "true"}
     proxy = proxies.get(mode="reverse:https://llm.invalid", **strict, **OPTIONS)
@@ -253,37 +255,35 @@ def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> N
     with pytest.raises(anthropic.NotFoundError, match=r"no saved anthropic response.*openai-chat \(z-ai/glm-5\)"):
         client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "hi"}])
     other = openai.OpenAI(api_key="none", base_url=f"http://127.0.0.1:{proxy.port}/v1", max_retries=0)
-    asked = load(Path(flows))[0].request
+    request = load(Path(flows))[0].request
     with pytest.raises(openai.NotFoundError, match=r"glm-5\.flow#0 differs at messages\[0\]\.content: recorded .Find"):
-        other.chat.completions.create(**{**asked, "messages": [{"role": "user", "content": "Write"}]})
+        other.chat.completions.create(**{**request, "messages": [{"role": "user", "content": "Write"}]})
     proxy.wait_for(r"replay llm\.invalid z-ai/glm-5 refused: .*glm-5\.flow#0 differs at messages")
-    assert list(other.chat.completions.create(**asked))
+    assert list(other.chat.completions.create(**request))
     proxy.wait_for(r"replay llm\.invalid z-ai/glm-5 .*glm-5\.flow#0 exact")
 
 
 def ids(list_models: Callable[[], Any]) -> list[str]:
-    """The models that an SDK lists."""
+    """The ids of the models that an SDK lists."""
     return [model.id for model in list_models()]
 
 
 def test_models_are_listed(http: httpx2.Client) -> None:
-    """Two SDKs that read one answer."""
-    ours = openai.OpenAI(api_key="none", http_client=http)
-    theirs = anthropic.Anthropic(api_key="none", http_client=http)
-    assert "gpt-4.1-mini" in ids(ours.models.list)
-    assert "claude-sonnet-4-6" in ids(theirs.models.list)
+    """The SDKs of OpenAI and Anthropic list the recorded models."""
+    assert "gpt-4.1-mini" in ids(openai.OpenAI(api_key="none", http_client=http).models.list)
+    assert "claude-sonnet-4-6" in ids(anthropic.Anthropic(api_key="none", http_client=http).models.list)
 
 
-def test_answers_come_in_their_own_time(proxies: Proxies) -> None:
-    """Each chunk when it was recorded, twice as slow where that was asked for, at once with 0."""
+def test_responses_are_replayed_with_their_timing(proxies: Proxies) -> None:
+    """Each chunk is sent at its recorded time, four times slower at speed 0.25, and at once at speed 0."""
     saved = load(FLOWS / "glm-5.flow")[0]
     recorded = [chunk.after / 1000 for chunk in saved.chunks if chunk.data]
     assert recorded[-1] > 0.1
     for speed in ("1", "0.25", "0"):
-        slow = proxies.get(toolstream_provider=str(FLOWS / "glm-5.flow"), toolstream_speed=speed, **OPTIONS)
+        proxy = proxies.get(toolstream_provider=str(FLOWS / "glm-5.flow"), toolstream_speed=speed, **OPTIONS)
         due = [seconds / float(speed) if speed != "0" else 0.0 for seconds in recorded]
         lasts = due[-1] - due[0]
-        since = soon(partial(arrived, slow, saved), partial(is_over, lasts + 0.3))
+        since = soon(partial(arrived, proxy, saved), partial(is_over, lasts + 0.3))
         assert len(since) == saved.body.count(b"\n\n")
         assert since[-1] > lasts - 0.3
         if speed == "0.25":
@@ -291,18 +291,18 @@ def test_answers_come_in_their_own_time(proxies: Proxies) -> None:
 
 
 def is_over(by: float, since: list[float]) -> bool:
-    """Whether all has come by then."""
+    """Whether the last event arrived by then."""
     return since[-1] < by
 
 
 def arrived(proxy: Mitmdump, saved: LlmFlow) -> list[float]:
-    """Seconds from the first event to each event of a saved answer."""
-    came: list[float] = []
+    """The seconds from the first event to each event of a replayed response."""
+    times: list[float] = []
     url, context = f"https://{saved.record.host}{saved.path}", ssl.create_default_context(cafile=proxy.ca)
     with (
         httpx2.Client(proxy=proxy.url, verify=context) as http,
         http.stream("POST", url, json=saved.request) as reply,
     ):
         for chunk in reply.iter_raw():
-            came += [time.monotonic()] * chunk.count(b"\n\n")
-    return [seconds - came[0] for seconds in came]
+            times += [time.monotonic()] * chunk.count(b"\n\n")
+    return [seconds - times[0] for seconds in times]

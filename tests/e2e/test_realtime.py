@@ -1,4 +1,4 @@
-"""Realtime over a real WebSocket, through a real mitmdump, read by the official client."""
+"""Realtime over a WebSocket through a mitmdump, with the official client."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AUDIO = {
 
 
 class Call(NamedTuple):
-    """A call as the client has it, by the event with its whole arguments and by the response."""
+    """A call as the client reads it."""
 
     id: str | None
     name: str
@@ -51,13 +51,13 @@ class Call(NamedTuple):
 
 
 def messages_of(body: bytes) -> list[str]:
-    """One a line."""
+    """The messages of a body, one in each line."""
     return body.decode().splitlines()
 
 
 @pytest.fixture(scope="module")
 def upstream(pem: Path) -> Iterator[SocketServer]:
-    """Speaks WebSocket over TLS."""
+    """An upstream for WebSockets over TLS."""
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
     with SocketServer(context) as server:
@@ -72,7 +72,7 @@ def connected(proxy: Mitmdump, server: SocketServer, planned: SocketPlan) -> Any
 
 
 def calls_of(connection: RealtimeConnection) -> list[Call]:
-    """Ask, and read the calls until the response is over; both places where the client finds them say the same."""
+    """Request a response, and return its calls. The `done` events and the final response have the same calls."""
     connection.response.create()
     done: list[Call] = []
     for event in connection:
@@ -86,15 +86,13 @@ def calls_of(connection: RealtimeConnection) -> list[Call]:
     return []
 
 
-def said(calls: Sequence[Call]) -> list[tuple[str, object]]:
-    """What the client runs."""
+def parsed(calls: Sequence[Call]) -> list[tuple[str, object]]:
+    """Names and parsed arguments."""
     return [(call.name, json.loads(call.arguments)) for call in calls]
 
 
-def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
-    proxies: Proxies, upstream: SocketServer
-) -> None:
-    """Every defect that is safely repaired, one after the other on one socket; what is no response's passes."""
+def test_repaired_responses_are_read_like_healthy_ones(proxies: Proxies, upstream: SocketServer) -> None:
+    """The client reads the intended calls of every safely repaired defect on one socket, and other messages."""
     broken = [
         messages_of(injected(TWO, name).body)
         for name in INJECTORS["openai-realtime"]
@@ -107,17 +105,17 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
     planned = upstream.plan(SocketPlan([*healthy, *broken], greeting=greeting))
     with connected(proxies.get(toolstream_repair="safe"), upstream, planned) as connection:
         assert connection.recv().type == "session.created"
-        read = {one.name: said(calls_of(connection)) for one in HEALTHY}
-        mended = [said(calls_of(connection)) for _ in broken]
+        read = {one.name: parsed(calls_of(connection)) for one in HEALTHY}
+        repaired = [parsed(calls_of(connection)) for _ in broken]
     assert read[TWO.name] == [("get_weather", {"city": "Oslo 😀\nsouth"}), ("get_time", {"zone": "UTC"})]
     assert len(broken) > 20
-    assert [calls for calls in mended if calls != read[TWO.name]] == []
+    assert [calls for calls in repaired if calls != read[TWO.name]] == []
 
 
-def test_a_request_is_answered_with_an_error(proxies: Proxies, upstream: SocketServer) -> None:
-    """As the API says errors, with the request's own id, without the provider; the session goes on."""
+def test_an_injected_error_rejects_a_request(proxies: Proxies, upstream: SocketServer) -> None:
+    """An injected error has the request's id, the provider gets no request, and the session goes on."""
     fault = "http-error:status=429,on=message,times=1"
-    tap = proxies.tap("realtime refused")
+    tap = proxies.tap("realtime error")
     proxy = proxies.get(toolstream_fault=[fault], toolstream_jsonl=str(tap.path))
     planned = upstream.plan(SocketPlan([messages_of(TWO.body)]))
     with connected(proxy, upstream, planned) as connection:
@@ -136,8 +134,8 @@ def test_a_request_is_answered_with_an_error(proxies: Proxies, upstream: SocketS
     assert (second["record"]["error"], second["flow"][-2:]) == (None, ".2")
 
 
-def test_errors_that_belong_to_no_response_are_told(proxies: Proxies, upstream: SocketServer) -> None:
-    """In the log and as a JSON line; they pass like any message."""
+def test_errors_without_a_response_are_reported(proxies: Proxies, upstream: SocketServer) -> None:
+    """An error message that belongs to no response is forwarded, logged and written as a JSON line."""
     proxy, tap = proxies.with_jsonl()
     wrong = {"type": "invalid_request_error", "code": "unknown", "message": "no such session", "event_id": None}
     error = json.dumps({"type": "error", "event_id": "event_1", "error": wrong})
@@ -151,12 +149,12 @@ def test_errors_that_belong_to_no_response_are_told(proxies: Proxies, upstream: 
     proxy.wait_for(rf'^ +"{text}"$')
 
 
-def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) -> None:
-    """The session's model and tools, the calls, and what the client made of them: an item of the conversation."""
+def test_a_response_and_its_verdict_are_reported(proxies: Proxies, upstream: SocketServer) -> None:
+    """The record has the session's model and the calls; the verdict is from the client's conversation items."""
     tap = proxies.tap("realtime")
     proxy = proxies.get(toolstream_jsonl=str(tap.path))
-    whole = messages_of(TWO.body)
-    planned = upstream.plan(SocketPlan([[whole[0], json.dumps(AUDIO), *whole[1:]], whole]))
+    messages = messages_of(TWO.body)
+    planned = upstream.plan(SocketPlan([[messages[0], json.dumps(AUDIO), *messages[1:]], messages]))
     with connected(proxy, upstream, planned) as connection:
         tools: Any = [{"type": "function", "name": name, "parameters": {}} for name in ("get_weather", "get_time")]
         connection.session.update(session={"type": "realtime", "tools": tools})
@@ -168,7 +166,7 @@ def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) ->
     ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "openai-realtime", 2)
     end, record = ends[0], ends[0]["record"]
     assert (record["dialect"], record["model"], record["findings"]) == ("openai-realtime", "gpt-realtime", [])
-    assert record["events"] == len(whole) + 1
+    assert record["events"] == len(messages) + 1
     assert [(call["id"], call["name"]) for call in record["calls"]] == [(call.id, call.name) for call in calls]
     [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == end["flow"])
     assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == (

@@ -1,4 +1,4 @@
-"""Calls that never came: the provider is asked again, once, and the client's stream has them before its finish."""
+"""`missing-calls`: the proxy repeats the request once, and inserts the missing calls before the finish reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.e2e
 CHAT = openai_chat("call_1", "Bern")
 TEXT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"So:"}}]}\n\n'
 EMPTY = (TEXT, *(chunk for chunk in CHAT.chunks if b'"tool_calls": [' not in chunk))
-"""The finish says calls, and none came."""
+"""A stream with the finish reason `tool_calls` and without calls."""
 SAMPLES = {
     "openai-chat": (CHAT, EMPTY),
     "anthropic": (
@@ -50,42 +50,44 @@ VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 @pytest.fixture(scope="module")
 def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy that asks again."""
+    """A proxy with the repair `missing-calls`."""
     return proxies.get(toolstream_repair="safe,missing-calls")
 
 
-def whole(sample: Sample) -> Response:
-    """The same answer without a stream."""
+def unstreamed(sample: Sample) -> Response:
+    """The sample's response without a stream."""
     return Response((Send(sample.unstreamed_response_body),), content_type=JSON)
 
 
 def planned(upstream: Upstream, chunks: Sequence[bytes], second: Response, content_type: str = SSE) -> Plan:
-    """A stream, and what comes to those who ask again."""
+    """Plan a stream, and the response to the repeated request."""
     plan = upstream.plan(replace(event_stream(chunks), content_type=content_type))
     plan.second_response = second
     return plan
 
 
 def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: Plan) -> bytes:
-    """The body of the client's answer."""
+    """The response body that the client receives."""
     options = {"stream_options": {"include_usage": True}} if "stream" in sample.request else {}
-    asked = json.dumps(sample.request | options).encode()
+    body = json.dumps(sample.request | options).encode()
     with client(version, route(proxy, upstream)) as connection:
-        return connection.request(sample.path, asked, plan.headers | {"authorization": "Bearer sk-1"}).rest()
+        return connection.request(sample.path, body, plan.headers | {"authorization": "Bearer sk-1"}).rest()
 
 
 @VERSIONS
 @pytest.mark.parametrize("dialect", SAMPLES)
-def test_the_calls_come_before_the_finish(repairing: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
-    """The same request but for its stream; the calls of its answer; one request more and no other."""
+def test_missing_calls_are_inserted_before_the_finish_reason(
+    repairing: Mitmdump, secure: Upstream, version: str, dialect: str
+) -> None:
+    """The proxy repeats the request without a stream, and inserts the calls of the response into the stream."""
     sample, empty = SAMPLES[dialect]
-    plan = planned(secure, empty, whole(sample), sample.content_type)
-    came = fetch(repairing, secure, version, sample, plan)
-    record = read_body([came], StreamFacts(path=sample.path, content_type=sample.content_type))
+    plan = planned(secure, empty, unstreamed(sample), sample.content_type)
+    received = fetch(repairing, secure, version, sample, plan)
+    record = read_body([received], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
     assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
     assert record.findings == []
-    assert came.startswith(empty[0])
+    assert received.startswith(empty[0])
     again = plan.second_request.result(30)
     assert (again.target, json.loads(again.body)) == (sample.unstreamed_path, sample.unstreamed_request)
     assert again.header("authorization") == "Bearer sk-1"
@@ -93,12 +95,14 @@ def test_the_calls_come_before_the_finish(repairing: Mitmdump, secure: Upstream,
 
 
 @VERSIONS
-def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, version: str) -> None:
-    """Safe repairs do not, and a stream that had calls is never asked for again."""
-    plan = planned(secure, EMPTY, whole(CHAT))
+def test_a_request_is_repeated_only_with_the_repair_and_without_calls(
+    proxies: Proxies, secure: Upstream, version: str
+) -> None:
+    """`safe` does not repeat a request, and `missing-calls` does not after a stream with calls."""
+    plan = planned(secure, EMPTY, unstreamed(CHAT))
     assert fetch(proxies.get(toolstream_repair="safe"), secure, version, CHAT, plan) == b"".join(EMPTY)
     assert not plan.second_request.done()
-    healthy = planned(secure, CHAT.chunks, whole(CHAT))
+    healthy = planned(secure, CHAT.chunks, unstreamed(CHAT))
     named = proxies.get(toolstream_repair="safe,missing-calls")
     assert fetch(named, secure, version, CHAT, healthy) == b"".join(CHAT.chunks)
     assert not healthy.second_request.done()
@@ -112,16 +116,16 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
         (Response((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
     ],
 )
-def test_in_vain(repairing: Mitmdump, secure: Upstream, second: Response, why: str) -> None:
-    """The stream goes on as it was, and the log says why."""
+def test_a_failed_repetition_is_logged(repairing: Mitmdump, secure: Upstream, second: Response, why: str) -> None:
+    """If the repeated request fails, the stream is forwarded unchanged, and the log has the reason."""
     plan = planned(secure, EMPTY, second)
     seen = len(repairing.output)
     assert fetch(repairing, secure, "h1", CHAT, plan) == b"".join(EMPTY)
     repairing.wait_for(lambda line: f"without success: {why}" in line, after=seen)
 
 
-def test_a_client_that_leaves_ends_the_second_request(repairing: Mitmdump, secure: Upstream) -> None:
-    """Nobody waits for it any more."""
+def test_a_client_disconnect_cancels_the_repeated_request(repairing: Mitmdump, secure: Upstream) -> None:
+    """When the client disconnects, the proxy cancels the repeated request."""
     never = Gate()
     plan = planned(secure, EMPTY, Response((Send(b"{"), Wait(never)), content_type=JSON))
     with client("h1", route(repairing, secure)) as connection:
@@ -133,19 +137,19 @@ def test_a_client_that_leaves_ends_the_second_request(repairing: Mitmdump, secur
     never.open()
 
 
-def test_the_client_is_kept_waiting_with_comments(proxies: Proxies, secure: Upstream) -> None:
-    """So that it does not give up; the stream is whole afterwards."""
+def test_comments_keep_the_connection_alive(proxies: Proxies, secure: Upstream) -> None:
+    """While the repeated request runs, the client gets comments; afterwards its stream is complete."""
     slow = Gate()
-    plan = planned(secure, EMPTY, replace(whole(CHAT), steps=(Wait(slow), *whole(CHAT).steps)))
+    plan = planned(secure, EMPTY, replace(unstreamed(CHAT), steps=(Wait(slow), *unstreamed(CHAT).steps)))
     with client("h1", route(proxies.get(toolstream_repair="safe,missing-calls"), secure)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
         start = time.monotonic()
-        came = b""
-        while b": keep-alive" not in came:
-            came += reply.next_chunk()
+        received = b""
+        while b": keep-alive" not in received:
+            received += reply.next_chunk()
         assert 4 < time.monotonic() - start < 15
         slow.open()
-        came += reply.rest()
-    record = read_body([came], StreamFacts(path=CHAT.path, content_type="text/event-stream"))
+        received += reply.rest()
+    record = read_body([received], StreamFacts(path=CHAT.path, content_type="text/event-stream"))
     assert record is not None
     assert [call.complete for call in record.calls] == [True]

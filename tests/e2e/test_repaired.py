@@ -1,4 +1,4 @@
-"""The official clients read equal calls of healthy streams, of each shape of them, and of each mended defect."""
+"""The official clients read the same calls from healthy, shaped and repaired streams."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ HEALTHY = {
     dialect: [one for one in streams() if one.dialect == dialect and one.name != IN_NAMESPACE] for dialect in INJECTORS
 }
 CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in streams()}
-"""What each stream says, by its name."""
+"""The calls of each stream, by its name."""
 TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
-"""A stream of two calls in each protocol, in fragments where it has them."""
+"""A stream of two calls in each protocol, in fragments if the protocol has them."""
 SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
 REPAIRED = {
     dialect: [name for name in injectors if name in SAFELY - {"missing-namespace"}]
     for dialect, injectors in INJECTORS.items()
 }
-"""The defects that can be injected, and safely repaired without another request; without that of `IN_NAMESPACE`."""
-ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
-"""Left out where a stream says several, and why."""
-UNMENDED = {"openrouter-no-deltas": "the calls never come"}
-"""Presets that leave nothing to mend, and why."""
+"""The injectable defects that are safely repaired without another request; without the defect of `IN_NAMESPACE`."""
+ONE_CALL = {"legacy-function-call": "function_call can hold one call only: the others are missing"}
+"""Defects that are not tested with several calls, and why."""
+UNREPAIRABLE = {"openrouter-no-deltas": "the stream has no calls"}
+"""Presets that cannot be repaired, and why."""
 UNREAD: dict[tuple[str, str], type[Exception]] = {
     ("anthropic", "bom"): AssertionError,
     ("google-genai", "bom"): genai.errors.UnknownApiResponseError,
@@ -61,49 +61,49 @@ UNREAD: dict[tuple[str, str], type[Exception]] = {
     ("google-genai", "no-space"): genai.errors.UnknownApiResponseError,
     ("google-genai", "event-ids"): genai.errors.UnknownApiResponseError,
 }
-"""What event streams may look like and an SDK does not read: how it fails."""
+"""Valid encodings of an event stream that an SDK does not read, and its error."""
 ONE_VERSION = {"boto3"}
-"""SDKs that do not speak HTTP/2."""
-BEFORE = {
+"""SDKs without HTTP/2."""
+PRECEDING_SHAPES = {
     "bare-deltas": ("self-contained-deltas",),
     "finish-apart": ("finish-with-calls",),
     "plain-lines": ("no-space",),
 }
-"""A shape that gives another one something to change."""
-NOTHING = {
+"""Shapes that change nothing without another shape before them."""
+UNCHANGED = {
     ("openai-chat", "even-ids"): "the ids are equally long",
-    ("gemini", "whole-calls"): "no call comes in parts",
+    ("gemini", "whole-calls"): "no call is sent in fragments",
 }
-"""Shapes that leave these streams as they are, and why."""
-HABITS = {
+"""Shapes that do not change the streams of a protocol, and why."""
+PRESET_NAMES = {
     dialect: [
         one.name
         for one in PRESETS
-        if {*one.parts} & {*INJECTORS[dialect], *SHAPES[dialect]} and one.name not in UNMENDED
+        if {*one.parts} & {*INJECTORS[dialect], *SHAPES[dialect]} and one.name not in UNREPAIRABLE
     ]
     for dialect in INJECTORS
 }
-"""The presets that have a meaning in each protocol."""
+"""The presets that apply to each protocol."""
 SETS = {
     dialect: [*{needed: one.name for one in CLIENTS if (needed := frozenset(one.shapes).intersection(shapes))}.values()]
     for dialect, shapes in SHAPES.items()
 }
-"""A client for each set of shapes that one needs in a protocol."""
+"""One client for each different set of shapes in a protocol."""
 AIMED = [f"{name}:model={name}" for name in (*sorted({*chain(*REPAIRED.values())}), *(one.name for one in PRESETS))]
-"""All of them at once, each for a model of its own."""
+"""All faults at once, each for its own model."""
 SAFE = ("safe",)
 
 
-class Through:
-    """The SDKs through a proxy, before an upstream that answers with healthy streams."""
+class ProxiedSdks:
+    """The SDKs, which read the streams of an upstream through a proxy."""
 
     def __init__(self, sdks: Mapping[str, Sdks], upstream: Upstream, ends: EndRecords) -> None:
         self._sdks = sdks
         self._upstream = upstream
         self._ends = ends
-        self._untold = 0
-        self.asked: ReceivedRequest
-        """The last request as the upstream saw it."""
+        self._unread_records = 0
+        self.received_request: ReceivedRequest
+        """The last request that upstream received."""
 
     def read(
         self,
@@ -115,44 +115,44 @@ class Through:
         shape: Sequence[str] = (),
         version: str = "h2",
     ) -> Reading:
-        """What the SDK makes of the stream, as this model's."""
+        """The calls and finish reason that the SDK reads from the stream, requested with this model."""
         plan = self._upstream.plan(
             Response(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type)
         )
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
-        self._untold += 1
+        self._unread_records += 1
         try:
             return reader.read(self._sdks[version], model, {**plan.headers, repair_options.HEADER: options})
         finally:
-            self.asked = plan.request
+            self.received_request = plan.request
 
     def records(self) -> list[dict[str, Any]]:
-        """What the proxy has told at the end of each answer since this was last asked: it tells some at once."""
-        count, self._untold = self._untold, 0
+        """The record of each response since the last call."""
+        count, self._unread_records = self._unread_records, 0
         return [self._ends.next() for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
-def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Through]:
-    """One mitmdump for all: defects and presets wait for their models, repairs and shapes come with the requests."""
-    path = tmp_path_factory.mktemp("told") / "ends"
+def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedSdks]:
+    """The SDKs with one mitmdump: the model selects the fault, and a header sets repairs and shapes."""
+    path = tmp_path_factory.mktemp("records") / "ends"
     scripts = (addon_script(), Path(repair_options.__file__))
     with contextlib.closing(EndRecords(path)) as ends:
         proxy = proxies.make({"toolstream_jsonl": str(path), "toolstream_log": "off"}, scripts=scripts)
         proxy.options["toolstream_fault"] = AIMED
         with proxy, Sdks(proxy, secure.url, http2=False) as one, Sdks(proxy, secure.url) as two:
-            yield Through({"h1": one, "h2": two}, secure, ends)
+            yield ProxiedSdks({"h1": one, "h2": two}, secure, ends)
 
 
 @pytest.fixture
-def through(shared: Through) -> Iterator[Through]:
-    """The same, without records of another test."""
+def through(shared: ProxiedSdks) -> Iterator[ProxiedSdks]:
+    """The shared SDKs, without records of other tests."""
     yield shared
     shared.records()
 
 
-def is_meant(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
-    """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
+def is_read_as_intended(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
+    """The reading has the calls and the finish reason of the healthy stream, and each call has a unique id."""
     assert reading.names_and_arguments == CALLS[str(healthy)]
     assert reading.finish == reader.finish
     assert None in reading.ids or (all(reading.ids) and len(set(reading.ids)) == len(reading.ids))
@@ -160,7 +160,7 @@ def is_meant(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
 
 
 def own_ids(healthy: Healthy) -> list[str | None]:
-    """Those that the stream's calls have, `None` for each where the protocol has none."""
+    """The ids of the stream's calls; `None` for each call if the protocol has no ids."""
     if healthy.dialect in {"gemini", "ollama"}:
         return [None for _ in CALLS[str(healthy)]]
     known = {call.name: call.id for call in (WEATHER, TIME, PING)}
@@ -169,56 +169,58 @@ def own_ids(healthy: Healthy) -> list[str | None]:
 
 
 def cases(names: Mapping[str, Iterable[str]]) -> list[Any]:
-    """A case for each name that a reader's protocol knows."""
+    """A case for each name of each reader's protocol."""
     return [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in names[reader.dialect]]
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("reader", READERS, ids=str)
-def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Reader, version: str) -> None:
-    """With every safe repair on: the calls with their ids, and nothing to mend."""
+def test_healthy_streams_are_read(
+    through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, version: str
+) -> None:
+    """With safe repairs on, each SDK reads the calls with their ids, and no stream is repaired."""
     for healthy in HEALTHY[reader.dialect]:
         with subtests.test(stream=str(healthy)):
             reading = through.read(reader, healthy, repair=SAFE, version=version)
-            assert is_meant(reading, reader, healthy)
+            assert is_read_as_intended(reading, reader, healthy)
             assert reading.ids == own_ids(healthy)
-            assert through.asked.version == ("h1" if reader.name in ONE_VERSION else version)
+            assert through.received_request.version == ("h1" if reader.name in ONE_VERSION else version)
     assert not any(record["mended"] for record in through.records())
 
 
 @cache
 def changed_by(dialect: str, *shapes: str) -> list[Healthy]:
-    """The streams of a protocol that shapes change; all of them where they change none."""
+    """The streams of a protocol that the shapes change; all streams if they change none."""
     wanted = settings(Words(shape=shapes))
     return [one for one in HEALTHY[dialect] if run(one.body, one, wanted)[0] != one.body] or HEALTHY[dialect]
 
 
 def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:
-    """Streams of one protocol: that of two calls, and another one for each case; tests/invariants has all of them."""
+    """The stream of two calls, and one that depends on the case; tests/invariants tests all streams."""
     known = list(known)
     others = [healthy for healthy in known if healthy != TWO[healthy.dialect]]
     if ALL_PAIRS or not others:
         return known
-    drawn = others[crc32(case.encode()) % len(others)]
-    return [healthy for healthy in known if healthy in {TWO[healthy.dialect], drawn}]
+    other = others[crc32(case.encode()) % len(others)]
+    return [healthy for healthy in known if healthy in {TWO[healthy.dialect], other}]
 
 
 @pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
-def test_shapes(through: Through, subtests: pytest.Subtests, reader: Reader, shape: str) -> None:
-    """Other ways to say the same calls."""
+def test_shaped_streams_are_read(through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, shape: str) -> None:
+    """Each SDK reads the same calls and ids from each shape, except the encodings in `UNREAD`."""
     unread = UNREAD.get((reader.name, shape), ())
-    shapes = (*BEFORE.get(shape, ()), shape)
+    shapes = (*PRECEDING_SHAPES.get(shape, ()), shape)
     for healthy in selected(changed_by(reader.dialect, *shapes), f"{reader} {shape}"):
         with subtests.test(stream=str(healthy)), pytest.raises(unread) if unread else contextlib.nullcontext():
             reading = through.read(reader, healthy, shape=shapes)
-            assert is_meant(reading, reader, healthy)
+            assert is_read_as_intended(reading, reader, healthy)
             assert reading.ids == own_ids(healthy)
-    assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in NOTHING)
+    assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in UNCHANGED)
 
 
 @pytest.mark.parametrize(("reader", "name"), cases(REPAIRED))
-def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
-    """Each defect in a stream of two calls and in another one; tests/invariants has it in each that can have it."""
+def test_repaired_defects_are_read(through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+    """Each SDK reads the intended calls of each repaired defect, in a stream of two calls and in another stream."""
     changes = {
         healthy: changed
         for healthy in HEALTHY[reader.dialect]
@@ -227,7 +229,7 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Rea
     changes = {healthy: changes[healthy] for healthy in selected(changes, f"{reader} {name}")}
     for healthy in changes:
         with subtests.test(stream=str(healthy)):
-            assert is_meant(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
+            assert is_read_as_intended(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
     records = through.records()
     spec = f"{name}:model={name}"
     assert [record["faults"] for record in records] == [
@@ -238,36 +240,38 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Rea
 
 
 def comparable(healthy: Healthy, name: str) -> bool:
-    """Whether the stream still says what it meant once it has the defect."""
+    """Whether the stream still determines its intended calls when it has the defect."""
     return (name, healthy.name) not in CANNOT and not (name in ONE_CALL and len(CALLS[str(healthy)]) > 1)
 
 
 @pytest.mark.parametrize(("reader", "client"), cases(SETS))
-def test_what_single_clients_need(through: Through, subtests: pytest.Subtests, reader: Reader, client: str) -> None:
-    """An official one reads it too."""
+def test_shapes_of_other_clients_are_read(
+    through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, client: str
+) -> None:
+    """Each SDK reads the streams in the shapes of other clients."""
     for healthy in selected(HEALTHY[reader.dialect], f"{reader} {client}"):
         with subtests.test(stream=str(healthy)):
-            assert is_meant(through.read(reader, healthy, shape=[f"for:{client}"]), reader, healthy)
+            assert is_read_as_intended(through.read(reader, healthy, shape=[f"for:{client}"]), reader, healthy)
 
 
 @pytest.mark.parametrize(("reader", "client"), cases(SETS))
-def test_what_single_clients_need_of_broken_streams(
-    through: Through, subtests: pytest.Subtests, reader: Reader, client: str
+def test_shapes_of_other_clients_are_read_from_broken_streams(
+    through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, client: str
 ) -> None:
-    """Their shapes, of streams that are mended first: a third of the defects for each, the same ones every time."""
+    """Each SDK reads repaired streams in the shapes of other clients; a fixed third of the defects for each client."""
     two = TWO[reader.dialect]
     for name in REPAIRED[reader.dialect]:
         if comparable(two, name) and (ALL_PAIRS or crc32(f"{client} {name}".encode()) % 3 == 0):
             with subtests.test(defect=name):
-                assert is_meant(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
+                assert is_read_as_intended(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
 
 
-@pytest.mark.parametrize(("reader", "name"), cases(HABITS))
-def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
-    """Providers' habits, mended, in a stream of one call and in one of two."""
+@pytest.mark.parametrize(("reader", "name"), cases(PRESET_NAMES))
+def test_repaired_presets_are_read(through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+    """Each SDK reads the intended calls of each repaired preset, in streams of one and of two calls."""
     for healthy in (HEALTHY[reader.dialect][0], TWO[reader.dialect]):
         with subtests.test(stream=str(healthy)):
-            assert is_meant(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
+            assert is_read_as_intended(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
     assert all(record["faults"] for record in through.records())
 
 
@@ -300,7 +304,7 @@ FAILS = {
         trailing-garbage unknown-block wrong-finish""",
     "ollama": "decorated-name",
 }
-"""What each SDK does not bear, in a stream of two calls."""
+"""The defects at which each SDK fails in a stream of two calls."""
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
@@ -308,13 +312,13 @@ FAILS = {
     ("reader", "name"),
     [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in FAILS[reader.name].split()],
 )
-def test_without_the_repair(through: Through, reader: Reader, name: str) -> None:
-    """The SDK gives up, makes other calls of the stream, or does not see that it is to run them."""
+def test_unrepaired_defects_are_misread(through: ProxiedSdks, reader: Reader, name: str) -> None:
+    """Without repair the SDK raises, or returns other calls or another finish reason."""
     healthy = TWO[reader.dialect]
-    said: object = None
+    result: object = None
     with contextlib.suppress(Exception):
         reading = through.read(reader, healthy, name)
-        said = (reading.names_and_arguments, reading.finish)
-    assert said != (CALLS[str(healthy)], reader.finish)
+        result = (reading.names_and_arguments, reading.finish)
+    assert result != (CALLS[str(healthy)], reader.finish)
     [record] = through.records()
     assert [fault["changes"] for fault in record["faults"]] == [injected(healthy, name).changes] != [0]

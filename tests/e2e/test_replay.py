@@ -1,4 +1,4 @@
-"""Saved answers come as they were recorded: cut where they were cut, broken where they broke, errors as errors."""
+"""Replay of saved responses: the recorded chunks, disconnects and error responses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.e2e
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 CHAT = samples.openai_chat("call_1", "Bern")
 LIMITED = samples.anthropic("call_1", "Bern")
-"""Of another protocol: an error answers only where no answer would."""
-PIECES = (CHAT.chunks[0][:30], CHAT.chunks[0][30:] + CHAT.chunks[1], *CHAT.chunks[2:])
+"""A sample of another protocol: an error is replayed only if no other response matches."""
+CHUNKS = (CHAT.chunks[0][:30], CHAT.chunks[0][30:] + CHAT.chunks[1], *CHAT.chunks[2:])
 BROKE = "peer closed connection without sending complete message body"
 LIMIT = json.dumps({"error": {"message": "slow down", "type": "rate_limit_error"}}).encode()
 
@@ -40,7 +40,7 @@ LIMIT = json.dumps({"error": {"message": "slow down", "type": "rate_limit_error"
 def saved(
     model: str, chunks: Sequence[bytes], sample: Sample = CHAT, *, broken: str | None = None, **headers: str
 ) -> http.HTTPFlow:
-    """A flow as a capture keeps it, its pieces 30 ms apart."""
+    """A captured flow, with 30 ms between chunks."""
     flow = tflow.tflow()
     body = json.dumps({**sample.request, "model": model}).encode()
     flow.request = http.Request.make("POST", f"https://llm.invalid{sample.path}", body)
@@ -54,8 +54,8 @@ def saved(
 
 
 SAVED = (
-    saved("whole", PIECES),
-    saved("half", PIECES[:3], broken=BROKE),
+    saved("whole", CHUNKS),
+    saved("half", CHUNKS[:3], broken=BROKE),
     saved("nothing", (), broken=BROKE),
     saved("limited", (LIMIT,), LIMITED, content_type="application/json", retry_after="7"),
 )
@@ -73,55 +73,55 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def at_once(proxies: Proxies, folder: Path) -> Mitmdump:
-    """A proxy that answers from them without waiting."""
+    """A proxy that replays the flows without delay."""
     return proxies.get(toolstream_provider=str(folder), toolstream_speed="0", **OPTIONS)
 
 
 @contextlib.contextmanager
-def asked(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **more: object) -> Iterator[Reply]:
-    """The answer to a request for a model."""
+def replayed(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **more: object) -> Iterator[Reply]:
+    """The response to a request with this model."""
     body = json.dumps({**sample.request, "model": model, **more}).encode()
     with client(version, Route(443, proxy.port, proxy.ca, tls=True)) as peer:
         yield peer.request(sample.path, body, {"content-type": "application/json"})
 
 
 @VERSIONS
-def test_cuts_are_those_of_the_recording(at_once: Mitmdump, version: str) -> None:
-    """A chunk, or a DATA frame, for each, also where all come at once."""
-    with asked(at_once, version, "whole") as reply:
-        assert tuple(iter(reply.next_chunk, b"")) == PIECES
+def test_the_recorded_chunks_are_replayed(at_once: Mitmdump, version: str) -> None:
+    """Each recorded chunk is sent as an HTTP chunk or DATA frame, also without delay."""
+    with replayed(at_once, version, "whole") as reply:
+        assert tuple(iter(reply.next_chunk, b"")) == CHUNKS
 
 
 @VERSIONS
-@pytest.mark.parametrize("chunks", [PIECES[:3], ()], ids=["half", "nothing"])
-def test_a_break_is_a_break(at_once: Mitmdump, version: str, chunks: tuple[bytes, ...]) -> None:
-    """Behind the chunks that came, as they came; the client sees that it is none of the ends."""
-    with asked(at_once, version, "half" if chunks else "nothing") as reply:
+@pytest.mark.parametrize("chunks", [CHUNKS[:3], ()], ids=["half", "nothing"])
+def test_a_recorded_disconnect_is_replayed(at_once: Mitmdump, version: str, chunks: tuple[bytes, ...]) -> None:
+    """A truncated response is replayed with its chunks, followed by a disconnect."""
+    with replayed(at_once, version, "half" if chunks else "nothing") as reply:
         assert tuple(reply.next_chunk() for _ in chunks) == chunks
         with pytest.raises(BrokenOffError):
             reply.next_chunk()
 
 
 @VERSIONS
-def test_half_an_answer_is_none_without_a_stream(at_once: Mitmdump, version: str) -> None:
-    """Nothing is made up for its rest."""
-    with asked(at_once, version, "half", stream=False) as reply, pytest.raises(BrokenOffError):
+def test_a_truncated_response_is_not_replayed_without_a_stream(at_once: Mitmdump, version: str) -> None:
+    """A request without a stream gets a disconnect instead of a truncated response."""
+    with replayed(at_once, version, "half", stream=False) as reply, pytest.raises(BrokenOffError):
         reply.next_chunk()
 
 
 @VERSIONS
 @pytest.mark.parametrize("stream", [True, False])
-def test_an_error_is_as_it_was(at_once: Mitmdump, version: str, stream: bool) -> None:
-    """Status, headers and body."""
-    with asked(at_once, version, "limited", LIMITED, stream=stream) as reply:
+def test_a_recorded_error_is_replayed(at_once: Mitmdump, version: str, stream: bool) -> None:
+    """An error response is replayed with its status, headers and body."""
+    with replayed(at_once, version, "limited", LIMITED, stream=stream) as reply:
         assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "7", LIMIT)
         assert reply.headers["content-type"] == "application/json"
 
 
-def test_a_break_comes_when_it_came(proxies: Proxies, folder: Path) -> None:
-    """Its chunks hold their times; repairs find nothing to end cleanly."""
+def test_a_recorded_disconnect_is_replayed_in_time(proxies: Proxies, folder: Path) -> None:
+    """A truncated response is replayed with its timing, and repairs do not end it normally."""
     proxy = proxies.get(toolstream_provider=str(folder), toolstream_repair="safe", **OPTIONS)
-    begun = time.monotonic()
-    with asked(proxy, "h1", "half") as reply, pytest.raises(BrokenOffError):
+    start = time.monotonic()
+    with replayed(proxy, "h1", "half") as reply, pytest.raises(BrokenOffError):
         reply.rest()
-    assert 0.06 <= time.monotonic() - begun < 2
+    assert 0.06 <= time.monotonic() - start < 2

@@ -1,6 +1,6 @@
-"""Five reported clients through the proxy: they fail as reported, and work with what is to mend it.
+"""Five reported clients through the proxy: they fail as reported, and work with a repair or shape.
 
-A client fails the same way where the pattern is planted in a stream that it reads well.
+A client fails in the same way if the pattern is injected into a stream that it can read.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-type Made = tuple[str, str, Any]
-"""A call's id, its name, and its arguments."""
+type ExpectedCall = tuple[str, str, Any]
+"""The id, name and arguments of a call."""
 
 ZONE = {"zone": "Africa/Nairobi"}
-WAY = {"from": "Oslo", "to": "Nairobi"}
+DISTANCE = {"from": "Oslo", "to": "Nairobi"}
 REPAIR, SHAPE, FAULT = "toolstream_repair", "toolstream_shape", "toolstream_fault"
 
 
 class Wire(NamedTuple):
-    """A question, the answer that calls, what it means, and the answer to the calls' results."""
+    """A request, the response with calls, the intended calls, and the response to their results."""
 
     path: str
     request: Json
     first: tuple[bytes, ...]
-    """As the chunks came."""
-    calls: tuple[Made, ...]
+    """The chunks of the first response."""
+    calls: tuple[ExpectedCall, ...]
     last: tuple[bytes, ...]
 
 
 @cache
 def recorded(name: str) -> Wire:
-    """A saved flow, and what somebody has written down that it means."""
+    """A saved flow, and its intended calls from the `.expect.json` file."""
     exchanges = saved(name)
     first, last = exchanges[0], exchanges[-1]
     expected = json.loads((FLOWS / f"{name}.expect.json").read_text())["answers"][0]["calls"]
@@ -60,14 +60,14 @@ def recorded(name: str) -> Wire:
     return Wire(first.path, first.request, chunks, calls, tuple(chunk.data for chunk in last.chunks))
 
 
-def instead(name: str, body: bytes, *calls: Made) -> Wire:
-    """A saved flow with another first answer."""
+def instead(name: str, body: bytes, *calls: ExpectedCall) -> Wire:
+    """A saved flow with another first response."""
     return recorded(name)._replace(first=(body,), calls=calls or recorded(name).calls)
 
 
 def parallel(second: int | None, later: str = "call_two", first: int | None = 0) -> Wire:
-    """Two whole calls, an event each; the index of each, and the second one's id."""
-    calls = (("call_one", "get_time", ZONE), (later, "get_distance", WAY))
+    """A response with two complete calls, each in one event; their indexes, and the id of the second call."""
+    calls = (("call_one", "get_time", ZONE), (later, "get_distance", DISTANCE))
     entries = (
         delta(json.dumps(arguments), index, id=given, name=name)
         for index, (given, name, arguments) in zip((first, second), calls, strict=True)
@@ -76,24 +76,24 @@ def parallel(second: int | None, later: str = "call_two", first: int | None = 0)
 
 
 def final_message() -> Wire:
-    """The calls in the last event's `message`: some of the final chunks in the report on the Pi SDK."""
+    """A response with calls only in the `message` of the last event, as in the report on the Pi SDK."""
     _, unstreamed, _ = saved("openrouter-no-deltas")
     message = json.loads(unstreamed.body)["choices"][0]["message"]
     [call] = message["tool_calls"]
     function = call["function"]
-    made = (call["id"], function["name"], json.loads(function["arguments"]))
-    return instead("openrouter-no-deltas", chat(message=message), made)
+    expected = (call["id"], function["name"], json.loads(function["arguments"]))
+    return instead("openrouter-no-deltas", chat(message=message), expected)
 
 
-class Talk(NamedTuple):
-    """What the client made of it, and what the upstream was asked."""
+class Observed(NamedTuple):
+    """The conversation as the client had it, and the requests that upstream received."""
 
     conversation: Conversation
-    asked: tuple[Json, ...]
+    requests: tuple[Json, ...]
 
 
-def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Options) -> Talk:
-    """A conversation through the proxy with these options."""
+def observe(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Options) -> Observed:
+    """Run a conversation through a proxy with these options."""
     plans = [upstream.plan(event_stream(chunks)) for chunks in (wire.first, wire.last)]
     waiting = iter(plans)
     proxy = proxies.get("regular", **options)
@@ -106,37 +106,37 @@ def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, optio
 
         conversation = converse(client, wire.request, post)
     first, last = plans
-    asked = [first, last] if conversation.following else [first]
-    return Talk(conversation, tuple(json.loads(plan.request.body) for plan in asked))
+    used = [first, last] if conversation.following else [first]
+    return Observed(conversation, tuple(json.loads(plan.request.body) for plan in used))
 
 
-def works(talked: Talk, wire: Wire) -> bool:
-    """The calls are those that were meant, all tools ran, and the provider is told of its own calls."""
-    conversation = talked.conversation
+def works(observed: Observed, wire: Wire) -> bool:
+    """The client read the intended calls and ran all tools, and the provider got its own ids back."""
+    conversation = observed.conversation
     assert conversation.crash is None
-    made = [(call.name, json.loads(call.arguments or "{}")) for call in conversation.calls]
-    assert made == [(name, arguments) for _, name, arguments in wire.calls]
+    calls = [(call.name, json.loads(call.arguments or "{}")) for call in conversation.calls]
+    assert calls == [(name, arguments) for _, name, arguments in wire.calls]
     assert set(conversation.results) == {DONE}
     assert conversation.text == text(data_of(b"".join(wire.last))) != ""
-    said, gave = ids(talked.asked[1])
-    assert said == gave == [given for given, _, _ in wire.calls]
+    call_ids, result_ids = ids(observed.requests[1])
+    assert call_ids == result_ids == [given for given, _, _ in wire.calls]
     return True
 
 
 def ids(request: Json) -> tuple[list[str], list[str]]:
-    """The ids of the calls in a request, and those of their results."""
+    """The ids of the calls and of the results in a request."""
     if "input" in request:
         items = [(item.get("type"), item.get("call_id")) for item in request["input"]]
         kinds = ("function_call", "function_call_output")
-        said, gave = ([given for kind, given in items if kind == one] for one in kinds)
-        return said, gave
+        call_ids, result_ids = ([call_id for kind, call_id in items if kind == wanted] for wanted in kinds)
+        return call_ids, result_ids
     messages = request["messages"]
     calls = [call for message in messages for call in message.get("tool_calls", ())]
     return [call["id"] for call in calls], [one["tool_call_id"] for one in messages if one["role"] == "tool"]
 
 
 class Report(NamedTuple):
-    """A client, what it was sent, and how that shows."""
+    """A client, the stream that it got, and its failure."""
 
     name: str
     client: Client
@@ -144,13 +144,13 @@ class Report(NamedTuple):
     crash: str | None = None
     results: tuple[str, ...] = ()
 
-    def fails(self, talked: Talk) -> bool:
-        """As reported."""
-        return (talked.conversation.crash, talked.conversation.results) == (self.crash, self.results)
+    def fails(self, observed: Observed) -> bool:
+        """Whether the client failed as reported."""
+        return (observed.conversation.crash, observed.conversation.results) == (self.crash, self.results)
 
 
 MISSING = "run() missing 1 required positional argument: 'query'"
-NOT_JSON = f"Tool call 'get_timeget_distance' have non-JSON arguments '{json.dumps(ZONE)}{json.dumps(WAY)}'"
+NOT_JSON = f"Tool call 'get_timeget_distance' have non-JSON arguments '{json.dumps(ZONE)}{json.dumps(DISTANCE)}'"
 NO_VALUE = "No value present"
 NAMELESS = "toolName cannot be null or empty"
 LOST = ("Missing: location", "Unknown tool", "Unknown tool")
@@ -174,8 +174,8 @@ REPORTS = (GLM, SHORTER, RUBY, OPENCLAW, OPENCLAW_RC1, DEEPSEEK, REUSED, UNINDEX
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
 def test_a_client_fails_as_reported(proxies: Proxies, secure: Upstream, report: Report) -> None:
-    """With nothing switched on, whatever the proxy tells of it."""
-    assert report.fails(talk(proxies, secure, report.client, report.wire, {}))
+    """Without options each client fails as reported."""
+    assert report.fails(observe(proxies, secure, report.client, report.wire, {}))
 
 
 def cases(remedies: Iterable[tuple[Report, str, Iterable[str]]]) -> Iterable[Any]:
@@ -208,22 +208,22 @@ def cases(remedies: Iterable[tuple[Report, str, Iterable[str]]]) -> Iterable[Any
     ),
 )
 def test_a_client_works(proxies: Proxies, secure: Upstream, report: Report, options: dict[str, str]) -> None:
-    """The stream that it failed at, with what is to mend it."""
-    assert works(talk(proxies, secure, report.client, report.wire, options), report.wire)
+    """With the option each client reads the stream at which it failed."""
+    assert works(observe(proxies, secure, report.client, report.wire, options), report.wire)
 
 
-def test_calls_that_never_came_are_not_made_up(proxies: Proxies, secure: Upstream) -> None:
-    """Without a second request nothing says what they would have been."""
-    assert SILENT.fails(talk(proxies, secure, SILENT.client, SILENT.wire, {SHAPE: "for:pi-ai"}))
+def test_missing_calls_are_not_invented(proxies: Proxies, secure: Upstream) -> None:
+    """Without a repeated request, a shape does not add calls that the stream does not have."""
+    assert SILENT.fails(observe(proxies, secure, SILENT.client, SILENT.wire, {SHAPE: "for:pi-ai"}))
 
 
 FLOW = recorded("openai-chat-single")
 ONE_EVENT = instead("openclaw-empty-ids", chat(delta('{"location":"Tokyo"}', id="call_1", name="get_weather")))
 SEARCH = ("call_1", "web_search", {"query": "ESP32"})
-WHOLE = instead("glm-5", chat(delta(json.dumps(SEARCH[2]), id=SEARCH[0], name=SEARCH[1])), SEARCH)
+COMPLETE = instead("glm-5", chat(delta(json.dumps(SEARCH[2]), id=SEARCH[0], name=SEARCH[1])), SEARCH)
 CONTAINED = instead("ruby-llm-responses", self_contained(b"".join(recorded("ruby-llm-responses").first)))
 INJECTED = (
-    Report("glm-5", aichat.UNGUARDED, WHOLE, results=(MISSING,)),
+    Report("glm-5", aichat.UNGUARDED, COMPLETE, results=(MISSING,)),
     Report("responses-item-id", ruby_llm.RESPONSES, CONTAINED, crash="unexpected token at '\"}'"),
     Report("openclaw", openclaw.REPORTED, ONE_EVENT, results=LOST[:2]),
     Report("openclaw", spring_ai.RC1, FLOW, crash=NAMELESS),
@@ -233,17 +233,17 @@ INJECTED = (
     Report("openrouter-no-deltas", pi_ai.REPORTED, FLOW),
     Report("unstreamed-calls", pi_ai.REPORTED, FLOW),
 )
-"""By the fault; without it the client reads the stream well."""
+"""Named by the fault; without it the client reads the stream."""
 
 
 @pytest.mark.parametrize("report", INJECTED, ids=lambda report: f"{report.client.name}: {report.name}")
-def test_a_client_fails_where_it_is_planted(proxies: Proxies, secure: Upstream, report: Report) -> None:
-    """One proxy plants each fault in the streams of its own path."""
+def test_a_client_fails_at_an_injected_fault(proxies: Proxies, secure: Upstream, report: Report) -> None:
+    """A client fails as reported when the fault is injected into a stream that it can read."""
     faults = sorted({f"{one.name}:path=/{one.name}/*" for one in INJECTED})
     healthy = report.wire._replace(path=f"/healthy{report.wire.path}")
-    assert works(talk(proxies, secure, report.client, healthy, {FAULT: faults}), report.wire)
+    assert works(observe(proxies, secure, report.client, healthy, {FAULT: faults}), report.wire)
     broken = report.wire._replace(path=f"/{report.name}{report.wire.path}")
-    assert report.fails(talk(proxies, secure, report.client, broken, {FAULT: faults}))
+    assert report.fails(observe(proxies, secure, report.client, broken, {FAULT: faults}))
 
 
 SAVED = sorted(path.stem for path in FLOWS.glob("*.flow"))
@@ -254,10 +254,10 @@ PATHS = {ruby_llm.RESPONSES: "/responses"}
     ("client", "option"),
     [pytest.param(client, f"for:{name}", id=client.name) for name, clients in SETS.items() for client in clients],
 )
-def test_a_client_reads_all_that_is_saved(proxies: Proxies, secure: Upstream, client: Client, option: str) -> None:
-    """With its own option: every saved answer with calls in its protocol."""
+def test_a_client_reads_all_saved_flows(proxies: Proxies, secure: Upstream, client: Client, option: str) -> None:
+    """With its shape each client reads every saved response with calls of its protocol."""
     path = PATHS.get(client, "/chat/completions")
     wires = [wire for wire in map(recorded, SAVED) if wire.path.endswith(path) and wire.calls]
     assert len(wires) >= 4
     for wire in wires:
-        assert works(talk(proxies, secure, client, wire, {SHAPE: option}), wire)
+        assert works(observe(proxies, secure, client, wire, {SHAPE: option}), wire)

@@ -1,4 +1,4 @@
-"""What a real mitmdump saves, `toolstream inspect` reads: every protocol, with and without bodies."""
+"""`toolstream inspect` reads the flow files of mitmdump, in every protocol, with and without bodies."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.e2e
 
 
 def saving(proxies: Proxies, path: Path, **options: str) -> Mitmdump:
-    """A mitmdump that saves what passes."""
+    """A mitmdump that saves flows."""
     return proxies.make({"save_stream_file": str(path), **options})
 
 
 def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
-    """One streamed answer, read to its end."""
+    """Request a streamed response, and read it to its end."""
     steps = tuple(Send(chunk) for chunk in sample.chunks)
     plan = upstream.plan(Response(steps, content_type=sample.content_type, coding="gzip"))
     headers = {**plan.headers, "authorization": f"Bearer key-of-{sample.call_id}"}
@@ -38,16 +38,16 @@ def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
 
 
 def inspected(capsys: pytest.CaptureFixture[str], path: Path, code: int) -> tuple[list[dict[str, Any]], str]:
-    """The streams that `inspect` finds, and what it complains of."""
+    """The streams that `inspect` finds, and its standard error."""
     assert main(["inspect", "--format", "json", str(path)]) == code
     out, err = capsys.readouterr()
     return json.loads(out)["streams"], err
 
 
-def test_streams_are_saved_whole_and_read_again(
+def test_saved_bodies_are_read(
     proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With `store_streamed_bodies`, as the README says."""
+    """With `store_streamed_bodies`, `inspect` reads the calls of each protocol."""
     path = tmp_path / "session.flow"
     samples = [make(f"saved-{name}", "Bern") for name, make in MAKERS.items()]
     with saving(proxies, path, store_streamed_bodies="true") as proxy:
@@ -62,10 +62,10 @@ def test_streams_are_saved_whole_and_read_again(
         assert json.loads(call["arguments"]) == sample.arguments
 
 
-def test_a_session_without_bodies_says_how_to_keep_them(
+def test_missing_bodies_are_reported_with_the_option(
     proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Mitmproxy's default."""
+    """If mitmdump saved no bodies, which is its default, `inspect` names the option that saves them."""
     path = tmp_path / "session.flow"
     with saving(proxies, path) as proxy:
         send(proxy, plain, openai_chat("unsaved", "Bern"))
@@ -75,10 +75,10 @@ def test_a_session_without_bodies_says_how_to_keep_them(
     assert "--set store_streamed_bodies=true" in err
 
 
-def test_a_stream_that_broke_off_is_told(
+def test_a_truncated_stream_without_a_body_is_reported(
     proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Mitmproxy keeps nothing of its body, and no option changes that."""
+    """Mitmproxy saves no body of a truncated stream, and `inspect` reports the cause."""
     path = tmp_path / "session.flow"
     sample = openai_chat("broken", "Bern")
     steps: list[Step] = [*map(Send, sample.chunks[:3]), Break.CLOSE]

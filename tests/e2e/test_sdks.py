@@ -1,4 +1,4 @@
-"""The official clients read a streamed tool call through the proxy as they would without it."""
+"""The official clients read a streamed tool call through the proxy, and the proxy reports the same call."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.e2e
 QUESTION: Any = [{"role": "user", "content": "weather?"}]
 
 
-class JsonLine:
-    """A proxy with its tap, and an upstream: what an SDK needs, and what is checked after it has read."""
+class Reported:
+    """A proxy with its JSON lines, and an upstream."""
 
     def __init__(self, proxies: Proxies, upstream: Upstream) -> None:
         self.proxy: Mitmdump
@@ -41,12 +41,12 @@ class JsonLine:
         self.trust = ssl.create_default_context(cafile=self.proxy.ca)
 
     def headers(self, sample: Sample) -> dict[str, str]:
-        """What gets this answer."""
+        """The headers of a request that gets this response."""
         steps = tuple(map(Send, sample.chunks))
         return self.upstream.plan(Response(steps, content_type=sample.content_type, coding="gzip")).headers
 
     def check(self, sample: Sample, name: str | None, arguments: object) -> None:
-        """The SDK has read what the upstream said, and the proxy has told the same."""
+        """The SDK read the sample's call, and the proxy reported the same call."""
         assert (name, arguments) == (NAME, sample.arguments)
         record = self.tap.end_of(sample.call_id)["record"]
         [call] = record["calls"]
@@ -55,79 +55,81 @@ class JsonLine:
 
 
 @pytest.fixture
-def told(proxies: Proxies, secure: Upstream) -> JsonLine:
-    """The shared proxy before the upstream with TLS."""
-    return JsonLine(proxies, secure)
+def reported(proxies: Proxies, secure: Upstream) -> Reported:
+    """The shared proxy, with the upstream with TLS."""
+    return Reported(proxies, secure)
 
 
 @pytest.fixture
-def http(told: JsonLine) -> Iterator[httpx2.Client]:
-    """The HTTP client of most SDKs, through the proxy and with its authority."""
-    with httpx2.Client(proxy=told.proxy.url, verify=told.trust) as client:
+def http(reported: Reported) -> Iterator[httpx2.Client]:
+    """The HTTP client of most SDKs, with the proxy and its authority."""
+    with httpx2.Client(proxy=reported.proxy.url, verify=reported.trust) as client:
         yield client
 
 
-def test_openai_chat(told: JsonLine, http: httpx2.Client) -> None:
-    """`chat.completions.create`, put together as its documentation says."""
+def test_openai_chat(reported: Reported, http: httpx2.Client) -> None:
+    """`chat.completions.create` streams the fragments of the call."""
     sample = samples.openai_chat("sdk chat", "Lugano")
-    client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
+    client = openai.OpenAI(api_key="none", base_url=f"{reported.upstream.url}/v1", http_client=http)
     tools: Any = sample.request["tools"]
     chunks = client.chat.completions.create(
-        model="gpt-test", messages=QUESTION, tools=tools, stream=True, extra_headers=told.headers(sample)
+        model="gpt-test", messages=QUESTION, tools=tools, stream=True, extra_headers=reported.headers(sample)
     )
     deltas = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or ()]
-    said = [delta.function for delta in deltas if delta.function]
-    told.check(sample, said[0].name, json.loads("".join(one.arguments or "" for one in said)))
+    functions = [delta.function for delta in deltas if delta.function]
+    reported.check(sample, functions[0].name, json.loads("".join(one.arguments or "" for one in functions)))
     assert deltas[0].id == sample.call_id
 
 
-def test_openai_responses(told: JsonLine, http: httpx2.Client) -> None:
-    """`responses.stream`."""
+def test_openai_responses(reported: Reported, http: httpx2.Client) -> None:
+    """`responses.stream` returns the call."""
     sample = samples.openai_responses("sdk responses", "Lugano")
-    client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
+    client = openai.OpenAI(api_key="none", base_url=f"{reported.upstream.url}/v1", http_client=http)
     tools: Any = sample.request["tools"]
-    headers = told.headers(sample)
+    headers = reported.headers(sample)
     with client.responses.stream(model="gpt-test", input="weather?", tools=tools, extra_headers=headers) as stream:
         [item] = stream.get_final_response().output
     assert item.type == "function_call"
-    told.check(sample, item.name, json.loads(item.arguments))
+    reported.check(sample, item.name, json.loads(item.arguments))
 
 
-def test_anthropic(told: JsonLine, http: httpx2.Client) -> None:
-    """`messages.stream`."""
+def test_anthropic(reported: Reported, http: httpx2.Client) -> None:
+    """`messages.stream` returns the call."""
     sample = samples.anthropic("sdk anthropic", "Lugano")
-    client = anthropic.Anthropic(api_key="none", base_url=told.upstream.url, http_client=http)
+    client = anthropic.Anthropic(api_key="none", base_url=reported.upstream.url, http_client=http)
     tools: Any = sample.request["tools"]
-    headers = told.headers(sample)
+    headers = reported.headers(sample)
     with client.messages.stream(
         model="claude-test", max_tokens=100, messages=QUESTION, tools=tools, extra_headers=headers
     ) as stream:
         [block] = stream.get_final_message().content
     assert block.type == "tool_use"
-    told.check(sample, block.name, block.input)
+    reported.check(sample, block.name, block.input)
 
 
-def test_google_genai(told: JsonLine) -> None:
-    """`generate_content_stream`."""
+def test_google_genai(reported: Reported) -> None:
+    """`generate_content_stream` returns the call."""
     sample = samples.gemini("sdk gemini", "Lugano")
     options = genai.types.HttpOptions(
-        base_url=told.upstream.url,
-        headers=told.headers(sample),
-        client_args={"proxy": told.proxy.url, "verify": told.trust},
+        base_url=reported.upstream.url,
+        headers=reported.headers(sample),
+        client_args={"proxy": reported.proxy.url, "verify": reported.trust},
     )
     declared = genai.types.FunctionDeclaration(name=NAME, parameters_json_schema=PARAMETERS)
     config = genai.types.GenerateContentConfig(tools=[genai.types.Tool(function_declarations=[declared])])
     with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
         chunks = client.models.generate_content_stream(model="gemini-test", contents="weather?", config=config)
         [call] = [call for chunk in chunks for call in chunk.function_calls or ()]
-    told.check(sample, call.name, call.args)
+    reported.check(sample, call.name, call.args)
 
 
-def test_ollama(told: JsonLine) -> None:
-    """`chat`."""
+def test_ollama(reported: Reported) -> None:
+    """`chat` returns the call."""
     sample = samples.ollama("sdk ollama", "Lugano")
-    headers = told.headers(sample)
-    with ollama.Client(told.upstream.url, headers=headers, proxy=told.proxy.url, verify=told.trust) as client:
+    headers = reported.headers(sample)
+    with ollama.Client(
+        reported.upstream.url, headers=headers, proxy=reported.proxy.url, verify=reported.trust
+    ) as client:
         chunks = client.chat(model="llama-test", messages=QUESTION, tools=sample.request["tools"], stream=True)
         [call] = [call for chunk in chunks for call in chunk.message.tool_calls or ()]
-    told.check(sample, call.function.name, dict(call.function.arguments))
+    reported.check(sample, call.function.name, dict(call.function.arguments))

@@ -1,4 +1,4 @@
-"""What gives access never shows: not in what is printed, not in the JSON lines."""
+"""Credentials are neither in the log nor in the JSON lines."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ HEADERS = {
 QUERY = f"key={SECRET}-e&access_token={SECRET}-f"
 
 
-def ask(proxy: Mitmdump, upstream: Upstream, sample: Sample, planned: Response) -> None:
-    """A request that carries a secret in all places where one may be."""
+def send_with_secrets(proxy: Mitmdump, upstream: Upstream, sample: Sample, planned: Response) -> None:
+    """Send a request with a secret in every header and parameter for credentials."""
     plan = upstream.plan(planned)
     path = f"{sample.path}{'&' if '?' in sample.path else '?'}{QUERY}"
     with client("h1", route(proxy, upstream)) as connection:
@@ -39,11 +39,11 @@ def ask(proxy: Mitmdump, upstream: Upstream, sample: Sample, planned: Response) 
     assert plan.request.header("authorization") == HEADERS["authorization"]
 
 
-def nothing_shows(proxy: Mitmdump, tap: Tap, upstream: Upstream, label: str) -> None:
-    """Look when a later answer has been told, so that nothing is still on its way."""
+def assert_hidden(proxy: Mitmdump, tap: Tap, upstream: Upstream, label: str) -> None:
+    """The secret is not in the output. A later response is awaited first: then all earlier output is written."""
     mark = len(proxy.output)
     after = openai_chat(f"after {label}", "Bern")
-    ask(proxy, upstream, after, event_stream(after.chunks))
+    send_with_secrets(proxy, upstream, after, event_stream(after.chunks))
     number = tap.end_of(after.call_id)["stream"]
     proxy.wait_for(rf"#{number} +\d+ events, ", after=mark)
     assert SECRET not in "\n".join(proxy.output)
@@ -51,30 +51,32 @@ def nothing_shows(proxy: Mitmdump, tap: Tap, upstream: Upstream, label: str) -> 
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
-def test_request_with_secrets(proxies: Proxies, plain: Upstream, dialect: str) -> None:
-    """In headers and query, as each provider wants them."""
+def test_secrets_of_a_request_are_hidden(proxies: Proxies, plain: Upstream, dialect: str) -> None:
+    """Secrets in the headers and the query of each protocol are not reported."""
     proxy, tap = proxies.with_jsonl()
     sample = MAKERS[dialect](f"secret {dialect}", "Bern")
     planned = Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type)
-    ask(proxy, plain, sample, planned)
+    send_with_secrets(proxy, plain, sample, planned)
     tap.end_of(sample.call_id)
-    nothing_shows(proxy, tap, plain, dialect)
+    assert_hidden(proxy, tap, plain, dialect)
 
 
-def test_answer_that_repeats_the_secret(proxies: Proxies, plain: Upstream) -> None:
-    """A model that calls a tool with the key, and an error in the stream that names it."""
+def test_secrets_that_a_response_repeats_are_hidden(proxies: Proxies, plain: Upstream) -> None:
+    """A secret in a call's arguments and in an error event is not reported."""
     proxy, tap = proxies.with_jsonl()
-    sample = openai_chat("told the key", f"Bern {SECRET}")
+    sample = openai_chat("key in arguments", f"Bern {SECRET}")
     error = {"error": {"message": f"Incorrect API key provided: {SECRET}-a", "type": "invalid_request_error"}}
-    spoken = (*sample.chunks[:-1], b"data: " + json.dumps(error).encode() + b"\n\n")
-    ask(proxy, plain, sample, event_stream(spoken))
+    chunks = (*sample.chunks[:-1], b"data: " + json.dumps(error).encode() + b"\n\n")
+    send_with_secrets(proxy, plain, sample, event_stream(chunks))
     tap.end_of(sample.call_id)
-    nothing_shows(proxy, tap, plain, "repeats")
+    assert_hidden(proxy, tap, plain, "repeats")
 
 
-def test_refusal_that_repeats_the_secret(proxies: Proxies, plain: Upstream) -> None:
-    """A 401 that says which key it was."""
+def test_a_secret_that_an_error_response_repeats_is_hidden(proxies: Proxies, plain: Upstream) -> None:
+    """A secret in the body of a 401 response is not reported."""
     proxy, tap = proxies.with_jsonl()
     body = json.dumps({"error": {"message": f"Incorrect API key provided: {SECRET}", "code": "invalid_api_key"}})
-    ask(proxy, plain, openai_chat("", ""), Response((Send(body.encode()),), status=401, content_type=JSON))
-    nothing_shows(proxy, tap, plain, "refusal")
+    send_with_secrets(
+        proxy, plain, openai_chat("", ""), Response((Send(body.encode()),), status=401, content_type=JSON)
+    )
+    assert_hidden(proxy, tap, plain, "refusal")

@@ -1,4 +1,4 @@
-"""Captures never hold up traffic, however slow the disk is."""
+"""A slow disk delays captures, but never the traffic."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 PIPE = "SLOW_DISK_PIPE"
-"""As in harness/slow_disk.py, which replaces the spool of any process that imports it."""
+"""The variable of harness/slow_disk.py, which cannot be imported here: it patches the spool."""
 MIB = 1024 * 1024
 LONG = 40 * MIB
-"""More than may wait for the disk."""
+"""More bytes than may wait for the disk."""
 
 
-def test_only_the_response_that_finds_no_room_is_given_up(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
-    """All of it reaches its client while nothing can be written; the log has one line, and others are captured."""
+def test_a_response_that_exceeds_the_buffer_is_not_captured(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """While the disk is blocked, clients get complete responses; only the too long response is not captured."""
     pipe, captures = tmp_path / "pipe", tmp_path / "captures"
     os.mkfifo(pipe)
     sample = openai_chat("call_1", "Bern")
@@ -45,6 +45,6 @@ def test_only_the_response_that_finds_no_room_is_given_up(proxies: Proxies, plai
         _, body, _ = fetch(proxy, plain, sample, "h1", sample_stream(sample))
         assert body == b"".join(sample.chunks)
         assert list(captures.glob("*.flow")) == []
-        pipe.write_bytes(b"go on")
+        pipe.write_bytes(b"continue")
     assert len([line for line in proxy.output if "the disk is too slow" in line]) == 1
     assert len(list(captures.glob("*.flow"))) == 1

@@ -1,4 +1,4 @@
-"""Clients that ask over WebSockets read equal calls of healthy, shaped and repaired answers, through one mitmdump."""
+"""Clients over WebSockets read the same calls from healthy, shaped and repaired responses, through one mitmdump."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 
 CASES = [(one, compressed) for one in SOCKET_CLIENTS for compressed in one.compressions]
-BY_TOOLS = {"lost-beginning", "enveloped-arguments"}
-"""Defects that are repaired by what the tools of a request show: these clients offer none."""
+NEEDS_TOOLS = {"lost-beginning", "enveloped-arguments"}
+"""Defects whose repair needs the tools of the request: these clients offer no tools."""
 SHARES = 3
-"""Each case has this part of the defects, all of which the official client for Python reads (see test_sockets.py)."""
+"""Each case tests one of so many parts of the defects; test_sockets.py tests all with the official Python client."""
 
 
-class Through:
-    """Clients through a proxy, before an upstream that answers on sockets."""
+class ProxiedClients:
+    """Clients that read the responses of an upstream for WebSockets through a proxy."""
 
     def __init__(self, proxy: Mitmdump, upstream: SocketServer) -> None:
         self._proxy = proxy
@@ -53,51 +53,51 @@ class Through:
         repair: Sequence[str] = (),
         shape: Sequence[str] = (),
     ) -> list[Any]:
-        """The calls of each answer, all on one socket; answers of several lanes come in turns."""
+        """The calls of each response, all on one socket; the responses of several lanes are interleaved."""
         plan = self._upstream.plan(SocketPlan(responses, concurrent=lanes))
         url = f"https://127.0.0.1:{self._proxy.port}{plan.path}"
         headers = {repair_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
-        how = {"answers": len(responses), "lanes": lanes, "compressed": compressed}
-        told = self.programs.request(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **how)
-        assert "error" not in told, told
-        return [sorted(map(tuple, calls), key=repr) for calls in told["answers"]]
+        settings = {"responses": len(responses), "lanes": lanes, "compressed": compressed}
+        result = self.programs.request(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **settings)
+        assert "error" not in result, result
+        return [sorted(map(tuple, calls), key=repr) for calls in result["responses"]]
 
 
 @pytest.fixture(scope="module")
-def through(proxies: Proxies) -> Iterator[Through]:
-    """One mitmdump for all; what it is to do comes with the request for a socket."""
+def through(proxies: Proxies) -> Iterator[ProxiedClients]:
+    """The clients with one mitmdump; each upgrade request sets its options."""
     scripts = (addon_script(), Path(repair_options.__file__))
     with SocketServer() as upstream:
         mode = f"reverse:http://127.0.0.1:{upstream.port}"
         with proxies.make({"toolstream_log": "off"}, mode=mode, scripts=scripts) as proxy:
-            shared = Through(proxy, upstream)
+            shared = ProxiedClients(proxy, upstream)
             with shared.programs:
                 yield shared
 
 
 def messages_of(healthy: Healthy, body: bytes) -> list[str]:
-    """An answer's events, as messages."""
+    """The events of a response, as messages."""
     return body.decode().splitlines() if healthy.dialect == "openai-realtime" else events_of(body)
 
 
 def broken(dialect: str) -> list[list[str]]:
-    """The answer of two calls with each defect that is safely repaired and leaves it its end."""
+    """The response of two calls with each safely repaired defect that keeps the end of the response."""
     two = TWO[dialect]
-    unfit = NO_MESSAGES | BY_TOOLS
-    names = [name for name in REPAIRED[dialect] if name not in unfit and comparable(two, name)]
-    planted = [injected(two, name) for name in names]
-    found = [messages_of(two, one.body) for one in planted if one.changes]
+    excluded = NO_MESSAGES | NEEDS_TOOLS
+    names = [name for name in REPAIRED[dialect] if name not in excluded and comparable(two, name)]
+    injected = [injected(two, name) for name in names]
+    found = [messages_of(two, one.body) for one in injected if one.changes]
     return [messages for messages in found if ends(messages)]
 
 
 def named(messages: Sequence[str], number: int) -> list[str]:
-    """The messages of a response with another id, where they say it."""
+    """The messages of a response with another response id."""
     own = json.dumps(json.loads(messages[0])["response"]["id"])
     return [message.replace(own, json.dumps(f"resp_{number}")) for message in messages]
 
 
 def clients() -> list[Any]:
-    """A case for each client, with and without compression, skipped where its toolchain is not there."""
+    """A case for each client, with and without compression, skipped if its toolchain is missing."""
     return [
         pytest.param(
             one,
@@ -110,26 +110,26 @@ def clients() -> list[Any]:
 
 
 @pytest.mark.parametrize(("client", "compressed"), clients())
-def test_answers_on_a_socket(
-    through: Through, subtests: pytest.Subtests, client: SocketClient, compressed: bool
+def test_responses_on_a_socket_are_read(
+    through: ProxiedClients, subtests: pytest.Subtests, client: SocketClient, compressed: bool
 ) -> None:
-    """As they came, in every shape at once, broken and repaired, and in several lanes."""
+    """Each client reads the calls of healthy, shaped and repaired responses, and of concurrent lanes."""
     healthy, two = HEALTHY[client.dialect], TWO[client.dialect]
     intended = [CALLS_SORTED[str(one)] for one in healthy]
     calls = CALLS_SORTED[str(two)]
     responses = [messages_of(one, one.body) for one in healthy]
-    planted = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
-    assert len(planted) > 5
+    defective = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
+    assert len(defective) > 5
     with subtests.test("healthy"):
         assert through.read(client, responses, compressed=compressed) == intended
     with subtests.test("shaped"):
         shapes = list(SHAPES[client.dialect])
         assert through.read(client, responses, compressed=compressed, shape=shapes) == intended
     with subtests.test("repaired"):
-        read = through.read(client, planted, compressed=compressed, repair=["safe"])
-        assert read == [calls for _ in planted]
+        read = through.read(client, defective, compressed=compressed, repair=["safe"])
+        assert read == [calls for _ in defective]
     if client.lanes > 1:
         with subtests.test("lanes"):
-            lanes = [named(one, number) for number, one in enumerate(planted[: client.lanes])]
+            lanes = [named(one, number) for number, one in enumerate(defective[: client.lanes])]
             read = through.read(client, lanes, compressed=compressed, repair=["safe"], lanes=client.lanes)
             assert read == [calls for _ in lanes]

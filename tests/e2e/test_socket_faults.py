@@ -1,4 +1,4 @@
-"""Faults that only a WebSocket has, through the real proxy: how it is closed, and what single messages say."""
+"""Faults of WebSockets through a mitmdump: how a socket is closed, and errors in single messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-ANSWER = [json.loads(message) for message in messages_of(TWO.body)]
+RESPONSE = [json.loads(message) for message in messages_of(TWO.body)]
 REQUEST = {key: value for key, value in request("openai-responses").items() if key != "stream"}
 SPECS = {
     "1000": "cut:code=1000,at=event:2",
@@ -44,11 +44,11 @@ CUT_AT = 2
 HEALTHY = "healthy"
 
 
-class Way:
-    """A client's way to sockets, through a proxy with every fault, each for requests of one model."""
+class FaultySockets:
+    """Opens sockets through a proxy with every fault; the model of a request selects the fault."""
 
     def __init__(self, proxies: Proxies, server: SocketServer) -> None:
-        """Start it where it does not run yet."""
+        """Start the proxy if it does not run yet."""
         faults = [f"{spec},model={name}" for name, spec in SPECS.items()]
         self.tap: Tap = proxies.tap("socket faults")
         upgrade = "http-error:status=503,on=upgrade,path=*/refused/*"
@@ -56,7 +56,7 @@ class Way:
         self._server = server
 
     def open(self, *, responses: int = 1, folder: str = "") -> tuple[Any, SocketPlan]:
-        """A socket whose requests all get the same answer."""
+        """Open a socket whose requests all get the same response."""
         planned = self._server.plan(SocketPlan([messages_of(TWO.body)] * responses))
         address = f"wss://127.0.0.1:{self._server.port}{planned.path}{folder}/v1/responses"
         trust = socket_trust(self._proxy.ca)
@@ -64,91 +64,91 @@ class Way:
 
 
 @pytest.fixture(scope="module")
-def route(pem: Path, proxies: Proxies) -> Iterator[Way]:
-    """The shared proxy before an upstream that speaks WebSocket."""
+def route(pem: Path, proxies: Proxies) -> Iterator[FaultySockets]:
+    """The shared proxy with an upstream for WebSockets."""
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
     with SocketServer(context) as server:
-        yield Way(proxies, server)
+        yield FaultySockets(proxies, server)
 
 
-def ask(socket: ClientConnection, model: str, **more: str) -> None:
-    """Ask for an answer under the fault of that name."""
+def send(socket: ClientConnection, model: str, **more: str) -> None:
+    """Request a response with the fault of that name."""
     socket.send(json.dumps({"type": "response.create", **REQUEST, **more, "model": model}))
 
 
 def response(socket: ClientConnection) -> list[dict[str, Any]]:
-    """The messages until an answer's last one, or an error."""
-    got: list[dict[str, Any]] = []
-    while not got or got[-1]["type"] not in {*ENDS, "error"}:
-        got.append(json.loads(socket.recv(timeout=PATIENCE)))
-    return got
+    """The messages up to the end of the response, or to an error."""
+    messages: list[dict[str, Any]] = []
+    while not messages or messages[-1]["type"] not in {*ENDS, "error"}:
+        messages.append(json.loads(socket.recv(timeout=PATIENCE)))
+    return messages
 
 
 @pytest.mark.parametrize("name", ["1000", "1001", "1011", "1006", "reset"])
-def test_how_a_socket_is_closed(route: Way, name: str) -> None:
-    """With the code that is asked for, or with no close frame; what came before has come."""
+def test_a_socket_is_closed_with_the_code_or_reset(route: FaultySockets, name: str) -> None:
+    """`cut` closes the socket with the given code or without a close frame, after the earlier messages."""
     opened, planned = route.open()
     with opened as socket:
-        ask(socket, name)
-        got = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(CUT_AT)]
+        send(socket, name)
+        received = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(CUT_AT)]
         with pytest.raises(ConnectionClosed) as closed:
             socket.recv(timeout=PATIENCE)
-    assert got == ANSWER[:CUT_AT]
+    assert received == RESPONSE[:CUT_AT]
     code = closed.value.rcvd.code if closed.value.rcvd else None
     assert code == (int(name) if name.isdigit() and name != "1006" else None)
     assert planned.ended.wait(PATIENCE)
 
 
-def test_messages_that_say_what_is_wrong(route: Way) -> None:
-    """One socket outlives them all: another lane's id, an error in mid-answer, an error instead of one."""
+def test_errors_in_messages_leave_the_socket_open(route: FaultySockets) -> None:
+    """A wrong lane id, an error inside a response and an error instead of a response leave the socket open."""
     opened, planned = route.open(responses=4)
     with opened as socket:
-        ask(socket, "lane", stream_id="a")
+        send(socket, "lane", stream_id="a")
         lanes = [one["stream_id"] for one in response(socket)]
-        ask(socket, "error", stream_id="b")
+        send(socket, "error", stream_id="b")
         *before, error = response(socket)
-        ask(socket, "refused", stream_id="c")
+        send(socket, "refused", stream_id="c")
         [rejection] = response(socket)
-        ask(socket, HEALTHY)
+        send(socket, HEALTHY)
         healthy = response(socket)
-    assert lanes == ["a"] * CUT_AT + ["other"] + ["a"] * (len(ANSWER) - CUT_AT - 1)
-    assert before == [{**one, "stream_id": "b"} for one in ANSWER[:CUT_AT]]
+    assert lanes == ["a"] * CUT_AT + ["other"] + ["a"] * (len(RESPONSE) - CUT_AT - 1)
+    assert before == [{**one, "stream_id": "b"} for one in RESPONSE[:CUT_AT]]
     kind = "rate_limit_exceeded"
-    said = {"type": kind, "code": kind, "message": "Rate limit reached", "param": None}
-    assert error == {"type": "error", "status": 429, "error": said, "stream_id": "b"}
+    details = {"type": kind, "code": kind, "message": "Rate limit reached", "param": None}
+    assert error == {"type": "error", "status": 429, "error": details, "stream_id": "b"}
     assert rejection == {**error, "headers": {"retry-after": "7"}, "stream_id": "c"}
-    assert healthy == ANSWER
+    assert healthy == RESPONSE
     assert [one["model"] for one in planned.received] == ["lane", "error", HEALTHY]
 
 
-def test_a_request_to_open_a_socket_is_refused(route: Way) -> None:
-    """With an HTTP status."""
+def test_an_injected_error_rejects_an_upgrade(route: FaultySockets) -> None:
+    """`http-error` with `on=upgrade` rejects the upgrade with an HTTP status."""
     with pytest.raises(InvalidStatus) as rejection:
         route.open(folder="/refused")
     assert rejection.value.response.status_code == 503
 
 
-def test_nothing_comes_on_a_socket_that_is_held(route: Way) -> None:
-    """The next answer waits; there are no comments on a socket."""
+def test_hold_open_delays_the_next_response(route: FaultySockets) -> None:
+    """`hold-open` delays the next response on a socket, without heartbeats."""
     opened, _ = route.open(responses=2)
     with opened as socket:
-        ask(socket, "hold")
-        assert response(socket) == ANSWER
+        send(socket, "hold")
+        assert response(socket) == RESPONSE
         since = time.monotonic()
-        ask(socket, HEALTHY)
-        assert response(socket) == ANSWER
+        send(socket, HEALTHY)
+        assert response(socket) == RESPONSE
     assert time.monotonic() - since > 0.25
 
 
-def test_messages_cannot_be_cut_anew(route: Way) -> None:
-    """The fault is drawn, and finds nothing to act on."""
+def test_recut_does_not_change_messages(route: FaultySockets) -> None:
+    """`recut` is selected on a socket, but changes nothing."""
     opened, _ = route.open()
     with opened as socket:
-        ask(socket, "recut")
-        assert response(socket) == ANSWER
+        send(socket, "recut")
+        assert response(socket) == RESPONSE
     [end] = route.tap.wait_for(
-        lambda one: one["type"] == "end" and any(fault["changes"] == 0 for fault in one["record"]["faults"])
+        lambda line: line["type"] == "end" and any(fault["changes"] == 0 for fault in line["record"]["faults"])
     )
     [fault] = end["record"]["faults"]
     assert fault["spec"].startswith("recut")

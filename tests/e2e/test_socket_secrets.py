@@ -1,4 +1,4 @@
-"""Secrets said over real WebSockets, through a real mitmdump: none is in what is kept of them."""
+"""Secrets in the messages of WebSockets through a mitmdump: none is in captures, reports or the log."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 
-class Plants:
-    """Texts, each with a secret of the next kind."""
+class SecretTexts:
+    """Generates secrets and texts with secrets, of alternating kinds."""
 
     def __init__(self) -> None:
         self.rng = random.Random(12)
         self.secrets: list[str] = []
 
     def secret(self) -> str:
-        """One by itself."""
+        """A new secret."""
         kinds = list(SHAPED.values())
         self.secrets.append(kinds[len(self.secrets) % len(kinds)](self.rng))
         return self.secrets[-1]
 
     def text(self) -> str:
-        """One within a text."""
+        """A text with a new secret."""
         return self.rng.choice(FREE).format(self.secret())
 
-    def turns(self, *says: Callable[[str], Event], texts: tuple[str, ...] = ()) -> Iterator[Event]:
-        """Texts piece by piece, a piece of each in turn."""
-        said = [split(self.rng, text) for text in texts or [self.text() for _ in says]]
-        for turn in zip_longest(*said):
-            yield from (say(chunk) for say, chunk in zip(says, turn, strict=True) if chunk is not None)
+    def turns(self, *events: Callable[[str], Event], texts: tuple[str, ...] = ()) -> Iterator[Event]:
+        """The fragments of several texts as events, interleaved."""
+        fragments = [split(self.rng, text) for text in texts or [self.text() for _ in events]]
+        for turn in zip_longest(*fragments):
+            yield from (event(chunk) for event, chunk in zip(events, turn, strict=True) if chunk is not None)
 
 
-def responses(plants: Plants) -> tuple[Event, list[Event]]:
-    """A request and its answer."""
-    asked = {"type": "function_call_output", "call_id": "call_0", "output": plants.text()}
+def responses(texts: SecretTexts) -> tuple[Event, list[Event]]:
+    """A request of Responses, and its response."""
+    result = {"type": "function_call_output", "call_id": "call_0", "output": texts.text()}
     server = {
         "type": "mcp",
-        "server_url": f"https://x.example/?key={plants.secret()}",
-        "authorization": plants.secret(),
+        "server_url": f"https://x.example/?key={texts.secret()}",
+        "authorization": texts.secret(),
     }
-    request: Event = {"type": "response.create", "model": "m", "instructions": plants.text(), "input": [asked]}
+    request: Event = {"type": "response.create", "model": "m", "instructions": texts.text(), "input": [result]}
     request["tools"] = [server]
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "run"}
-    arguments = json.dumps({"command": plants.text(), "key": plants.secret()})
+    arguments = json.dumps({"command": texts.text(), "key": texts.secret()})
     head, delta = {"output_index": 1, "item_id": "fc_1"}, "response.function_call_arguments"
     response: list[Event] = [
         {
@@ -72,44 +72,48 @@ def responses(plants: Plants) -> tuple[Event, list[Event]]:
             "response": {"id": "resp_1", **request, "type": "response", "status": "in_progress"},
         },
         {"type": "response.output_item.added", "output_index": 1, "item": {**item, "arguments": ""}},
-        *plants.turns(
+        *texts.turns(
             lambda chunk: {"type": f"{delta}.delta", **head, "delta": chunk},
             lambda chunk: {"type": "response.output_text.delta", "output_index": 0, "item_id": "m_1", "delta": chunk},
-            texts=(arguments, plants.text()),
+            texts=(arguments, texts.text()),
         ),
         {"type": f"{delta}.done", **head, "arguments": arguments},
-        {"type": "response.failed", "response": {"id": "resp_1", "error": {"message": plants.text()}}},
+        {"type": "response.failed", "response": {"id": "resp_1", "error": {"message": texts.text()}}},
     ]
     return request, response
 
 
-def realtime(plants: Plants) -> tuple[Event, list[Event]]:
-    """A response, while the user is still written down."""
-    request = {"type": "response.create", "response": {"instructions": plants.text(), "metadata": {"a": plants.text()}}}
-    said = {"response_id": "resp_1", "item_id": "item_1", "output_index": 0, "content_index": 0}
-    heard = {"type": "conversation.item.input_audio_transcription.delta", "item_id": "item_0", "content_index": 0}
-    session = {"model": "m", "instructions": plants.text(), "client_secret": {"value": "ek_" + plants.secret()}}
+def realtime(texts: SecretTexts) -> tuple[Event, list[Event]]:
+    """A request of Realtime, and a response during the transcription of the user's audio."""
+    request = {"type": "response.create", "response": {"instructions": texts.text(), "metadata": {"a": texts.text()}}}
+    output = {"response_id": "resp_1", "item_id": "item_1", "output_index": 0, "content_index": 0}
+    transcription = {
+        "type": "conversation.item.input_audio_transcription.delta",
+        "item_id": "item_0",
+        "content_index": 0,
+    }
+    session = {"model": "m", "instructions": texts.text(), "client_secret": {"value": "ek_" + texts.secret()}}
     response: list[Event] = [
         {"type": "session.updated", "session": session},
         {"type": "response.created", "response": {"id": "resp_1"}},
-        *plants.turns(
-            lambda chunk: {**heard, "delta": chunk},
-            lambda chunk: {"type": "response.output_audio_transcript.delta", **said, "delta": chunk},
+        *texts.turns(
+            lambda chunk: {**transcription, "delta": chunk},
+            lambda chunk: {"type": "response.output_audio_transcript.delta", **output, "delta": chunk},
         ),
         {
             "type": "response.done",
-            "response": {"id": "resp_1", "status_details": {"error": {"message": plants.text()}}},
+            "response": {"id": "resp_1", "status_details": {"error": {"message": texts.text()}}},
         },
     ]
     return request, [{"event_id": f"event_{at}", **event} for at, event in enumerate(response)]
 
 
-def gemini_live(plants: Plants) -> tuple[Event, list[Event]]:
-    """A turn in three voices, and a call."""
-    request = {"clientContent": {"turns": [{"role": "user", "parts": [{"text": plants.text()}]}], "turnComplete": True}}
-    call = {"id": "f1", "name": "run", "args": {"command": plants.text(), "env": {"API_TOKEN": plants.secret()}}}
+def gemini_live(texts: SecretTexts) -> tuple[Event, list[Event]]:
+    """A turn of Gemini Live with text and two transcriptions, and a call."""
+    request = {"clientContent": {"turns": [{"role": "user", "parts": [{"text": texts.text()}]}], "turnComplete": True}}
+    call = {"id": "f1", "name": "run", "args": {"command": texts.text(), "env": {"API_TOKEN": texts.secret()}}}
     response = [
-        *plants.turns(
+        *texts.turns(
             lambda chunk: {"serverContent": {"modelTurn": {"parts": [{"text": chunk}]}}},
             lambda chunk: {"serverContent": {"outputTranscription": {"text": chunk}}},
             lambda chunk: {"serverContent": {"inputTranscription": {"text": chunk}}},
@@ -119,21 +123,21 @@ def gemini_live(plants: Plants) -> tuple[Event, list[Event]]:
     return request, response
 
 
-def said_in(event: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Each text of an event, and where it stands."""
+def texts_of(event: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Each text of an event, with its path."""
     if isinstance(event, str):
         yield path, event
     children = event.items() if isinstance(event, dict) else enumerate(event) if isinstance(event, list) else ()
     for key, value in children:
-        yield from said_in(value, f"{path}.{key}")
+        yield from texts_of(value, f"{path}.{key}")
 
 
 def everything(body: bytes) -> str:
-    """A body as it is, without escapes, and what its lines say of one item piece by piece, joined."""
+    """A body, its texts joined for each item, and both without escapes."""
     joined: defaultdict[tuple[str, str, str], str] = defaultdict(str)
     for line in filter(None, body.split(b"\n")):
         event = json.loads(line)
-        for path, text in said_in(event):
+        for path, text in texts_of(event):
             joined[event.get("type", ""), event.get("item_id", ""), path] += text
     texts = [body.decode(), *joined.values()]
     return "\n".join([*texts, *(text.replace("\\n", "").replace("\\t", "").replace("\\", "") for text in texts)])
@@ -147,19 +151,19 @@ def everything(body: bytes) -> str:
         ("/ws/x.GenerativeService.BidiGenerateContent?key={}", gemini_live),
     ],
 )
-def test_no_secret_of_a_socket_is_kept(
-    proxies: Proxies, pem: Path, tmp_path: Path, path: str, make: Callable[[Plants], tuple[Event, list[Event]]]
+def test_secrets_of_a_socket_are_redacted(
+    proxies: Proxies, pem: Path, tmp_path: Path, path: str, make: Callable[[SecretTexts], tuple[Event, list[Event]]]
 ) -> None:
-    """Of the upgrade, the client, the server and the close; in captures, fixtures of them, reports and the log."""
-    plants, folder, rounds = Plants(), tmp_path / "captures", 20
-    exchange = [make(plants) for _ in range(rounds)]
-    headers = {"authorization": f"Bearer {plants.secret()}", "cookie": f"a={plants.secret()}"}
-    headers["sec-websocket-protocol"] = f"realtime, openai-insecure-api-key.{plants.secret()}"
-    url, reason = path.format(plants.secret()), f"no such key: {SHAPED['groq'](plants.rng)}"
-    plants.secrets.append(reason.split(": ")[1])
+    """Secrets of the upgrade, of messages and of the close reason are not in captures, fixtures, reports or the log."""
+    texts, folder, rounds = SecretTexts(), tmp_path / "captures", 20
+    exchanges = [make(texts) for _ in range(rounds)]
+    headers = {"authorization": f"Bearer {texts.secret()}", "cookie": f"a={texts.secret()}"}
+    headers["sec-websocket-protocol"] = f"realtime, openai-insecure-api-key.{texts.secret()}"
+    url, reason = path.format(texts.secret()), f"no such key: {SHAPED['groq'](texts.rng)}"
+    texts.secrets.append(reason.split(": ")[1])
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
-    responses = [[json.dumps(event) for event in response] for _, response in exchange]
+    responses = [[json.dumps(event) for event in response] for _, response in exchanges]
     with (
         proxies.make({"toolstream_capture": str(folder), "toolstream_log": "calls"}) as proxy,
         SocketServer(context) as server,
@@ -169,7 +173,7 @@ def test_no_secret_of_a_socket_is_kept(
         with connect(
             f"wss://127.0.0.1:{server.port}{planned.path}{url}", additional_headers=headers, **route
         ) as client:
-            for (request, _), response in zip(exchange, responses, strict=True):
+            for (request, _), response in zip(exchanges, responses, strict=True):
                 client.send(json.dumps(request))
                 assert [client.recv(20) for _ in response] == response
             with pytest.raises(ConnectionClosed):
@@ -181,8 +185,8 @@ def test_no_secret_of_a_socket_is_kept(
         assert main(["report", str(file), "-o", str(tmp_path / "fixtures" / f"{file.stem}.md")]) == 0
     kept = [file.read_bytes() for file in (*folder.iterdir(), *(tmp_path / "fixtures").iterdir())]
     bodies = [everything(b"".join(upstream_chunks(flow))) + everything(flow.request.content or b"") for flow in flows]
-    assert len(plants.secrets) > 100
-    for secret in plants.secrets:
+    assert len(texts.secrets) > 100
+    for secret in texts.secrets:
         assert secret not in log
         assert not any(secret.encode() in one for one in kept)
         assert not any(secret in one for one in bodies)

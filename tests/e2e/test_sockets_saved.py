@@ -1,4 +1,4 @@
-"""Sockets through a real proxy: captured, served from what was captured, and captured again."""
+"""Sockets through a proxy: captured, served from the captures, and captured again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
-from mitmproxy.http import HTTPFlow
-from mitmproxy.io import FlowReader
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.e2e.harness.captures import read
 from tests.e2e.harness.socket_client import exchange
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.proxy.flows import flow_file
@@ -38,29 +37,29 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[ProxySession]:
-    """One proxy for all tests here."""
+    """The proxy of all tests in this file."""
     with ProxySession() as shared:
         yield shared
 
 
 def requests(messages: Sequence[SavedMessage]) -> list[dict[str, Any]]:
-    """What the client of a socket asks for."""
-    said = [json.loads(one.data) for one in messages if one.from_client]
-    return [one for one in said if one["type"] == "response.create"]
+    """The requests of a saved socket."""
+    sent = [json.loads(message.data) for message in messages if message.from_client]
+    return [message for message in sent if message["type"] == "response.create"]
 
 
-def answers_of(messages: Sequence[SavedMessage]) -> list[list[str]]:
-    """What its provider says to each request."""
+def responses_of(messages: Sequence[SavedMessage]) -> list[list[str]]:
+    """The messages of each response of a saved socket."""
     return [[one.data.decode() for one in response.messages] for response in apart(messages)]
 
 
 def url(session: ProxySession) -> str:
-    """Where the session is a Responses socket."""
+    """The URL of the session's Responses socket."""
     return f"ws://127.0.0.1:{session.port}/v1/responses"
 
 
-def told(fixtures: Sequence[LlmFlow]) -> list[tuple[Any, ...]]:
-    """What two captures of the same have in common."""
+def comparable(fixtures: Sequence[LlmFlow]) -> list[tuple[Any, ...]]:
+    """The parts of captures that are equal for equal traffic."""
     return [
         (one.request, [chunk.data for chunk in one.chunks], one.record.broken, one.request_key, one.line_ends.places)
         for one in fixtures
@@ -73,59 +72,57 @@ def captured(folder: Path) -> list[LlmFlow]:
 
 
 @pytest.mark.parametrize("repair", [(), ("safe",)], ids=["plain", "repairing"])
-def test_what_was_captured_is_served_and_captured_again_as_it_was(
-    session: ProxySession, tmp_path: Path, repair: tuple[str, ...]
-) -> None:
-    """Two answers on one socket, and two lanes at once, with and without compression; each message as it came.
+def test_a_served_capture_equals_the_original(session: ProxySession, tmp_path: Path, repair: tuple[str, ...]) -> None:
+    """Captured responses are served unchanged, on one socket and in two lanes, with and without compression.
 
-    Those of several lines too, whether repairs look at them or not.
+    Messages of several lines are unchanged, too, with and without repairs.
     """
     sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
     first, second = tmp_path / "first", tmp_path / "second"
     session.reset(Setup(network="loopback", repair=repair, options={"toolstream_capture": str(first)}))
     with SocketServer() as server:
-        plans = [server.plan(SocketPlan(answers_of(one), concurrent=at)) for at, one in enumerate(sockets, 1)]
-        answered = [
+        plans = [server.plan(SocketPlan(responses_of(one), concurrent=at)) for at, one in enumerate(sockets, 1)]
+        original = [
             exchange(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
             for plan, one in zip(plans, sockets, strict=True)
         ]
     session.reset(Setup(flows=(first,), strict=True, repair=repair, options={"toolstream_capture": str(second)}))
     for compression in ("deflate", None):
         served = [exchange(url(session), requests(one), 2, compression=compression) for one in sockets]
-        for one, other in zip(served, answered, strict=True):
+        for one, other in zip(served, original, strict=True):
             assert sorted(one) == sorted(other)
-        assert served[0] == answered[0]
+        assert served[0] == original[0]
     assert {one.response for one in session.exchanges() if one.request.protocol} == {"exact"}
     session.reset(Setup())
     before, after = captured(first), captured(second)
-    assert told(after)[::2] == told(after)[1::2] == told(before)
+    assert comparable(after)[::2] == comparable(after)[1::2] == comparable(before)
     assert [one.record.findings for one in after] == [[]] * 8
 
 
-def test_an_sdk_reads_made_calls_over_a_socket(session: ProxySession) -> None:
-    """After a warm-up; what it brings back is understood."""
+def test_an_sdk_reads_synthetic_calls_over_a_socket(session: ProxySession) -> None:
+    """After a warm-up request, the official client reads a synthetic call, and its result gets a verdict."""
     session.reset(Setup(calls=('get_weather {"city": "Oslo"}',)))
     client = openai.OpenAI(api_key="sk-test", base_url=session.base_url("openai-responses"))
-    asked: Any = {"model": "gpt-5", "tools": conversation.TOOLS, "input": [{"role": "user", "content": "hi"}]}
+    body: Any = {"model": "gpt-5", "tools": conversation.TOOLS, "input": [{"role": "user", "content": "hi"}]}
     with client.responses.connect() as connection:
-        connection.response.create(**asked, generate=False)
+        connection.response.create(**body, generate=False)
         warm = completed(connection)
         assert warm.output == []
-        connection.response.create(**asked, previous_response_id=warm.id)
+        connection.response.create(**body, previous_response_id=warm.id)
         [call] = completed(connection).output
         assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Oslo"})
-        brought = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
-        connection.response.create(**{**asked, "input": [brought]})
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+        connection.response.create(**{**body, "input": [result]})
         assert completed(connection).output_text
     exchanges = [one for one in session.exchanges() if one.request.protocol]
-    assert [one.request["input"] for one in exchanges] == [asked["input"], asked["input"], [brought]]
+    assert [one.request["input"] for one in exchanges] == [body["input"], body["input"], [result]]
     assert [len(one.calls) for one in exchanges] == [0, 1, 0]
     assert exchanges[1].verdict is not None
     assert exchanges[1].verdict.understood
 
 
 def completed(connection: Any) -> Any:
-    """The response that comes next, when it is whole."""
+    """The next response, when it is complete."""
     for event in connection:
         assert event.type != "error", event
         if event.type == "response.completed":
@@ -133,28 +130,28 @@ def completed(connection: Any) -> Any:
     raise AssertionError
 
 
-def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_path: Path) -> None:
-    """An answer over HTTP serves a socket too, whole or streamed; what was not recorded is an error message."""
-    asked = conversation.request()
-    body = {key: value for key, value in asked.items() if key != "type"}
+def test_a_response_over_http_is_served_on_a_socket(session: ProxySession, tmp_path: Path) -> None:
+    """A response that was captured over HTTP is served on a socket; an unrecorded request gets an error message."""
+    message = conversation.request()
+    body = {key: value for key, value in message.items() if key != "type"}
     session.reset(Setup(calls=('get_weather {"city": "Oslo"}',), options={"toolstream_capture": str(tmp_path)}))
     client = openai.OpenAI(api_key="sk-test", base_url=session.base_url("openai-responses"))
     client.responses.create(**body)
     with client.responses.stream(**body, metadata={"of": "stream"}) as stream:
         stream.until_done()
     session.reset(Setup(flows=(tmp_path,), strict=True))
-    plain = exchange(url(session), [asked], 1)
+    plain = exchange(url(session), [message], 1)
     assert [json.loads(one)["type"] for one in (plain[0], plain[-1])] == ["response.created", "response.completed"]
     kinds = [event.type for event in client.responses.create(**body, stream=True)]
     assert kinds == [json.loads(one)["type"] for one in plain]
     [rejection] = exchange(url(session), [conversation.request(model="other", stream_id="a")], 1)
-    said = json.loads(rejection)
-    assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
-    assert "no saved response" in said["error"]["message"]
+    error = json.loads(rejection)
+    assert (error["type"], error["status"], error["stream_id"]) == ("error", 404, "a")
+    assert "no saved response" in error["error"]["message"]
 
 
-def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:
-    """The same messages, whether they are broken and repaired in files or on their way."""
+def test_a_saved_socket_is_repaired_like_a_served_one(session: ProxySession, tmp_path: Path) -> None:
+    """Faults and repairs change the messages of a file and of a served socket in the same way."""
     healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
     sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
     healthy.write_bytes(flow_file(*(socket(one) for one in sockets)))
@@ -176,57 +173,49 @@ def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tm
     assert fixed.record.findings == []
 
 
-def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySession, tmp_path: Path) -> None:
-    """With the code that its socket was closed with, in the middle of a call."""
+def test_a_truncated_socket_is_served_with_its_timing(session: ProxySession, tmp_path: Path) -> None:
+    """A response that was truncated inside a call is served with its timing and its close code."""
     path = tmp_path / "cut.flow"
     cut = socket(conversation.two_answers()[:6])
     assert cut.websocket is not None
     cut.websocket.closed_by_client, cut.websocket.close_code = False, 1011
     path.write_bytes(flow_file(cut))
     session.reset(Setup(flows=(path,), speed=0.5))
-    begun = time.monotonic()
+    start = time.monotonic()
     with connect(url(session)) as connection:
         connection.send(json.dumps(conversation.request()))
-        got = [connection.recv(10) for _ in range(5)]
+        received = [connection.recv(10) for _ in range(5)]
         with pytest.raises(ConnectionClosed):
             connection.recv(10)
         assert connection.close_code == 1011
-    assert time.monotonic() - begun >= 2 * 0.04
-    assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
-    [exchange] = (one for one in session.exchanges() if one.request.protocol)
-    assert exchange.broken == "the server closed the WebSocket with code 1011"
+    assert time.monotonic() - start >= 2 * 0.04
+    assert [str(message).encode() for message in received] == [one.data for one in conversation.two_answers()[1:6]]
+    [served] = (one for one in session.exchanges() if one.request.protocol)
+    assert served.broken == "the server closed the WebSocket with code 1011"
 
 
-def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Proxies, tmp_path: Path) -> None:
-    """In captures and in the flow file that mitmdump writes, where repairs and faults made them differ."""
+def test_changed_messages_are_saved_as_received_and_as_sent(proxies: Proxies, tmp_path: Path) -> None:
+    """Captures and mitmdump's flow file have the provider's messages and the changed messages for the client."""
     written, folder = tmp_path / "written.flow", tmp_path / "captures"
-    asked = [json.loads(one.data) for one in conversation.two_lanes() if one.from_client]
+    messages = [json.loads(one.data) for one in conversation.two_lanes() if one.from_client]
     options = {"toolstream_capture": str(folder), "toolstream_fault": "missing-index", "toolstream_repair": "all"}
     with SocketServer() as server:
-        plan = server.plan(SocketPlan(answers_of(conversation.two_lanes()), concurrent=2))
+        plan = server.plan(SocketPlan(responses_of(conversation.two_lanes()), concurrent=2))
         with proxies.make({**options, "save_stream_file": str(written)}) as proxy:
-            there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses"
-            got = exchange(there, asked[:2], 2, also=asked[2:], proxy=proxy.url)
-    captures, flows = load(folder), [flow for _, flow in unfolded(read_one(written), "a")]
+            address = f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses"
+            received = exchange(address, messages[:2], 2, also=messages[2:], proxy=proxy.url)
+    captures, flows = load(folder), [flow for _, flow in unfolded(read(written), "a")]
     assert [one.source for one in load(written)] == [f"{written}#0.1", f"{written}#0.2"]
     for capture, flow in zip(sorted(captures, key=lambda one: str(one.request)), flows, strict=True):
-        saved = read_one(Path(capture.source.partition("#")[0]))
+        saved = read(Path(capture.source.partition("#")[0]))
         metadata, kept = saved.metadata["toolstream"], flow.metadata["toolstream"]
         assert saved.response is not None
         assert flow.response is not None
         assert saved.response.raw_content == flow.response.raw_content == capture.body
         lane = metadata["socket"]["stream_id"]
-        mine = [line_of(one) for one in got if json.loads(one)["stream_id"] == lane]
-        assert metadata["sent"]["body"] == kept["sent"]["body"] == b"".join(mine) != capture.body
-        assert [size for _, size in metadata["sent"]["chunks"]] == [len(line) for line in mine]
+        sent = [line_of(one) for one in received if json.loads(one)["stream_id"] == lane]
+        assert metadata["sent"]["body"] == kept["sent"]["body"] == b"".join(sent) != capture.body
+        assert [size for _, size in metadata["sent"]["chunks"]] == [len(line) for line in sent]
         for socket_note in (metadata["socket"], kept["socket"]):
-            said = [json.loads(text)["type"] for _, text in socket_note.get("sent", [])]
-            assert said == (["response.steer"] if lane == "b" else [])
-
-
-def read_one(path: Path) -> HTTPFlow:
-    """The one flow in a file."""
-    with path.open("rb") as file:
-        [flow] = FlowReader(file).stream()
-    assert isinstance(flow, HTTPFlow)
-    return flow
+            kinds = [json.loads(text)["type"] for _, text in socket_note.get("sent", [])]
+            assert kinds == (["response.steer"] if lane == "b" else [])

@@ -1,4 +1,4 @@
-"""A response that is captured when the proxy is killed is kept by the next start."""
+"""If the proxy is killed during a response, its next start recovers the captured part."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ PATIENCE = 30.0
 """Seconds."""
 
 
-def test_a_killed_proxy_leaves_what_came(proxies: Proxies, tmp_path: Path) -> None:
-    """Redacted, its owner's alone, in one flow that reads as broken; while the proxy runs, nobody touches it."""
+def test_an_unfinished_response_is_recovered(proxies: Proxies, tmp_path: Path) -> None:
+    """The received part becomes a broken flow, redacted and private; while the proxy runs, nothing is recovered."""
     captures, sample = tmp_path / "captures", openai_chat("call_1", "Bern")
     with proxies.make({"toolstream_capture": str(captures)}) as proxy, _begun(proxy, sample) as (upstream, client):
         _send(upstream, client)
@@ -63,8 +63,8 @@ def test_a_killed_proxy_leaves_what_came(proxies: Proxies, tmp_path: Path) -> No
     assert SECRET.encode() not in path.read_bytes()
 
 
-def test_a_slow_small_response_is_kept_with_its_times(proxies: Proxies, tmp_path: Path) -> None:
-    """The complete events that came, each with its time and without its secrets, as one broken flow."""
+def test_a_slow_small_response_is_recovered_with_its_times(proxies: Proxies, tmp_path: Path) -> None:
+    """The complete events become a broken flow, each with its time and without secrets."""
     captures, sample = tmp_path / "captures", openai_chat("call_1", "Bern")
     secret = b"data: " + json.dumps({"x": SECRET}).encode() + b"\n\n"
     events = [secret, *sample.chunks[:3]]
@@ -91,7 +91,7 @@ def test_a_slow_small_response_is_kept_with_its_times(proxies: Proxies, tmp_path
     assert body.endswith(b"".join(events[1:]))
     assert SECRET.encode() not in path.read_bytes()
     assert [size for _, size in metadata(flow)["chunks"][-2:]] == [len(event) for event in events[-2:]]
-    assert all(later.after - sooner.after >= 1000 for sooner, later in pairwise(chunks[-3:]))
+    assert all(later.after - earlier.after >= 1000 for earlier, later in pairwise(chunks[-3:]))
 
 
 @contextlib.contextmanager
@@ -108,16 +108,16 @@ def _begun(proxy: Mitmdump, sample: Sample) -> Iterator[tuple[socket.socket, soc
 
 
 def _send(upstream: socket.socket, client: socket.socket) -> None:
-    """Send 6 MiB of a response, which the client reads as it comes."""
-    told = b"data: " + json.dumps({"x": SECRET}).encode() + b"\n\n"
-    upstream.sendall(HEAD + b"%x\r\n%s\r\n" % (len(told), told))
+    """Send 6 MiB of a response; the client reads it."""
+    event = b"data: " + json.dumps({"x": SECRET}).encode() + b"\n\n"
+    upstream.sendall(HEAD + b"%x\r\n%s\r\n" % (len(event), event))
     for _ in range(6 * MIB // len(EVENT)):
         upstream.sendall(b"%x\r\n%s\r\n" % (len(EVENT), EVENT))
         client.recv(1 << 20)
 
 
 def _spool(captures: Path, size: int = 0, holding: bytes = b"") -> Path:
-    """The spool, once it is so long and has these bytes."""
+    """Wait until the spool has this size and holds these bytes."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for one in captures.glob(".toolstream-*.spool"):

@@ -1,4 +1,4 @@
-"""OpenAI's stream helpers tell calls as done: with `for:openai-stream` each call once, and whole."""
+"""OpenAI's stream helpers emit a `done` event for each call: with `for:openai-stream` once, and complete."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 
-type JsonLine = list[tuple[str, Any]]
+type Done = list[tuple[str, Any]]
 
 CHAT: Final = {one.name: one for one in streams() if one.dialect == "openai-chat"}
-MEANT: Final = [("get_time", {"zone": "UTC"}), ("get_weather", {"city": "Oslo 😀\nsouth"})]
+INTENDED: Final = [("get_time", {"zone": "UTC"}), ("get_weather", {"city": "Oslo 😀\nsouth"})]
 JAVASCRIPT: Final = next(one for one in TOOLCHAINS if one.name == "javascript")
 
 
-def together(interleaved: Healthy) -> Healthy:
-    """The same entries, two in an event."""
+def two_in_each_event(interleaved: Healthy) -> Healthy:
+    """The same stream with two entries in each event."""
     head, *frames = interleaved.frames
     entries = [frame for frame in frames if b'"tool_calls": [' in frame]
     joined = []
@@ -43,27 +43,24 @@ def together(interleaved: Healthy) -> Healthy:
             delta["tool_calls"] += json.loads(other.removeprefix(b"data: "))["choices"][0]["delta"]["tool_calls"]
         joined.append(b"data: " + json.dumps(payload).encode() + b"\n\n")
     rest = [frame for frame in frames if b'"tool_calls": [' not in frame]
-    return interleaved._replace(name="together", body=b"".join([head, *joined, *rest]))
+    return interleaved._replace(name="two in each event", body=b"".join([head, *joined, *rest]))
 
 
-BADLY_READ: Final = {one.name: one for one in (CHAT["interleaved"], together(CHAT["interleaved"]))}
-READ: Final = {
-    **BADLY_READ,
-    **{name: CHAT[name] for name in ("fragments of two", "one chunk each", "two in one event")},
-}
+MISREAD: Final = {one.name: one for one in (CHAT["interleaved"], two_in_each_event(CHAT["interleaved"]))}
+STREAMS: Final = {**MISREAD, **{name: CHAT[name] for name in ("fragments of two", "one chunk each", "two in one event")}}
 
 
 def strict() -> list[Any]:
-    """Tools whose arguments the helpers parse."""
+    """Strict tools: the helpers parse their arguments."""
     tools = request("openai-chat")["tools"]
     return [{**one, "function": {**one["function"], "strict": True}} for one in tools]
 
 
-def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> JsonLine:
-    """The calls that `chat.completions.stream` tells as done."""
+def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Done:
+    """The calls of the `done` events of Python's `chat.completions.stream`."""
     plan = upstream.plan(event_stream(stream.frames))
     context = ssl.create_default_context(cafile=proxy.ca)
-    done: JsonLine = []
+    done: Done = []
     with httpx2.Client(proxy=proxy.url, verify=context, timeout=PATIENCE) as http:
         sdk = openai.OpenAI(api_key="none", base_url=f"{upstream.url}/v1", http_client=http, max_retries=0)
         with sdk.chat.completions.stream(
@@ -80,41 +77,43 @@ def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> JsonLine:
     return sorted(done)
 
 
-@pytest.mark.parametrize("name", READ)
-def test_python(proxies: Proxies, secure: Upstream, name: str) -> None:
-    """Each call, whole, once."""
-    assert python(proxies.get(toolstream_shape="for:openai-stream"), secure, READ[name]) == MEANT
+@pytest.mark.parametrize("name", STREAMS)
+def test_python_reads_each_call_once(proxies: Proxies, secure: Upstream, name: str) -> None:
+    """With `for:openai-stream` the Python helper emits each complete call once."""
+    assert python(proxies.get(toolstream_shape="for:openai-stream"), secure, STREAMS[name]) == INTENDED
 
 
-@pytest.mark.parametrize("name", BADLY_READ)
-def test_python_without_it(proxies: Proxies, secure: Upstream, name: str) -> None:
-    """What is valid raises, safe repairs or not: there is nothing to mend."""
+@pytest.mark.parametrize("name", MISREAD)
+def test_python_raises_without_the_shape(proxies: Proxies, secure: Upstream, name: str) -> None:
+    """Without the shape the Python helper raises at valid interleaved calls, which `safe` does not change."""
     with pytest.raises(ValueError, match="line 1"):
-        python(proxies.get(toolstream_repair="safe"), secure, READ[name])
+        python(proxies.get(toolstream_repair="safe"), secure, STREAMS[name])
 
 
 @pytest.fixture(scope="module")
 def node(proxies: Proxies, secure: Upstream) -> Iterator[Program]:
-    """The JavaScript clients, started once: importing them takes a second."""
+    """The JavaScript clients, started once because their imports take a second."""
     with Program(JAVASCRIPT, proxies.get(f"reverse:{secure.url}", toolstream_shape="for:openai-stream").ca) as program:
         yield program
 
 
-def javascript(program: Program, proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> JsonLine | str:
-    """The calls that `chat.completions.stream` tells as done, or how it fails."""
+def javascript(program: Program, proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Done | str:
+    """The calls of the `done` events of JavaScript's `chat.completions.stream`, or its error."""
     plan = upstream.plan(event_stream(stream.frames))
     tools = [one["function"] for one in request("openai-chat")["tools"]]
-    told = program.request(
+    result = program.request(
         "openai chat.stream events", f"https://127.0.0.1:{proxy.port}", "m", dict(plan.headers), tools
     )
-    return sorted((name, json.loads(said)) for name, said, _ in told["calls"]) if "calls" in told else told["error"]
+    if "error" in result:
+        return str(result["error"])
+    return sorted((name, json.loads(arguments)) for name, arguments, _ in result["calls"])
 
 
 @pytest.mark.skipif(JAVASCRIPT.unavailable is not None, reason=JAVASCRIPT.unavailable or "")
-@pytest.mark.parametrize("name", READ)
-def test_javascript(node: Program, proxies: Proxies, secure: Upstream, name: str) -> None:
-    """Each call, whole, once; without the set those that are badly read are not."""
+@pytest.mark.parametrize("name", STREAMS)
+def test_javascript_reads_each_call_once(node: Program, proxies: Proxies, secure: Upstream, name: str) -> None:
+    """With `for:openai-stream` the JavaScript helper emits each complete call once; without it, it misreads some."""
     mode = f"reverse:{secure.url}"
-    assert javascript(node, proxies.get(mode, toolstream_shape="for:openai-stream"), secure, READ[name]) == MEANT
-    if name in BADLY_READ:
-        assert javascript(node, proxies.get(mode, toolstream_repair="safe"), secure, READ[name]) != MEANT
+    assert javascript(node, proxies.get(mode, toolstream_shape="for:openai-stream"), secure, STREAMS[name]) == INTENDED
+    if name in MISREAD:
+        assert javascript(node, proxies.get(mode, toolstream_repair="safe"), secure, STREAMS[name]) != INTENDED

@@ -1,4 +1,4 @@
-"""What real clients make of faults of time and of the connection: openai for Python, and Node's own fetch."""
+"""Timing and connection faults with real clients: openai for Python, and Node's fetch."""
 
 from __future__ import annotations
 
@@ -48,30 +48,30 @@ NODE = """
 const [url, key, model] = process.argv.slice(1);
 const body = JSON.stringify({model, stream: true, messages: [], tools: []});
 const headers = {"content-type": "application/json", "x-answer": key};
-const told = {text: "", error: null, status: 0};
+const result = {text: "", error: null, status: 0};
 try {
-  const answer = await fetch(url, {method: "POST", headers, body});
-  told.status = answer.status;
+  const response = await fetch(url, {method: "POST", headers, body});
+  result.status = response.status;
   const decoder = new TextDecoder();
-  for await (const piece of answer.body) told.text += decoder.decode(piece, {stream: true});
-} catch (error) { told.error = String(error.cause?.code ?? error.message); }
-console.log(JSON.stringify(told));
+  for await (const chunk of response.body) result.text += decoder.decode(chunk, {stream: true});
+} catch (error) { result.error = String(error.cause?.code ?? error.message); }
+console.log(JSON.stringify(result));
 """
 
 
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies) -> Mitmdump:
-    """A proxy with every fault, each for requests of one model."""
+    """A proxy with every fault; the model of a request selects the fault."""
     return proxies.get(toolstream_fault=OPTIONS)
 
 
-class ReceivedRequest:
-    """What the openai SDK made of an answer."""
+class SdkResult:
+    """The arguments that the openai SDK read from a response, or its error."""
 
     def __init__(
         self, proxy: Mitmdump, upstream: Upstream, model: str, *, timeout: float = 20, retries: int = 0
     ) -> None:
-        """Ask for it under the fault of that name."""
+        """Request a response with the fault of that name."""
         plan = upstream.plan(event_stream(CHAT.chunks))
         self.arguments, self.error = "", ""
         start = time.monotonic()
@@ -113,39 +113,41 @@ class ReceivedRequest:
         ("bytes", 20, ""),
     ],
 )
-def test_openai(proxy: Mitmdump, secure: Upstream, model: str, timeout: float, error: str) -> None:
-    """It waits as long as it was told to, and takes no broken stream for a whole one."""
-    asked = ReceivedRequest(proxy, secure, model, timeout=timeout)
-    assert asked.error == error
+def test_openai_raises_at_timeouts_and_disconnects(
+    proxy: Mitmdump, secure: Upstream, model: str, timeout: float, error: str
+) -> None:
+    """The openai SDK raises after its timeout and at a truncated stream, and reads delayed streams."""
+    result = SdkResult(proxy, secure, model, timeout=timeout)
+    assert result.error == error
     if not error:
-        assert asked.arguments == ARGUMENTS
+        assert result.arguments == ARGUMENTS
 
 
-def test_openai_asks_again_where_it_is_told_to(proxy: Mitmdump, secure: Upstream) -> None:
-    """After as many seconds as `retry-after` says."""
-    asked = ReceivedRequest(proxy, secure, "busy", retries=1)
-    assert (asked.error, asked.arguments) == ("", ARGUMENTS)
-    assert asked.seconds >= 1
+def test_openai_retries_after_the_given_time(proxy: Mitmdump, secure: Upstream) -> None:
+    """The openai SDK retries after the seconds of `retry-after`."""
+    result = SdkResult(proxy, secure, "busy", retries=1)
+    assert (result.error, result.arguments) == ("", ARGUMENTS)
+    assert result.seconds >= 1
 
 
-def test_openai_leaves_at_done(proxy: Mitmdump, secure: Upstream) -> None:
-    """It does not wait for the connection's end."""
-    asked = ReceivedRequest(proxy, secure, "held")
-    assert (asked.error, asked.arguments) == ("", ARGUMENTS)
-    assert asked.seconds < 300
+def test_openai_stops_at_done(proxy: Mitmdump, secure: Upstream) -> None:
+    """The openai SDK stops at `[DONE]`, and does not wait for the end of the connection."""
+    result = SdkResult(proxy, secure, "held")
+    assert (result.error, result.arguments) == ("", ARGUMENTS)
+    assert result.seconds < 300
 
 
 @pytest.mark.parametrize("model", ["twice", "drop", "swap"])
-def test_openai_believes_what_comes(proxy: Mitmdump, secure: Upstream, model: str) -> None:
-    """Events that come twice, not at all or in another order are joined as they come."""
-    asked = ReceivedRequest(proxy, secure, model)
-    assert asked.error == ""
-    assert asked.arguments != ARGUMENTS
+def test_openai_joins_duplicated_dropped_or_swapped_events(proxy: Mitmdump, secure: Upstream, model: str) -> None:
+    """The openai SDK joins duplicated, dropped or swapped events to wrong arguments without an error."""
+    result = SdkResult(proxy, secure, model)
+    assert result.error == ""
+    assert result.arguments != ARGUMENTS
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 @pytest.mark.parametrize(
-    ("model", "whole", "broken"),
+    ("model", "complete", "broken"),
     [
         ("none", True, False),
         ("bytes", True, False),
@@ -155,14 +157,16 @@ def test_openai_believes_what_comes(proxy: Mitmdump, secure: Upstream, model: st
         ("error", False, False),
     ],
 )
-def test_node(proxies: Proxies, plain: Upstream, model: str, whole: bool, broken: bool) -> None:
-    """Its fetch tells a break from an end."""
+def test_node_raises_at_a_disconnect(
+    proxies: Proxies, plain: Upstream, model: str, complete: bool, broken: bool
+) -> None:
+    """Node's fetch raises at a disconnect, and returns a stream that ends normally."""
     reverse = proxies.get(f"reverse:{plain.url}", toolstream_fault=OPTIONS)
     plan = plain.plan(event_stream(CHAT.chunks))
     url = f"http://{route(reverse, plain).authority}{CHAT.path}"
     command = ["node", "--input-type=module", "-e", NODE, "--", url, plan.key, model]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    told = json.loads(done.stdout)
-    assert told["status"] == 200
-    assert (told["text"] == b"".join(CHAT.chunks).decode()) == whole
-    assert (told["error"] is not None) == broken
+    result = json.loads(done.stdout)
+    assert result["status"] == 200
+    assert (result["text"] == b"".join(CHAT.chunks).decode()) == complete
+    assert (result["error"] is not None) == broken

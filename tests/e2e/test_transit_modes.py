@@ -1,4 +1,4 @@
-"""Faults of time in every mode of the proxy, and on answers that no provider gives."""
+"""Timing and connection faults in each mode of the proxy, and on replayed responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CHAT = openai_chat("call_1", "Bern")
-WHOLE = b"".join(CHAT.chunks)
+COMPLETE = b"".join(CHAT.chunks)
 SAVED = load(FLOWS / "openai-chat-single.flow")[0]
 SPECS = {
     "first": "first-byte-delay:ms=250",
@@ -50,8 +50,8 @@ SLOW = {"first", "stall", "drip", "hold"}
 
 @pytest.mark.parametrize("mode", ["reverse", "upstream"])
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> None:
-    """The same faults at the same places."""
+def test_faults_act_in_other_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> None:
+    """In reverse mode, and with another proxy as upstream, each fault acts on the response of its model only."""
     proxy = (
         proxies.get(f"reverse:{secure.url}", toolstream_fault=FAULTS)
         if mode == "reverse"
@@ -68,11 +68,11 @@ def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> N
                 with pytest.raises(BrokenOffError):
                     reply.rest()
             else:
-                assert reply.rest() == WHOLE
+                assert reply.rest() == COMPLETE
         assert name != "stall" or time.monotonic() - start > 0.24
         if name != "none":
             proxy.wait_for(_acted(name), after=before)
-    # What acts on an answer stands in the log before the next one is asked for, so that none of them had another.
+    # Each fault is logged before the next request: no response had the fault of another.
     lines = proxy.output[before:]
     acted = [name for name in SPECS if any(re.search(_acted(name), line) for line in lines)]
     assert acted == ["stall", "close", "bytes"]
@@ -80,13 +80,13 @@ def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> N
 
 
 def _acted(name: str) -> str:
-    """How the log says that the fault for this model did something; that any did, where there is no name."""
+    """A pattern of the log line for a fault that acted on this model, or on any model without a name."""
     return rf"fault \S*model={name or r'\w+'}: \d+ change"
 
 
 @pytest.fixture(scope="module")
 def timed(proxies: Proxies) -> Mitmdump:
-    """A proxy that answers from saved flows, with every fault, fifty times as fast as they were recorded."""
+    """A proxy that replays saved flows with every fault, at fifty times their speed."""
     return proxies.get(
         toolstream_provider=str(FLOWS),
         toolstream_fault=FAULTS,
@@ -98,8 +98,8 @@ def timed(proxies: Proxies) -> Mitmdump:
 
 @pytest.mark.parametrize("http2", [False, True])
 @pytest.mark.parametrize("name", SPECS)
-def test_provided_streams(timed: Mitmdump, name: str, http2: bool) -> None:
-    """Every fault acts on answers from saved flows too."""
+def test_faults_act_on_replayed_responses(timed: Mitmdump, name: str, http2: bool) -> None:
+    """Every fault acts on responses from saved flows."""
     request = {**SAVED.request, "model": name}
     context = ssl.create_default_context(cafile=timed.ca)
     start, before = time.monotonic(), len(timed.output)
@@ -116,5 +116,5 @@ def test_provided_streams(timed: Mitmdump, name: str, http2: bool) -> None:
     assert broken == (name in {"close", "reset"})
     assert (body == SAVED.body) == (name in SAME)
     assert name not in SLOW or time.monotonic() - start > 0.24
-    if name != "http":  # which its status tells
+    if name != "http":  # its status shows the fault
         timed.wait_for(_acted(name), timeout=20, after=before)

@@ -1,4 +1,4 @@
-"""Every byte reaches the client as it was sent, whatever carries it and however it is coded."""
+"""Every byte reaches the client unchanged, in each mode, HTTP version and content coding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
 
 
 def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Response) -> bytes:
-    """The body that the client received for the planned answer; its status and coding have to be right."""
+    """The body that the client receives for the planned response, after a check of status and coding."""
     plan = upstream.plan(planned)
     with client(version, route(proxy, upstream)) as connection:
         reply = connection.request(SAMPLE.path, SAMPLE.body, plan.headers)
@@ -37,15 +37,15 @@ def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Response) 
 
 @pytest.fixture
 def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
-    """The upstream that a carrier asks for."""
+    """The upstream of a carrier."""
     return plain if carrier.startswith("plain") else secure
 
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("log", ["off", "calls", "chunks"])
-def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, coding: str) -> None:
-    """The client knows of the proxy."""
+def test_regular_mode(proxies: Proxies, upstream: Upstream, log: str, carrier: str, coding: str) -> None:
+    """In regular mode the body is unchanged at each log level."""
     planned = event_stream(SAMPLE.chunks, coding=coding)
     proxy = proxies.get(toolstream_log=log)
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
@@ -53,8 +53,8 @@ def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, c
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", CARRIERS)
-def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
-    """The client takes the proxy for the provider."""
+def test_reverse_mode(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
+    """In reverse mode the body is unchanged."""
     planned = event_stream(SAMPLE.chunks, coding=coding)
     proxy = proxies.get(f"reverse:{upstream.url}")
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
@@ -62,8 +62,8 @@ def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", CARRIERS)
-def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
-    """There is another proxy behind ours."""
+def test_upstream_mode(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
+    """With another proxy as upstream the body is unchanged."""
     planned = event_stream(SAMPLE.chunks, coding=coding)
     proxy = proxies.chained()
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
@@ -72,7 +72,7 @@ def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: st
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, coding: str) -> None:
-    """Chunked, with a length, and until the connection closes."""
+    """The body is unchanged if it is chunked, has a length, or ends with the connection."""
     planned = event_stream(SAMPLE.chunks, coding=coding, framing=framing)
     assert fetch(proxies.get(), plain, "h1", planned) == planned.body
 
@@ -80,7 +80,7 @@ def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, codi
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("dialect", MAKERS)
 def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version: str) -> None:
-    """Each protocol on its own path and with its own content type."""
+    """The body of each protocol is unchanged."""
     sample = MAKERS[dialect]("call_1", "Bern")
     plan = secure.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type))
     with client(version, route(proxies.get(), secure)) as connection:
@@ -94,7 +94,7 @@ def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version
 def test_healthy_streams_with_repairs_on(
     proxies: Proxies, secure: Upstream, repair: str, log: str, version: str
 ) -> None:
-    """To the body's end, whatever the last event is; some repairs have a say in how it ends."""
+    """Repairs do not change healthy streams, also not at the end of the body."""
     proxy = proxies.get(toolstream_repair=[repair], toolstream_log=log)
     with client(version, route(proxy, secure)) as connection:
         for healthy in streams():
@@ -105,8 +105,8 @@ def test_healthy_streams_with_repairs_on(
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) -> None:
-    """Pieces that respect no event, character or line."""
+def test_every_chunk_size(proxies: Proxies, secure: Upstream, size: int, version: str) -> None:
+    """Chunks that end inside events, lines and characters are unchanged."""
     body = b"".join(SAMPLE.chunks)
     planned = event_stream(body[at : at + size] for at in range(0, len(body), size))
     assert fetch(proxies.get(), secure, version, planned) == body
@@ -114,7 +114,7 @@ def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> None:
-    """More than any buffer or window holds, in events of 64 kB."""
+    """A body that exceeds every buffer and window is unchanged."""
     text = "x" * 65536
     chunks = [b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % text.encode()] * 64
     planned = event_stream(chunks)
@@ -122,8 +122,8 @@ def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> N
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_bytes_that_are_no_stream(proxies: Proxies, secure: Upstream, version: str) -> None:
-    """What the content type promises does not have to come; nor what the content coding promises."""
+def test_bytes_that_are_not_an_event_stream(proxies: Proxies, secure: Upstream, version: str) -> None:
+    """Bytes that are neither an event stream nor in the declared content coding are unchanged."""
     noise = bytes(range(256)) * 8
     assert fetch(proxies.get(), secure, version, event_stream([noise, noise])) == noise * 2
     broken = Response((Send(noise),), headers=(("content-encoding", "gzip"),))

@@ -1,4 +1,4 @@
-"""Real clients through a real mitmdump: one that understands, and loops that do not, told from their next requests."""
+"""Verdicts from the next request of real clients: correct loops, and loops that misread."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.e2e
 RESULT = "rain"
 
 
-class Behind:
-    """A proxy that tells, and an upstream with answers."""
+class Reported:
+    """A proxy with its JSON lines, and an upstream."""
 
     def __init__(self, proxies: Proxies, upstream: Upstream) -> None:
         self.proxy: Mitmdump
@@ -41,59 +41,59 @@ class Behind:
         self.trust = ssl.create_default_context(cafile=self.proxy.ca)
 
     def headers(self, sample: Sample) -> dict[str, str]:
-        """What gets this answer."""
+        """The headers of a request that gets this response."""
         return self.upstream.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type)).headers
 
     def verdict(self, sample: Sample) -> dict[str, Any]:
-        """What was told of the client that got this answer: an object, and the same in the log."""
+        """The verdict on this response in the JSON lines, after a check of the log."""
         flow = self.tap.end_of(sample.call_id)["flow"]
-        [told] = self.tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == flow)
-        verdict: dict[str, Any] = told["verdict"]
-        self.proxy.wait_for(rf"#{told['stream']} +verdict {verdict['verdict']}")
+        [line] = self.tap.wait_for(lambda line: line["type"] == "verdict" and line["flow"] == flow)
+        verdict: dict[str, Any] = line["verdict"]
+        self.proxy.wait_for(rf"#{line['stream']} +verdict {verdict['verdict']}")
         return verdict
 
 
 @pytest.fixture
-def behind(proxies: Proxies, secure: Upstream) -> Behind:
-    """The shared proxy before the upstream with TLS."""
-    return Behind(proxies, secure)
+def reported(proxies: Proxies, secure: Upstream) -> Reported:
+    """The shared proxy, with the upstream with TLS."""
+    return Reported(proxies, secure)
 
 
 @pytest.fixture
-def http(behind: Behind) -> Iterator[httpx2.Client]:
-    """The HTTP client of the SDKs, through the proxy and with its authority."""
-    with httpx2.Client(proxy=behind.proxy.url, verify=behind.trust) as made:
-        yield made
+def http(reported: Reported) -> Iterator[httpx2.Client]:
+    """The HTTP client of the SDKs, with the proxy and its authority."""
+    with httpx2.Client(proxy=reported.proxy.url, verify=reported.trust) as client:
+        yield client
 
 
-def test_the_openai_sdk(behind: Behind, http: httpx2.Client) -> None:
-    """Its stream helper puts the call together, and the loop of its documentation sends it back."""
+def test_the_openai_sdk_is_ok(reported: Reported, http: httpx2.Client) -> None:
+    """The stream helper of the openai SDK, with the loop of its documentation, gets the verdict `ok`."""
     sample, after = (samples.openai_chat(f"verdict chat {turn}", "Lugano") for turn in "ab")
-    sdk = openai.OpenAI(api_key="none", base_url=f"{behind.upstream.url}/v1", http_client=http)
+    sdk = openai.OpenAI(api_key="none", base_url=f"{reported.upstream.url}/v1", http_client=http)
     messages: list[Any] = [{"role": "user", "content": "openai sdk"}]
     tools: Any = sample.request["tools"]
     with sdk.chat.completions.stream(
-        model="gpt-test", messages=messages, tools=tools, extra_headers=behind.headers(sample)
+        model="gpt-test", messages=messages, tools=tools, extra_headers=reported.headers(sample)
     ) as stream:
         message = stream.get_final_completion().choices[0].message
     [call] = message.tool_calls or []
-    said = {"id": call.id, "type": "function", "function": call.function.model_dump(include={"name", "arguments"})}
+    returned = {"id": call.id, "type": "function", "function": call.function.model_dump(include={"name", "arguments"})}
     messages += [
-        {"role": "assistant", "tool_calls": [said]},
+        {"role": "assistant", "tool_calls": [returned]},
         {"role": "tool", "tool_call_id": call.id, "content": RESULT},
     ]
     for _ in sdk.chat.completions.create(
-        model="gpt-test", messages=messages, tools=tools, stream=True, extra_headers=behind.headers(after)
+        model="gpt-test", messages=messages, tools=tools, stream=True, extra_headers=reported.headers(after)
     ):
         pass
-    verdict = behind.verdict(sample)
+    verdict = reported.verdict(sample)
     assert (verdict["verdict"], verdict["results"]) == ("ok", [sample.call_id])
     [sent] = verdict["sent"]
     assert (sent["name"], json.loads(sent["arguments"])) == (NAME, sample.arguments)
 
 
-def test_a_repaired_response(proxies: Proxies, secure: Upstream) -> None:
-    """Its verdict is on what the client got, whose end was sent before upstream's connection ended."""
+def test_a_verdict_on_a_repaired_response(proxies: Proxies, secure: Upstream) -> None:
+    """The verdict on a repaired response compares the next request with the repaired calls."""
     tap = proxies.tap("repaired")
     options = {"toolstream_jsonl": str(tap.path), "toolstream_fault": "missing-id", "toolstream_repair": "safe"}
     proxy = proxies.get(**options)
@@ -109,19 +109,19 @@ def test_a_repaired_response(proxies: Proxies, secure: Upstream) -> None:
                 model="gpt-test", messages=messages, tools=tools, extra_headers=plan.headers
             ) as stream:
                 [call] = stream.get_final_completion().choices[0].message.tool_calls or []
-            said = {"id": call.id, "type": "function", "function": {"name": NAME, "arguments": "{}"}}
+            returned = {"id": call.id, "type": "function", "function": {"name": NAME, "arguments": "{}"}}
             messages += [
-                {"role": "assistant", "tool_calls": [said]},
+                {"role": "assistant", "tool_calls": [returned]},
                 {"role": "tool", "tool_call_id": call.id, "content": RESULT},
             ]
-    [told] = tap.wait_for(lambda one: one["type"] == "verdict")
-    assert told["verdict"]["verdict"] == "returned-without-arguments"
+    [line] = tap.wait_for(lambda line: line["type"] == "verdict")
+    assert line["verdict"]["verdict"] == "returned-without-arguments"
 
 
-def test_the_anthropic_sdk(behind: Behind, http: httpx2.Client) -> None:
-    """Its message goes back as it is."""
+def test_the_anthropic_sdk_is_ok(reported: Reported, http: httpx2.Client) -> None:
+    """The anthropic SDK, which returns the message unchanged, gets the verdict `ok`."""
     sample, after = (samples.anthropic(f"verdict anthropic {turn}", "Lugano") for turn in "ab")
-    sdk = anthropic.Anthropic(api_key="none", base_url=behind.upstream.url, http_client=http)
+    sdk = anthropic.Anthropic(api_key="none", base_url=reported.upstream.url, http_client=http)
     messages: list[Any] = [{"role": "user", "content": "anthropic sdk"}]
     for one in (sample, after):
         with sdk.messages.stream(
@@ -129,22 +129,22 @@ def test_the_anthropic_sdk(behind: Behind, http: httpx2.Client) -> None:
             max_tokens=100,
             messages=messages,
             tools=one.request["tools"],
-            extra_headers=behind.headers(one),
+            extra_headers=reported.headers(one),
         ) as stream:
             content = stream.get_final_message().content
         [block] = content
         result = {"type": "tool_result", "tool_use_id": block.id, "content": RESULT}  # type: ignore[union-attr]
         messages += [{"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
-    assert behind.verdict(sample)["verdict"] == "ok"
+    assert reported.verdict(sample)["verdict"] == "ok"
 
 
-def test_a_response_that_the_server_keeps(behind: Behind, http: httpx2.Client) -> None:
-    """Only the result goes back."""
+def test_a_stored_response_is_results_only(reported: Reported, http: httpx2.Client) -> None:
+    """If the provider stores the response and the client returns only the result, the verdict is `results-only`."""
     sample, after = (samples.openai_responses(f"verdict responses {turn}", "Lugano") for turn in "ab")
-    sdk = openai.OpenAI(api_key="none", base_url=f"{behind.upstream.url}/v1", http_client=http)
+    sdk = openai.OpenAI(api_key="none", base_url=f"{reported.upstream.url}/v1", http_client=http)
     tools: Any = sample.request["tools"]
     with sdk.responses.stream(
-        model="gpt-test", input="kept", tools=tools, extra_headers=behind.headers(sample)
+        model="gpt-test", input="kept", tools=tools, extra_headers=reported.headers(sample)
     ) as stream:
         response = stream.get_final_response()
     output: Any = [{"type": "function_call_output", "call_id": sample.call_id, "output": RESULT}]
@@ -153,41 +153,43 @@ def test_a_response_that_the_server_keeps(behind: Behind, http: httpx2.Client) -
         input=output,
         previous_response_id=response.id,
         tools=tools,
-        extra_headers=behind.headers(after),
+        extra_headers=reported.headers(after),
     ) as stream:
         stream.until_done()
-    assert behind.verdict(sample)["verdict"] == "results-only"
+    assert reported.verdict(sample)["verdict"] == "results-only"
 
 
-def test_a_loop_that_loses_arguments(behind: Behind, http: httpx2.Client) -> None:
-    """It keeps the first delta of each call."""
+def test_a_loop_that_loses_arguments_is_explained(reported: Reported, http: httpx2.Client) -> None:
+    """A loop that keeps only the first delta of each call gets the verdict `returned-without-arguments`, explained."""
     sample, after = (samples.openai_chat(f"verdict lost {turn}", "Lugano") for turn in "ab")
-    sdk = openai.OpenAI(api_key="none", base_url=f"{behind.upstream.url}/v1", http_client=http)
+    sdk = openai.OpenAI(api_key="none", base_url=f"{reported.upstream.url}/v1", http_client=http)
     messages: list[Any] = [{"role": "user", "content": "by hand"}]
     tools: Any = sample.request["tools"]
     for one in (sample, after):
         chunks = sdk.chat.completions.create(
-            model="gpt-test", messages=messages, tools=tools, stream=True, extra_headers=behind.headers(one)
+            model="gpt-test", messages=messages, tools=tools, stream=True, extra_headers=reported.headers(one)
         )
         calls = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or () if call.id]
-        said = [{"id": call.id, "type": "function", "function": {"name": NAME, "arguments": "{}"}} for call in calls]
+        returned = [
+            {"id": call.id, "type": "function", "function": {"name": NAME, "arguments": "{}"}} for call in calls
+        ]
         results = [{"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in calls]
-        messages += [{"role": "assistant", "tool_calls": said}, *results]
-    verdict = behind.verdict(sample)
+        messages += [{"role": "assistant", "tool_calls": returned}, *results]
+    verdict = reported.verdict(sample)
     assert (verdict["verdict"], verdict["call"]) == ("returned-without-arguments", 0)
     assert verdict["explained"]
 
 
-def test_a_client_that_leaves(behind: Behind) -> None:
-    """In mid-stream."""
+def test_a_client_disconnect_is_aborted(reported: Reported) -> None:
+    """A client that disconnects inside the stream gets the verdict `aborted`."""
     sample, gate = samples.openai_chat("verdict left", "Lugano"), Gate()
     first, *rest = sample.chunks
-    plan = behind.upstream.plan(Response((Send(first), Wait(gate), *map(Send, rest))))
-    with client("h1", route(behind.proxy, behind.upstream)) as connection:
+    plan = reported.upstream.plan(Response((Send(first), Wait(gate), *map(Send, rest))))
+    with client("h1", route(reported.proxy, reported.upstream)) as connection:
         response = connection.request(sample.path, sample.body, plan.headers)
         assert response.next_chunk() == first
         response.leave()
-    flow = behind.tap.end_of(sample.call_id)["flow"]
+    flow = reported.tap.end_of(sample.call_id)["flow"]
     gate.open()
-    [told] = behind.tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == flow)
-    assert told["verdict"]["verdict"] == "aborted"
+    [line] = reported.tap.wait_for(lambda line: line["type"] == "verdict" and line["flow"] == flow)
+    assert line["verdict"]["verdict"] == "aborted"

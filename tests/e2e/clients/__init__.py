@@ -1,1 +1,1 @@
-"""Models of clients that real streams broke, each in the state in which it was reported."""
+"""Models of clients that failed at real streams, each in the reported version."""

@@ -1,8 +1,8 @@
 """aichat 0.30.0, Chat Completions: https://github.com/sigoden/aichat/issues/1495.
 
-Its key of a call is `id/index`, with nothing for an id that is absent or empty. Where a delta begins another
-call, the one before it is flushed; where no arguments have come by then, they are `{}`. The last call is
-flushed at `[DONE]`. Of several entries in one event it takes the first.
+Its key of a call is `id/index`; an absent or empty id is an empty string. When a delta starts another call, the
+previous call is flushed, with `{}` if it has no arguments. The last call is flushed at `[DONE]`. Of several entries
+in one event only the first is read.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 type Starts = Callable[[str, str, str], bool]
-"""Whether a delta begins another call, by the key so far, its own key and its id."""
+"""Whether a delta starts another call: from the current key, the delta's key and its id."""
 
 
 class Handler:
-    """What the client keeps while it reads."""
+    """The state of the client while it reads a stream."""
 
     def __init__(self, starts: Starts) -> None:
-        """`starts` is what its states differ in."""
+        """`starts` is the difference between the client's versions."""
         self.calls: list[Call] = []
         self._starts = starts
         self._key = self._id = self._name = self._arguments = ""
 
     def read(self, entry: Json) -> None:
-        """Take a delta's first entry."""
+        """Apply the first entry of a delta."""
         given = entry.get("id") or ""
         key = f"{given}/{entry.get('index') or 0}"
         if self._starts(self._key, key, given):
@@ -53,7 +53,7 @@ class Handler:
         self._id = given or self._id
 
     def flush(self) -> None:
-        """Take the call so far as whole."""
+        """Treat the current call as complete."""
         if not self._name:
             return
         text = self._arguments or "{}"
@@ -78,7 +78,7 @@ def _reader(starts: Starts) -> Callable[[Sequence[str]], list[Call]]:
 
 
 def run(call: Call, tools: Tools) -> str:
-    """A tool is a Python function `run`."""
+    """Run a tool, which is a Python function `run`."""
     if call.name not in tools:
         raise CrashError(f"Unexpected call: {call.name} {call.arguments}")
     lacking = missing(json.loads(call.arguments), tools[call.name])
@@ -90,7 +90,7 @@ def run(call: Call, tools: Tools) -> str:
 
 
 def following(request: Json, calls: Sequence[Call], results: Sequence[str]) -> Json:
-    """As in the report, where `arguments` is an object."""
+    """The next request, as in the report: `arguments` is an object."""
     return in_chat(request, calls, results, [json.loads(call.arguments) for call in calls])
 
 
@@ -99,8 +99,8 @@ def _client(state: str, starts: Starts) -> Client:
 
 
 PUBLISHED = _client("as published", lambda key, new, given: new != key and len(new) >= len(key))  # noqa: ARG005
-"""No key counts that is shorter than the one before it."""
+"""A key that is shorter than the current one does not start a call."""
 UNGUARDED = _client("without the guard", lambda key, new, given: new != key)  # noqa: ARG005
-"""As reported: every continuation without an id has another key."""
+"""As reported: every later fragment without an id has another key."""
 FIXED = _client("fixed", lambda key, new, given: bool(given) and new != key)
-"""A call begins where an id is."""
+"""A call starts only at an id."""

@@ -1,4 +1,4 @@
-"""What a client does with an answer: puts the calls together, runs the tools, asks again. Knows no connection."""
+"""The loop of a client: assembles the calls of a response, runs the tools, sends the next request. No network."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ type Tools = Mapping[str | None, Sequence[str]]
 """The required parameters of each tool that the request offers."""
 
 DONE = "done"
-"""What a tool gives that was called with all it needs."""
+"""The result of a tool that got all required arguments."""
 _BLOCKS = re.compile(r"(?:\r\n){2,}|\n{2,}|\r{2,}")
 _LINES = re.compile(r"\r\n|\n|\r")
 
 
 class CrashError(Exception):
-    """The client gives up; the message is what it says then."""
+    """The client crashes with this message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as the client has put it together."""
+    """A call as the client assembled it."""
 
     id: str | None
     name: str | None
@@ -35,32 +35,32 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client in one state."""
+    """A client in one version."""
 
     name: str
     assemble: Callable[[Sequence[str]], list[Call]]
-    """The calls in the data of an answer's events. Raises `CrashError`."""
+    """Returns the calls of a response, from the data of its events. Raises `CrashError`."""
     run: Callable[[Call, Tools], str]
-    """What a call's tool gives. Raises `CrashError`."""
+    """Runs the tool of a call and returns its result. Raises `CrashError`."""
     following: Callable[[Json, Sequence[Call], Sequence[str]], Json]
-    """The request after these calls with these results."""
+    """Returns the next request, after these calls with these results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A question, its answer, and what the client made of that."""
+    """How the client interpreted the first response, and the rest of the conversation."""
 
     calls: tuple[Call, ...] = ()
     results: tuple[str, ...] = ()
     crash: str | None = None
     following: Json | None = None
-    """The second request, where there was one."""
+    """The second request, if the client sent one."""
     text: str = ""
-    """What the second answer says."""
+    """The text of the second response."""
 
 
 def converse(client: Client, request: Json, post: Callable[[Json], bytes]) -> Conversation:
-    """Ask, run what is called, and ask once more; a client without calls thinks that it is through."""
+    """Send a request, run the called tools, and send the next request. A client without calls stops."""
     offered = tools(request)
     try:
         calls = client.assemble(events(post(request)))
@@ -86,54 +86,57 @@ def events(body: bytes) -> list[str]:
 def chunks(data: Iterable[str]) -> list[Json]:
     """The JSON of each event, up to `[DONE]`."""
     found: list[Json] = []
-    for one in data:
-        if one == "[DONE]":
+    for payload in data:
+        if payload == "[DONE]":
             break
-        found.append(json.loads(one))
+        found.append(json.loads(payload))
     return found
 
 
 def entries(chunk: Json) -> list[Json]:
-    """Chat: what the first choice's delta says of tool calls."""
+    """Chat: the tool call entries in the delta of the first choice."""
     choice = (chunk.get("choices") or [{}])[0]
     return choice.get("delta", {}).get("tool_calls") or []
 
 
 def text(data: Iterable[str]) -> str:
-    """What an answer says, in Chat Completions or in Responses."""
-    said = ""
+    """The text of a response of Chat Completions or Responses."""
+    found = ""
     for chunk in chunks(data):
         if chunk.get("type") == "response.output_text.delta":
-            said += chunk["delta"]
+            found += chunk["delta"]
         for choice in chunk.get("choices", ()):
-            said += choice["delta"].get("content") or ""
-    return said
+            found += choice["delta"].get("content") or ""
+    return found
 
 
 def tools(request: Json) -> Tools:
-    """What the request offers."""
+    """The tools that the request offers."""
     functions = [tool.get("function", tool) for tool in request["tools"]]
     return {function["name"]: function["parameters"].get("required", ()) for function in functions}
 
 
 def missing(arguments: Json, required: Sequence[str]) -> list[str]:
-    """The parameters that a call lacks."""
+    """The required parameters that the arguments lack."""
     return [name for name in required if name not in arguments]
 
 
 def chat_following(request: Json, calls: Sequence[Call], results: Sequence[str]) -> Json:
-    """Chat Completions: the calls as one message, each result as one more."""
+    """Chat Completions: the next request, with one message for the calls and one for each result."""
     return in_chat(request, calls, results, [call.arguments for call in calls])
 
 
 def in_chat(request: Json, calls: Sequence[Call], results: Sequence[str], arguments: Sequence[Any]) -> Json:
-    """The same with arguments in the client's own form."""
-    said = [
+    """The next request of Chat Completions, with these `arguments` in the messages."""
+    tool_calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": given}}
         for call, given in zip(calls, arguments, strict=True)
     ]
-    gave = [
+    tool_results = [
         {"role": "tool", "tool_call_id": call.id, "content": result}
         for call, result in zip(calls, results, strict=True)
     ]
-    return {**request, "messages": [*request["messages"], {"role": "assistant", "tool_calls": said}, *gave]}
+    return {
+        **request,
+        "messages": [*request["messages"], {"role": "assistant", "tool_calls": tool_calls}, *tool_results],
+    }

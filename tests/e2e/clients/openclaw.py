@@ -1,4 +1,4 @@
-"""OpenClaw's Android assistant, Chat Completions, before and after its aggregator of deltas."""
+"""OpenClaw's Android assistant, Chat Completions, before and after it aggregated deltas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def deltas(data: Sequence[str]) -> list[Call]:
-    """Every delta, as a call."""
+    """Every delta becomes a call."""
     return [
         Call(entry.get("id") or "", function.get("name") or "", function.get("arguments") or "")
         for chunk in chunks(data)
@@ -23,7 +23,7 @@ def deltas(data: Sequence[str]) -> list[Call]:
 
 
 def aggregate(data: Sequence[str]) -> list[Call]:
-    """A call begins where an id is; all else belongs to the last one."""
+    """A call starts at an id; other fragments belong to the last call."""
     calls: list[Call] = []
     for delta in deltas(data):
         if delta.id:
@@ -34,7 +34,7 @@ def aggregate(data: Sequence[str]) -> list[Call]:
 
 
 def run(call: Call, tools: Tools) -> str:
-    """Errors are results: the model is told of them."""
+    """Run the tool; an error is a result for the model."""
     if call.name not in tools:
         return "Unknown tool"
     try:

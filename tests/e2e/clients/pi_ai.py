@@ -1,4 +1,4 @@
-"""Pi SDK 0.51.1, Chat Completions: only deltas count; another id begins another call, and so does text between."""
+"""Pi SDK 0.51.1, Chat Completions: it reads only deltas. A call starts at another id, and after text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def assemble(data: Sequence[str]) -> list[Call]:
 
 
 def run(call: Call, tools: Tools) -> str:
-    """Errors are results: the model is told of them."""
+    """Run the tool; an error is a result for the model."""
     if call.name not in tools:
         return f"Tool {call.name} not found"
     try:

@@ -1,4 +1,4 @@
-"""The five reports that this project answers: who failed at which stream, why, and what helps."""
+"""The five reports behind this project: which client failed at which stream, why, and which option helps."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 class Reported(NamedTuple):
-    """One report."""
+    """A report of a client that failed."""
 
     key: str
     title: str
     source: str
     story: str
-    """What was reported."""
+    """The reported failure."""
     flow: str
-    """The saved flow that has the stream."""
+    """The name of the saved flow with the stream."""
     client: Client
-    """What the client was seen to do, down to its errors."""
+    """The behaviour of the client, including its errors."""
     model: ClientModel | None
-    """How it puts the fragments together; `None` where the stream has none."""
+    """How it assembles fragments; `None` if the stream has none."""
     advice: str
-    """What is advised, as an option of mitmdump."""
+    """The advice, as an option of mitmdump."""
     fault: str
-    """What causes the pattern in any stream."""
+    """The fault that injects the pattern into a stream."""
 
     @property
     def words(self) -> tuple[str, str]:
-        """The advice as the name of an option, `repair` or `shape`, and its value."""
+        """The advice as the option's name, `repair` or `shape`, and its value."""
         name, _, value = self.advice.removeprefix("--set toolstream_").partition("=")
         return name, value
 

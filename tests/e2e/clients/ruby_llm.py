@@ -1,8 +1,8 @@
 """ruby_llm 1.9.2, and ruby_llm-responses_api before its fix: https://github.com/khasinski/ruby_llm-responses_api.
 
-Its accumulator takes whatever has an id for a call of its own, in place of one with the same id, and what has
-none for the rest of the latest call. In Responses a delta gets an id, `call_id` or else `item_id`, and the name
-that its event carries.
+Its accumulator treats every part with an id as a call, which replaces a call with the same id, and a part without an
+id as the rest of the latest call. In Responses a delta gets `call_id` or else `item_id` as its id, and the name of
+its event.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DELTA = "response.function_call_arguments.delta"
 
 
 def accumulate(parts: Iterable[Call]) -> list[Call]:
-    """The calls of these parts."""
+    """Accumulate parts to calls."""
     calls: dict[str, Call] = {}
     latest = ""
     for part in parts:
@@ -55,7 +55,7 @@ def _parsed(call: Call) -> Json:
 
 
 def chat_calls(data: Sequence[str]) -> list[Call]:
-    """Chat Completions; entries of one event are kept by their ids."""
+    """Chat Completions: of the entries of an event with the same id only the last is kept."""
     parts: list[Call] = []
     for chunk in chunks(data):
         of_chunk = {entry.get("id"): entry.get("function", {}) for entry in entries(chunk)}
@@ -67,7 +67,7 @@ def chat_calls(data: Sequence[str]) -> list[Call]:
 
 
 def responses_calls(data: Sequence[str]) -> list[Call]:
-    """Responses; whatever a closing event says is passed over."""
+    """Responses: the arguments in `done` events are ignored."""
     parts: list[Call] = []
     for event in chunks(data):
         item = event.get("item", {})
@@ -80,7 +80,7 @@ def responses_calls(data: Sequence[str]) -> list[Call]:
 
 
 def run(call: Call, tools: Tools) -> str:
-    """A tool is found by its name as a symbol, and its parameters are keywords."""
+    """Find the tool by its name as a symbol; its parameters are keywords."""
     if call.name is None:
         raise CrashError("undefined method 'to_sym' for nil")
     if call.name not in tools:
@@ -91,15 +91,15 @@ def run(call: Call, tools: Tools) -> str:
 
 
 def following(request: Json, calls: Sequence[Call], results: Sequence[str]) -> Json:
-    """Responses: an item for each call, and one for each result."""
-    said = [
+    """The next request of Responses, with an item for each call and each result."""
+    call_items = [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
     ]
-    gave = [
+    result_items = [
         {"type": "function_call_output", "call_id": call.id, "output": result}
         for call, result in zip(calls, results, strict=True)
     ]
-    return {**request, "input": [*request["input"], *said, *gave]}
+    return {**request, "input": [*request["input"], *call_items, *result_items]}
 
 
 CHAT = Client("ruby_llm, Chat Completions", chat_calls, run, chat_following)

@@ -1,4 +1,4 @@
-"""The clients that each `for:NAME` is meant for, in all their states."""
+"""The clients of each `for:NAME` shape, in all their versions."""
 
 from __future__ import annotations
 

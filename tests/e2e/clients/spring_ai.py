@@ -1,7 +1,7 @@
 """Spring AI's `OpenAiChatModel`: https://github.com/spring-projects/spring-ai/issues/6374.
 
-In 2.0.0-RC1 an id that is present begins a call, whatever it is, and an event has one entry. In 2.0.1 calls go
-by the index, which has to be there.
+In 2.0.0-RC1 any id that is present starts a call, also an empty one, and an event may have one entry only. 2.0.1 uses
+the index, which must be present.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DECODER = json.JSONDecoder()
 
 
 def by_id(data: Sequence[str]) -> list[Call]:
-    """2.0.0-RC1."""
+    """The calls as 2.0.0-RC1 assembles them."""
     calls: list[Call] = []
     for chunk in chunks(data):
         of_chunk = entries(chunk)
@@ -45,7 +45,7 @@ def by_id(data: Sequence[str]) -> list[Call]:
 
 
 def by_index(data: Sequence[str]) -> list[Call]:
-    """2.0.1."""
+    """The calls as 2.0.1 assembles them."""
     calls: dict[int, Call] = {}
     for chunk in chunks(data):
         for entry in entries(chunk):
@@ -72,7 +72,7 @@ def _built(calls: list[Call]) -> list[Call]:
 
 
 def run(call: Call, tools: Tools) -> str:
-    """A tool is a Java method: what its arguments lack is null, and what follows the first object is not read."""
+    """Run a tool, which is a Java method: missing arguments are null, and text after the first object is ignored."""
     if not call.name:
         raise CrashError("toolName cannot be null or empty")
     if call.name not in tools:

@@ -1,4 +1,4 @@
-"""Answers of the least that a client looks at, and saved ones."""
+"""Minimal responses for the client models, and saved responses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def saved(name: str) -> list[LlmFlow]:
     return load(FLOWS / f"{name}.flow")
 
 
-def delta(arguments: str, index: int | None = 0, **said: str) -> Json:
-    """An entry of `tool_calls`; `said` may have its `id` and `name`."""
-    function = {"arguments": arguments, **({"name": said["name"]} if "name" in said else {})}
+def delta(arguments: str, index: int | None = 0, **fields: str) -> Json:
+    """An entry of `tool_calls`; `fields` may have its `id` and `name`."""
+    function = {"arguments": arguments, **({"name": fields["name"]} if "name" in fields else {})}
     place = {} if index is None else {"index": index}
-    return {**place, **({"id": said["id"]} if "id" in said else {}), "type": "function", "function": function}
+    return {**place, **({"id": fields["id"]} if "id" in fields else {}), "type": "function", "function": function}
 
 
-def chat(*said: Json | Sequence[Json], end: bytes = END, message: Json | None = None) -> bytes:
-    """Chat Completions: an event with each entry, or with several; `message` is what the last event has besides."""
-    deltas: list[Json] = [{"tool_calls": [one] if isinstance(one, dict) else list(one)} for one in said]
+def chat(*entries: Json | Sequence[Json], end: bytes = END, message: Json | None = None) -> bytes:
+    """Chat Completions: an event for each entry or list of entries. `message` is added to the last event."""
+    deltas: list[Json] = [{"tool_calls": [one] if isinstance(one, dict) else list(one)} for one in entries]
     choices: list[Json] = [{"index": 0, "delta": each, "finish_reason": None} for each in deltas]
     more = {"message": message} if message else {}
     choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls", **more})
@@ -41,7 +41,7 @@ def chat(*said: Json | Sequence[Json], end: bytes = END, message: Json | None = 
 
 
 def self_contained(body: bytes) -> bytes:
-    """Responses: the call's arguments in one delta, which has the call's id and name besides."""
+    """Responses: all arguments of a call in one delta, together with its id and name."""
     found = []
     item: Json = {}
     for block in body.split(b"\n\n"):
@@ -50,14 +50,14 @@ def self_contained(body: bytes) -> bytes:
         if event.get("type") == "response.function_call_arguments.done":
             kind = "response.function_call_arguments.delta"
             place = {key: event[key] for key in ("item_id", "output_index", "sequence_number")}
-            whole = {"delta": event["arguments"], "call_id": item["call_id"], "name": item["name"]}
-            found.append(sse_event({"type": kind, **place, **whole}))
+            complete = {"delta": event["arguments"], "call_id": item["call_id"], "name": item["name"]}
+            found.append(sse_event({"type": kind, **place, **complete}))
         if event and event["type"] != "response.function_call_arguments.delta":
             found.append(sse_event(event))
     return b"".join(found)
 
 
 def sse_event(event: Json) -> bytes:
-    """An event, with its name where it has a type."""
+    """Serialize an event, with its name if it has a type."""
     named = f"event: {event['type']}\n" if "type" in event else ""
     return f"{named}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()

@@ -1,9 +1,9 @@
-// Reads answers with JavaScript clients. A line on stdin asks for one reading, a line on stdout tells it:
+// Reads responses with JavaScript clients. A line on stdin is a task, a line on stdout its result:
 //   {"client", "url", "headers", "model", "tools": [{"name", "description", "parameters"}]}
 //   {"calls": [[name, arguments, id], ...], "finish"} or {"error"}
-// Over a WebSocket several answers are read on one connection, `lanes` of them at a time:
-//   {..., "answers", "lanes", "compressed"}
-//   {"answers": [[[name, arguments], ...], ...]} or {"error"}
+// Over a WebSocket several responses are read on one connection, `lanes` of them concurrently:
+//   {..., "responses", "lanes", "compressed"}
+//   {"responses": [[[name, arguments], ...], ...]} or {"error"}
 import { createInterface } from "node:readline";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
@@ -33,17 +33,17 @@ const withHeaders = (extra) => (input, init = {}) => {
   return fetch(input, { ...init, headers });
 };
 
-async function aiSdk(model, asked) {
-  const tools = asked.tools.map((one) => [
+async function aiSdk(model, task) {
+  const tools = task.tools.map((one) => [
     one.name,
     tool({ description: one.description, inputSchema: jsonSchema(one.parameters) }),
   ]);
-  const answer = streamText({
+  const response = streamText({
     model, messages: QUESTION, tools: Object.fromEntries(tools), maxRetries: 0, onError: () => {},
   });
   const calls = [];
   let finish = null;
-  for await (const part of answer.fullStream) {
+  for await (const part of response.fullStream) {
     if (part.type === "error") throw part.error;
     if (part.type === "finish") finish = part.finishReason;
     if (part.type !== "tool-call") continue;
@@ -53,12 +53,12 @@ async function aiSdk(model, asked) {
   return { calls, finish };
 }
 
-async function langchain(asked, own) {
+async function langchain(task, own) {
   const model = new ChatOpenAI({
-    model: asked.model, apiKey: "none", maxRetries: 0, streaming: true, ...own,
-    configuration: { baseURL: `${asked.url}/v1`, fetch: asked.fetch },
+    model: task.model, apiKey: "none", maxRetries: 0, streaming: true, ...own,
+    configuration: { baseURL: `${task.url}/v1`, fetch: task.fetch },
   });
-  const tools = asked.tools.map((one) => ({ type: "function", function: one }));
+  const tools = task.tools.map((one) => ({ type: "function", function: one }));
   let all;
   for await (const chunk of await model.bindTools(tools).stream("Go on.")) all = all ? all.concat(chunk) : chunk;
   if (all.invalid_tool_calls?.length) throw new Error("invalid tool calls");
@@ -71,62 +71,62 @@ const aiOpenai = ({ url, fetch }) => createOpenAI({ apiKey: "none", baseURL: `${
 
 const functions = ({ tools }) => tools.map((one) => ({ type: "function", ...one }));
 
-// The calls of each answer on an open socket. Those that come at once are told apart by their lane, or by their id.
-async function overSocket(asked, socket, types, create) {
-  const answers = [];
+// The calls of each response on an open socket. Concurrent responses are distinguished by their lane or their id.
+async function overSocket(task, socket, types, create) {
+  const responses = [];
   let round;
   socket.on("error", (error) => round.reject(error));
   socket.on("event", (event) => {
     if (!types.includes(event.type)) return;
     round.ended.set(event.stream_id ?? event.response.id, event.response);
-    if (round.ended.size === asked.lanes) round.resolve();
+    if (round.ended.size === task.lanes) round.resolve();
   });
-  while (answers.length < asked.answers) {
+  while (responses.length < task.responses) {
     const ended = new Map();
     await new Promise((resolve, reject) => {
       round = { ended, resolve, reject };
-      for (let lane = 0; lane < asked.lanes; lane += 1) socket.send(create(lane));
+      for (let lane = 0; lane < task.lanes; lane += 1) socket.send(create(lane));
     });
     for (const key of [...ended.keys()].sort()) {
       const items = ended.get(key).output.filter((one) => one.type === "function_call");
-      answers.push(items.map((one) => [one.name, JSON.parse(one.arguments)]));
+      responses.push(items.map((one) => [one.name, JSON.parse(one.arguments)]));
     }
   }
   socket.close();
-  return { answers };
+  return { responses };
 }
 
-// The calls that an agent runs for each answer, of whose results it tells the model nothing.
-async function agentOverSocket(asked) {
+// The calls that an agent runs for each response; it does not send their results.
+async function agentOverSocket(task) {
   globalThis.WebSocket = class extends WebSocket {
     constructor(url, protocols, options) {
       const given = Array.isArray(protocols) || typeof protocols === "string" ? options : protocols;
-      super(url, Array.isArray(protocols) ? protocols : [], { ...given, perMessageDeflate: asked.compressed });
+      super(url, Array.isArray(protocols) ? protocols : [], { ...given, perMessageDeflate: task.compressed });
     }
   };
-  const client = new OpenAI({ apiKey: "none", baseURL: `${asked.url}/v1`, defaultHeaders: asked.headers, maxRetries: 0 });
-  const model = new OpenAIResponsesWSModel(client, asked.model);
+  const client = new OpenAI({ apiKey: "none", baseURL: `${task.url}/v1`, defaultHeaders: task.headers, maxRetries: 0 });
+  const model = new OpenAIResponsesWSModel(client, task.model);
   let calls;
-  const tools = asked.tools.map((one) =>
+  const tools = task.tools.map((one) =>
     agentTool({ ...one, strict: false, execute: (given) => { calls.push([one.name, given]); return "done"; } }));
   const agent = new Agent({ name: "agent", model, tools, toolUseBehavior: "stop_on_first_tool" });
   const runner = new Runner({ tracingDisabled: true });
-  const answers = [];
-  while (answers.length < asked.answers) {
+  const responses = [];
+  while (responses.length < task.responses) {
     calls = [];
     const run = await runner.run(agent, "Go on.", { stream: true });
     for await (const _event of run);
     await run.completed;
-    answers.push(calls);
+    responses.push(calls);
   }
   await model.close();
-  return { answers };
+  return { responses };
 }
 
 const CLIENTS = {
-  "openai chat.stream": async (asked) => {
-    const tools = asked.tools.map((one) => ({ type: "function", function: one }));
-    const stream = openai(asked).chat.completions.stream({ model: asked.model, messages: QUESTION, tools });
+  "openai chat.stream": async (task) => {
+    const tools = task.tools.map((one) => ({ type: "function", function: one }));
+    const stream = openai(task).chat.completions.stream({ model: task.model, messages: QUESTION, tools });
     const [choice] = (await stream.finalChatCompletion()).choices;
     const calls = choice.message.tool_calls ?? [];
     return {
@@ -134,80 +134,80 @@ const CLIENTS = {
       finish: choice.finish_reason,
     };
   },
-  "openai chat.stream events": async (asked) => {
-    const tools = asked.tools.map((one) => ({ type: "function", function: { ...one, strict: true } }));
-    const stream = openai(asked).chat.completions.stream({ model: asked.model, messages: QUESTION, tools });
+  "openai chat.stream events": async (task) => {
+    const tools = task.tools.map((one) => ({ type: "function", function: { ...one, strict: true } }));
+    const stream = openai(task).chat.completions.stream({ model: task.model, messages: QUESTION, tools });
     const calls = [];
     stream.on("tool_calls.function.arguments.done", (one) => calls.push([one.name, one.arguments, null]));
     const [choice] = (await stream.finalChatCompletion()).choices;
     return { calls, finish: choice.finish_reason };
   },
-  "openai responses.stream": async (asked) => {
-    const response = await openai(asked).responses.stream({ model: asked.model, input: "Go on." }).finalResponse();
+  "openai responses.stream": async (task) => {
+    const response = await openai(task).responses.stream({ model: task.model, input: "Go on." }).finalResponse();
     const items = response.output.filter((one) => one.type === "function_call");
     return { calls: items.map((one) => [one.name, JSON.parse(one.arguments), one.call_id]), finish: response.status };
   },
-  "openai responses.connect": (asked) => {
-    const own = { headers: asked.headers, perMessageDeflate: asked.compressed };
-    const lanes = (lane) => (asked.lanes > 1 ? { stream_id: `lane ${lane}` } : {});
+  "openai responses.connect": (task) => {
+    const own = { headers: task.headers, perMessageDeflate: task.compressed };
+    const lanes = (lane) => (task.lanes > 1 ? { stream_id: `lane ${lane}` } : {});
     return overSocket(
-      asked,
-      new ResponsesWS(openai(asked), own),
+      task,
+      new ResponsesWS(openai(task), own),
       ["response.completed", "response.incomplete"],
       (lane) => ({
-        type: "response.create", model: asked.model, input: "Go on.", tools: functions(asked), ...lanes(lane),
+        type: "response.create", model: task.model, input: "Go on.", tools: functions(task), ...lanes(lane),
       }),
     );
   },
-  "openai realtime": async (asked) => {
-    const own = { headers: asked.headers, perMessageDeflate: asked.compressed };
-    const socket = new OpenAIRealtimeWS({ model: asked.model, options: own }, openai(asked));
+  "openai realtime": async (task) => {
+    const own = { headers: task.headers, perMessageDeflate: task.compressed };
+    const socket = new OpenAIRealtimeWS({ model: task.model, options: own }, openai(task));
     await new Promise((resolve, reject) => { socket.socket.on("open", resolve); socket.on("error", reject); });
-    socket.send({ type: "session.update", session: { type: "realtime", tools: functions(asked) } });
-    return overSocket(asked, socket, ["response.done"], () => ({ type: "response.create" }));
+    socket.send({ type: "session.update", session: { type: "realtime", tools: functions(task) } });
+    return overSocket(task, socket, ["response.done"], () => ({ type: "response.create" }));
   },
   "agents responses": agentOverSocket,
-  "ai openai-compatible": (asked) =>
+  "ai openai-compatible": (task) =>
     aiSdk(
-      createOpenAICompatible({ name: "p", apiKey: "none", baseURL: `${asked.url}/v1`, fetch: asked.fetch })
-        .chatModel(asked.model),
-      asked,
+      createOpenAICompatible({ name: "p", apiKey: "none", baseURL: `${task.url}/v1`, fetch: task.fetch })
+        .chatModel(task.model),
+      task,
     ),
-  "ai openai.chat": (asked) => aiSdk(aiOpenai(asked).chat(asked.model), asked),
-  "ai openrouter": (asked) =>
-    aiSdk(createOpenRouter({ apiKey: "none", baseURL: `${asked.url}/v1`, fetch: asked.fetch }).chat(asked.model), asked),
-  "ai openai.responses": (asked) => aiSdk(aiOpenai(asked).responses(asked.model), asked),
-  "ai anthropic": (asked) =>
-    aiSdk(createAnthropic({ apiKey: "none", baseURL: `${asked.url}/v1`, fetch: asked.fetch })(asked.model), asked),
-  "ai google": (asked) =>
+  "ai openai.chat": (task) => aiSdk(aiOpenai(task).chat(task.model), task),
+  "ai openrouter": (task) =>
+    aiSdk(createOpenRouter({ apiKey: "none", baseURL: `${task.url}/v1`, fetch: task.fetch }).chat(task.model), task),
+  "ai openai.responses": (task) => aiSdk(aiOpenai(task).responses(task.model), task),
+  "ai anthropic": (task) =>
+    aiSdk(createAnthropic({ apiKey: "none", baseURL: `${task.url}/v1`, fetch: task.fetch })(task.model), task),
+  "ai google": (task) =>
     aiSdk(
-      createGoogleGenerativeAI({ apiKey: "none", baseURL: `${asked.url}/v1beta`, fetch: asked.fetch })(asked.model),
-      asked,
+      createGoogleGenerativeAI({ apiKey: "none", baseURL: `${task.url}/v1beta`, fetch: task.fetch })(task.model),
+      task,
     ),
-  "langchain chat": (asked) => langchain(asked, {}),
-  "langchain responses": (asked) => langchain(asked, { useResponsesApi: true }),
-  "anthropic messages.stream": async (asked) => {
-    const client = new Anthropic({ apiKey: "none", baseURL: asked.url, fetch: asked.fetch, maxRetries: 0 });
-    const stream = client.messages.stream({ model: asked.model, max_tokens: 100, messages: QUESTION });
+  "langchain chat": (task) => langchain(task, {}),
+  "langchain responses": (task) => langchain(task, { useResponsesApi: true }),
+  "anthropic messages.stream": async (task) => {
+    const client = new Anthropic({ apiKey: "none", baseURL: task.url, fetch: task.fetch, maxRetries: 0 });
+    const stream = client.messages.stream({ model: task.model, max_tokens: 100, messages: QUESTION });
     const message = await stream.finalMessage();
     const blocks = message.content.filter((one) => one.type === "tool_use");
     return { calls: blocks.map((one) => [one.name, one.input, one.id]), finish: message.stop_reason };
   },
-  "google-genai": async (asked) => {
-    const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: asked.url, headers: asked.headers } });
+  "google-genai": async (task) => {
+    const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: task.url, headers: task.headers } });
     const calls = [];
     let finish = null;
-    for await (const chunk of await client.models.generateContentStream({ model: asked.model, contents: "Go on." })) {
+    for await (const chunk of await client.models.generateContentStream({ model: task.model, contents: "Go on." })) {
       for (const one of chunk.functionCalls ?? []) calls.push([one.name, one.args ?? {}, null]);
       finish = chunk.candidates?.[0]?.finishReason ?? finish;
     }
     return { calls, finish };
   },
-  ollama: async (asked) => {
-    const client = new Ollama({ host: asked.url, fetch: asked.fetch });
+  ollama: async (task) => {
+    const client = new Ollama({ host: task.url, fetch: task.fetch });
     const calls = [];
     let finish = null;
-    for await (const part of await client.chat({ model: asked.model, messages: QUESTION, stream: true })) {
+    for await (const part of await client.chat({ model: task.model, messages: QUESTION, stream: true })) {
       for (const one of part.message?.tool_calls ?? []) calls.push([one.function.name, one.function.arguments, null]);
       finish = part.done_reason ?? finish;
     }
@@ -215,28 +215,28 @@ const CLIENTS = {
   },
 };
 
-// For one answer; many on a socket may take longer together.
+// Time limits of one response, and of all responses on a socket.
 const MILLISECONDS = 10_000;
 const OVER_SOCKET = 50_000;
 
-// What a client leaves unhandled is a reading that failed, not the end of this process.
+// An unhandled error of a client is the result of its task, not the end of this process.
 let fail = () => {};
 process.on("unhandledRejection", (error) => fail(error));
 process.on("uncaughtException", (error) => fail(error));
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const asked = JSON.parse(line);
-  asked.fetch = withHeaders(asked.headers);
-  let told, timer;
+  const task = JSON.parse(line);
+  task.fetch = withHeaders(task.headers);
+  let result, timer;
   try {
     const failing = new Promise((_, reject) => {
       fail = reject;
-      timer = setTimeout(reject, asked.answers ? OVER_SOCKET : MILLISECONDS, new Error("nothing came of it"));
+      timer = setTimeout(reject, task.responses ? OVER_SOCKET : MILLISECONDS, new Error("timeout"));
     });
-    told = await Promise.race([CLIENTS[asked.client](asked), failing]);
+    result = await Promise.race([CLIENTS[task.client](task), failing]);
   } catch (error) {
-    told = { error: `${error?.name}: ${error?.message}` };
+    result = { error: `${error?.name}: ${error?.message}` };
   }
   clearTimeout(timer);
-  process.stdout.write(`${JSON.stringify(told)}\n`);
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }

@@ -1,4 +1,4 @@
-//! Reads answers with Rust clients. A line on stdin asks for one reading, a line on stdout tells it:
+//! Reads responses with Rust clients. A line on stdin is a task, a line on stdout its result:
 //!   {"client", "url", "headers", "model", "tools": [{"name", "description", "parameters"}]}
 //!   {"calls": [[name, arguments, id], ...], "finish"} or {"error"}
 
@@ -28,7 +28,7 @@ const QUESTION: &str = "Go on.";
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Deserialize)]
-struct Asked {
+struct Task {
     client: String,
     url: String,
     headers: HashMap<String, String>,
@@ -44,12 +44,12 @@ struct Tool {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct Reading {
     calls: Vec<(String, Value, Option<String>)>,
     finish: Value,
 }
 
-/// A call of which the arguments are still text.
+/// A call whose arguments are text.
 #[derive(Default)]
 struct Call {
     id: Option<String>,
@@ -57,31 +57,31 @@ struct Call {
     arguments: String,
 }
 
-fn told(calls: impl IntoIterator<Item = Call>, finish: Value) -> Result<Told, Failure> {
+fn reading(calls: impl IntoIterator<Item = Call>, finish: Value) -> Result<Reading, Failure> {
     let parsed = |one: Call| Ok((one.name, parse(&one.arguments)?, one.id));
     let calls = calls.into_iter().map(parsed).collect::<Result<_, Failure>>()?;
-    Ok(Told { calls, finish })
+    Ok(Reading { calls, finish })
 }
 
 fn parse(arguments: &str) -> Result<Value, Failure> {
     if arguments.is_empty() {
         return Ok(json!({}));
     }
-    from_str(arguments).map_err(|error| format!("the arguments {arguments:?} are no JSON: {error}").into())
+    from_str(arguments).map_err(|error| format!("invalid JSON {arguments:?}: {error}").into())
 }
 
-fn async_openai(asked: &Asked, http: reqwest::Client) -> Result<async_openai::Client<OpenAIConfig>, Failure> {
-    let mut config = OpenAIConfig::new().with_api_base(format!("{}/v1", asked.url)).with_api_key("none");
-    for (name, value) in &asked.headers {
+fn async_openai(task: &Task, http: reqwest::Client) -> Result<async_openai::Client<OpenAIConfig>, Failure> {
+    let mut config = OpenAIConfig::new().with_api_base(format!("{}/v1", task.url)).with_api_key("none");
+    for (name, value) in &task.headers {
         config = config.with_header(HeaderName::try_from(name)?, value)?;
     }
-    // Its own service tries up to three times more; this one tries once.
+    // The default service retries up to three times; this one does not retry.
     let service = ReqwestService::new(http.clone());
     Ok(async_openai::Client::build(http, config).with_http_service(service))
 }
 
-async fn async_openai_chat(asked: Asked, http: reqwest::Client) -> Result<Told, Failure> {
-    let client = async_openai(&asked, http)?;
+async fn async_openai_chat(task: Task, http: reqwest::Client) -> Result<Reading, Failure> {
+    let client = async_openai(&task, http)?;
     let tool = |one: Tool| chat::ChatCompletionTool {
         function: chat::FunctionObject {
             name: one.name,
@@ -91,9 +91,9 @@ async fn async_openai_chat(asked: Asked, http: reqwest::Client) -> Result<Told, 
         },
     };
     let request = chat::CreateChatCompletionRequestArgs::default()
-        .model(asked.model)
+        .model(task.model)
         .messages([chat::ChatCompletionRequestUserMessage::from(QUESTION).into()])
-        .tools(asked.tools.into_iter().map(tool).map(chat::ChatCompletionTools::Function).collect::<Vec<_>>())
+        .tools(task.tools.into_iter().map(tool).map(chat::ChatCompletionTools::Function).collect::<Vec<_>>())
         .build()?;
     let mut stream = client.chat().create_stream(request).await?;
     let mut calls: BTreeMap<_, Call> = BTreeMap::new();
@@ -114,11 +114,11 @@ async fn async_openai_chat(asked: Asked, http: reqwest::Client) -> Result<Told, 
             }
         }
     }
-    told(calls.into_values(), finish)
+    reading(calls.into_values(), finish)
 }
 
-async fn async_openai_responses(asked: Asked, http: reqwest::Client) -> Result<Told, Failure> {
-    let client = async_openai(&asked, http)?;
+async fn async_openai_responses(task: Task, http: reqwest::Client) -> Result<Reading, Failure> {
+    let client = async_openai(&task, http)?;
     let tool = |one: Tool| responses::FunctionTool {
         name: one.name,
         description: Some(one.description),
@@ -126,9 +126,9 @@ async fn async_openai_responses(asked: Asked, http: reqwest::Client) -> Result<T
         ..Default::default()
     };
     let request = responses::CreateResponseArgs::default()
-        .model(asked.model)
+        .model(task.model)
         .input(QUESTION)
-        .tools(asked.tools.into_iter().map(tool).map(responses::Tool::Function).collect::<Vec<_>>())
+        .tools(task.tools.into_iter().map(tool).map(responses::Tool::Function).collect::<Vec<_>>())
         .build()?;
     let mut stream = client.responses().create_stream(request).await?;
     let mut open: HashMap<_, Call> = HashMap::new();
@@ -163,28 +163,28 @@ async fn async_openai_responses(asked: Asked, http: reqwest::Client) -> Result<T
         }
     }
     calls.sort_by_key(|(index, _)| *index);
-    told(calls.into_iter().map(|(_, call)| call), finish)
+    reading(calls.into_iter().map(|(_, call)| call), finish)
 }
 
-async fn genai(asked: Asked, http: reqwest::Client, adapter: AdapterKind) -> Result<Told, Failure> {
+async fn genai(task: Task, http: reqwest::Client, adapter: AdapterKind) -> Result<Reading, Failure> {
     let client = genai::Client::builder().with_reqwest(http).build()?;
     let target = ServiceTarget {
-        endpoint: Endpoint::from_owned(format!("{}/v1/", asked.url)),
+        endpoint: Endpoint::from_owned(format!("{}/v1/", task.url)),
         auth: AuthData::from_single("none"),
-        model: ModelIden::new(adapter, asked.model),
+        model: ModelIden::new(adapter, task.model),
     };
     let tool =
         |one: Tool| genai::chat::Tool::new(one.name).with_description(one.description).with_schema(one.parameters);
-    let request = ChatRequest::from_user(QUESTION).with_tools(asked.tools.into_iter().map(tool));
-    let headers: Vec<_> = asked.headers.into_iter().collect();
+    let request = ChatRequest::from_user(QUESTION).with_tools(task.tools.into_iter().map(tool));
+    let headers: Vec<_> = task.headers.into_iter().collect();
     let options = ChatOptions::default().with_capture_tool_calls(true).with_extra_headers(headers);
     let mut stream = client.exec_chat_stream(target, request, Some(&options)).await?.stream;
-    let mut all = Told { calls: vec![], finish: Value::Null };
+    let mut all = Reading { calls: vec![], finish: Value::Null };
     while let Some(event) = stream.try_next().await? {
         let ChatStreamEvent::End(end) = event else { continue };
         all.finish = json!(end.captured_stop_reason.as_ref().map(|reason| reason.raw()));
         for call in end.captured_into_tool_calls().unwrap_or_default() {
-            // Arguments that it could not parse are handed on as they came, as text.
+            // genai returns arguments that it cannot parse as text.
             let arguments = match call.fn_arguments {
                 Value::String(text) if text.is_empty() => json!({}),
                 Value::String(text) => parse(&text).map(|_| Value::String(text))?,
@@ -196,25 +196,25 @@ async fn genai(asked: Asked, http: reqwest::Client, adapter: AdapterKind) -> Res
     Ok(all)
 }
 
-async fn read(line: String, http: reqwest::Client) -> Result<Told, Failure> {
-    let asked: Asked = from_str(&line)?;
-    match asked.client.as_str() {
-        "async-openai chat" => async_openai_chat(asked, http).await,
-        "async-openai responses" => async_openai_responses(asked, http).await,
-        "genai chat" => genai(asked, http, AdapterKind::OpenAI).await,
-        "genai anthropic" => genai(asked, http, AdapterKind::Anthropic).await,
-        other => Err(format!("there is no client {other:?}").into()),
+async fn read(line: String, http: reqwest::Client) -> Result<Reading, Failure> {
+    let task: Task = from_str(&line)?;
+    match task.client.as_str() {
+        "async-openai chat" => async_openai_chat(task, http).await,
+        "async-openai responses" => async_openai_responses(task, http).await,
+        "genai chat" => genai(task, http, AdapterKind::OpenAI).await,
+        "genai anthropic" => genai(task, http, AdapterKind::Anthropic).await,
+        other => Err(format!("no such client: {other:?}").into()),
     }
 }
 
-/// A task of its own: where a client panics, that is a reading that failed, not the end of this process.
-async fn answer(line: String, http: reqwest::Client) -> Result<Told, Failure> {
+/// Runs a task separately: the panic of a client is the result of its task, not the end of this process.
+async fn run(line: String, http: reqwest::Client) -> Result<Reading, Failure> {
     tokio::spawn(timeout(PATIENCE, read(line, http))).await??
 }
 
-/// It trusts the one authority, and keeps no connection from one reading to the next.
+/// A client that trusts only this certificate authority, and does not keep connections open.
 fn http() -> Result<reqwest::Client, Failure> {
-    rustls::crypto::ring::default_provider().install_default().expect("there is no other yet");
+    rustls::crypto::ring::default_provider().install_default().expect("no other provider is installed");
     let authority = env::var_os("CLIENTS_CA").map(fs::read).transpose()?.unwrap_or_default();
     let trusted = Certificate::from_pem_bundle(&authority)?;
     Ok(reqwest::Client::builder().no_proxy().tls_certs_only(trusted).pool_max_idle_per_host(0).build()?)
@@ -224,14 +224,14 @@ fn main() -> Result<(), Failure> {
     let http = http()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for line in io::stdin().lines() {
-        let told = match runtime.block_on(answer(line?, http.clone())) {
-            Ok(told) => json!(told),
+        let result = match runtime.block_on(run(line?, http.clone())) {
+            Ok(reading) => json!(reading),
             Err(error) => {
                 let causes = iter::successors(Some(&*error as &dyn Error), |&one| one.source());
                 json!({"error": causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")})
             }
         };
-        println!("{told}");
+        println!("{result}");
     }
     Ok(())
 }

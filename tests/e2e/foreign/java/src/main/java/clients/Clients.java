@@ -27,23 +27,23 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
 /**
- * Reads answers with Java clients, as clients.mjs does with those of JavaScript. A line on stdin asks for one reading,
- * a line on stdout tells it:
+ * Reads responses with Java clients, like clients.mjs with JavaScript clients. A line on stdin is a task, a line on
+ * stdout its result:
  *   {"client", "url", "headers", "model", "tools": [{"name", "description", "parameters"}]}
  *   {"calls": [[name, arguments, id], ...], "finish"} or {"error"}
- * CLIENTS_CA names the file of the authority to trust.
+ * CLIENTS_CA is the file of the trusted certificate authority.
  */
 public final class Clients {
-  /** What is asked for. */
-  record Asked(String client, String url, Map<String, String> headers, String model, List<Offer> tools) {}
+  /** A response to request and read. */
+  record Task(String client, String url, Map<String, String> headers, String model, List<Offer> tools) {}
 
-  /** A tool on offer. */
+  /** A tool that the request offers. */
   record Offer(String name, String description, JsonNode parameters) {}
 
-  /** What is told of an answer. */
-  record Told(List<List<Object>> calls, String finish) {}
+  /** The calls and the finish reason of a response. */
+  record Reading(List<List<Object>> calls, String finish) {}
 
-  /** Trust in the authorities of a PEM file and in no others. */
+  /** Trust in the certificate authorities of a PEM file only. */
   static final class Trust {
     final X509TrustManager manager;
     final SSLContext context;
@@ -72,27 +72,27 @@ public final class Clients {
   private Clients() {}
 
   public static void main(String[] args) throws Exception {
-    PrintStream told = System.out;
+    PrintStream output = System.out;
     System.setOut(System.err);
     LogManager.getLogManager().reset();
     Libraries libraries = new Libraries(new Trust(Path.of(System.getenv("CLIENTS_CA"))));
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      told.println(read(libraries, JSON.readValue(line, Asked.class)));
-      told.flush();
+      output.println(read(libraries, JSON.readValue(line, Task.class)));
+      output.flush();
     }
-    System.exit(0); // whatever threads a client has left behind
+    System.exit(0); // also ends the threads of the clients
   }
 
-  private static String read(Libraries libraries, Asked asked) throws JsonProcessingException {
+  private static String read(Libraries libraries, Task task) throws JsonProcessingException {
     try {
-      return JSON.writeValueAsString(switch (asked.client()) {
-        case "openai chat" -> libraries.openaiChat(asked);
-        case "openai responses" -> libraries.openaiResponses(asked);
-        case "anthropic" -> libraries.anthropic(asked);
-        case "google-genai" -> libraries.google(asked);
-        case "langchain4j chat" -> libraries.langchain(asked);
-        default -> throw new IllegalArgumentException("there is no client " + asked.client());
+      return JSON.writeValueAsString(switch (task.client()) {
+        case "openai chat" -> libraries.openaiChat(task);
+        case "openai responses" -> libraries.openaiResponses(task);
+        case "anthropic" -> libraries.anthropic(task);
+        case "google-genai" -> libraries.google(task);
+        case "langchain4j chat" -> libraries.langchain(task);
+        default -> throw new IllegalArgumentException("no such client: " + task.client());
       });
     } catch (Throwable raised) {
       Throwable failure = raised;
@@ -104,16 +104,16 @@ public final class Clients {
     }
   }
 
-  /** A call as it is told; these arguments are JSON, or nothing at all. */
+  /** A call of a result; the arguments are JSON or empty. */
   static List<Object> call(String name, String arguments, String id) {
     try {
       return call(name, JSON.readValue(arguments.isEmpty() ? "{}" : arguments, JsonNode.class), id);
     } catch (JsonProcessingException failure) {
-      throw new IllegalArgumentException("these arguments are no JSON: " + arguments);
+      throw new IllegalArgumentException("invalid JSON: " + arguments);
     }
   }
 
-  /** A call as it is told. */
+  /** A call of a result. */
   static List<Object> call(String name, Object arguments, String id) {
     return Arrays.asList(name, arguments, id);
   }

@@ -1,8 +1,8 @@
 package clients;
 
-import clients.Clients.Asked;
+import clients.Clients.Task;
 import clients.Clients.Offer;
-import clients.Clients.Told;
+import clients.Clients.Reading;
 import clients.Clients.Trust;
 import com.anthropic.client.AnthropicClient;
 import com.anthropic.client.okhttp.AnthropicOkHttpClient;
@@ -60,7 +60,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
 
-/** Readings with each library, by its own accumulator where it has one. */
+/** Reads a response with each library, with its own accumulator if it has one. */
 final class Libraries {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final String QUESTION = "Go on.";
@@ -71,10 +71,10 @@ final class Libraries {
     this.trust = trust;
   }
 
-  Told openaiChat(Asked asked) {
+  Reading openaiChat(Task task) {
     ChatCompletionCreateParams.Builder request =
-        ChatCompletionCreateParams.builder().model(asked.model()).addUserMessage(QUESTION);
-    for (Offer one : asked.tools()) {
+        ChatCompletionCreateParams.builder().model(task.model()).addUserMessage(QUESTION);
+    for (Offer one : task.tools()) {
       request.addFunctionTool(FunctionDefinition.builder()
           .name(one.name())
           .description(one.description())
@@ -82,7 +82,7 @@ final class Libraries {
           .build());
     }
     ChatCompletionAccumulator all = ChatCompletionAccumulator.create();
-    OpenAIClient client = openai(asked);
+    OpenAIClient client = openai(task);
     try (StreamResponse<ChatCompletionChunk> chunks = client.chat().completions().createStreaming(request.build())) {
       chunks.stream().forEach(all::accumulate);
     } finally {
@@ -94,12 +94,12 @@ final class Libraries {
       ChatCompletionMessageFunctionToolCall call = one.asFunction();
       calls.add(Clients.call(call.function().name(), call.function().arguments(), call.id()));
     }
-    return new Told(calls, choice.finishReason().asString());
+    return new Reading(calls, choice.finishReason().asString());
   }
 
-  Told openaiResponses(Asked asked) {
-    ResponseCreateParams.Builder request = ResponseCreateParams.builder().model(asked.model()).input(QUESTION);
-    for (Offer one : asked.tools()) {
+  Reading openaiResponses(Task task) {
+    ResponseCreateParams.Builder request = ResponseCreateParams.builder().model(task.model()).input(QUESTION);
+    for (Offer one : task.tools()) {
       request.addTool(FunctionTool.builder()
           .name(one.name())
           .description(one.description())
@@ -108,7 +108,7 @@ final class Libraries {
           .build());
     }
     ResponseAccumulator all = ResponseAccumulator.create();
-    OpenAIClient client = openai(asked);
+    OpenAIClient client = openai(task);
     try (StreamResponse<ResponseStreamEvent> events = client.responses().createStreaming(request.build())) {
       events.stream().forEach(all::accumulate);
     } finally {
@@ -119,19 +119,19 @@ final class Libraries {
         .flatMap((item) -> item.functionCall().stream())
         .map((call) -> Clients.call(call.name(), call.arguments(), call.callId()))
         .toList();
-    return new Told(calls, response.status().map(ResponseStatus::asString).orElse(null));
+    return new Reading(calls, response.status().map(ResponseStatus::asString).orElse(null));
   }
 
-  private OpenAIClient openai(Asked asked) {
+  private OpenAIClient openai(Task task) {
     OpenAIOkHttpClient.Builder client = OpenAIOkHttpClient.builder()
         .apiKey("none")
-        .baseUrl(asked.url() + "/v1")
+        .baseUrl(task.url() + "/v1")
         .maxRetries(0)
         .timeout(PATIENCE)
         .proxy(Proxy.NO_PROXY)
         .sslSocketFactory(trust.context.getSocketFactory())
         .trustManager(trust.manager);
-    asked.headers().forEach(client::replaceHeaders);
+    task.headers().forEach(client::replaceHeaders);
     return client.build();
   }
 
@@ -139,10 +139,10 @@ final class Libraries {
     return com.openai.core.JsonValue.fromJsonNode(offer.parameters()).convert(type);
   }
 
-  Told anthropic(Asked asked) {
+  Reading anthropic(Task task) {
     MessageCreateParams.Builder request =
-        MessageCreateParams.builder().model(asked.model()).maxTokens(100).addUserMessage(QUESTION);
-    for (Offer one : asked.tools()) {
+        MessageCreateParams.builder().model(task.model()).maxTokens(100).addUserMessage(QUESTION);
+    for (Offer one : task.tools()) {
       com.anthropic.core.JsonValue schema = com.anthropic.core.JsonValue.fromJsonNode(one.parameters());
       request.addTool(com.anthropic.models.messages.Tool.builder()
           .name(one.name())
@@ -152,13 +152,13 @@ final class Libraries {
     }
     AnthropicOkHttpClient.Builder builder = AnthropicOkHttpClient.builder()
         .apiKey("none")
-        .baseUrl(asked.url())
+        .baseUrl(task.url())
         .maxRetries(0)
         .timeout(PATIENCE)
         .proxy(Proxy.NO_PROXY)
         .sslSocketFactory(trust.context.getSocketFactory())
         .trustManager(trust.manager);
-    asked.headers().forEach(builder::replaceHeaders);
+    task.headers().forEach(builder::replaceHeaders);
     MessageAccumulator all = MessageAccumulator.create();
     AnthropicClient client = builder.build();
     try (com.anthropic.core.http.StreamResponse<RawMessageStreamEvent> events =
@@ -172,11 +172,11 @@ final class Libraries {
         .flatMap((block) -> block.toolUse().stream())
         .map((call) -> Clients.call(call.name(), call._input(), call.id()))
         .toList();
-    return new Told(calls, message.stopReason().map(StopReason::asString).orElse(null));
+    return new Reading(calls, message.stopReason().map(StopReason::asString).orElse(null));
   }
 
-  Told google(Asked asked) {
-    List<FunctionDeclaration> offers = asked.tools().stream()
+  Reading google(Task task) {
+    List<FunctionDeclaration> offers = task.tools().stream()
         .map((one) -> FunctionDeclaration.builder()
             .name(one.name())
             .description(one.description())
@@ -197,18 +197,18 @@ final class Libraries {
         .vertexAI(false)
         .clientOptions(ClientOptions.builder().customHttpClient(http).build())
         .httpOptions(HttpOptions.builder()
-            .baseUrl(asked.url())
-            .headers(asked.headers())
+            .baseUrl(task.url())
+            .headers(task.headers())
             .retryOptions(HttpRetryOptions.builder().attempts(1))
             .build());
     List<List<Object>> calls = new ArrayList<>();
     String finish = null;
     try (Client client = builder.build();
         ResponseStream<GenerateContentResponse> chunks =
-            client.models.generateContentStream(asked.model(), QUESTION, config)) {
+            client.models.generateContentStream(task.model(), QUESTION, config)) {
       for (GenerateContentResponse chunk : chunks) {
-        List<FunctionCall> said = chunk.functionCalls();
-        for (FunctionCall one : said == null ? List.<FunctionCall>of() : said) {
+        List<FunctionCall> received = chunk.functionCalls();
+        for (FunctionCall one : received == null ? List.<FunctionCall>of() : received) {
           calls.add(Clients.call(one.name().orElse(null), one.args().orElse(Map.of()), one.id().orElse(null)));
         }
         for (Candidate one : chunk.candidates().orElse(List.of())) {
@@ -216,46 +216,46 @@ final class Libraries {
         }
       }
     }
-    return new Told(calls, finish);
+    return new Reading(calls, finish);
   }
 
-  Told langchain(Asked asked) {
-    List<ToolSpecification> offers = asked.tools().stream().map(Libraries::specification).toList();
+  Reading langchain(Task task) {
+    List<ToolSpecification> offers = task.tools().stream().map(Libraries::specification).toList();
     OpenAiStreamingChatModel model = OpenAiStreamingChatModel.builder()
         .apiKey("none")
-        .baseUrl(asked.url() + "/v1")
-        .modelName(asked.model())
+        .baseUrl(task.url() + "/v1")
+        .modelName(task.model())
         .timeout(PATIENCE)
-        .customHeaders(asked.headers())
+        .customHeaders(task.headers())
         .httpClientBuilder(JdkHttpClient.builder().httpClientBuilder(
             HttpClient.newBuilder().sslContext(trust.context).proxy(HttpClient.Builder.NO_PROXY)))
         .build();
     ChatRequest request =
         ChatRequest.builder().messages(UserMessage.from(QUESTION)).toolSpecifications(offers).build();
-    CompletableFuture<ChatResponse> answer = new CompletableFuture<>();
+    CompletableFuture<ChatResponse> received = new CompletableFuture<>();
     model.chat(request, new StreamingChatResponseHandler() {
       @Override
       public void onPartialResponse(String text) {}
 
       @Override
       public void onCompleteResponse(ChatResponse response) {
-        answer.complete(response);
+        received.complete(response);
       }
 
       @Override
       public void onError(Throwable error) {
-        answer.completeExceptionally(error);
+        received.completeExceptionally(error);
       }
     });
-    // Its own timeout ends with the answer's headers.
-    ChatResponse response = answer.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
+    // The library's timeout ends at the headers of the response.
+    ChatResponse response = received.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
     List<List<Object>> calls = response.aiMessage().toolExecutionRequests().stream()
         .map((call) -> Clients.call(call.name(), call.arguments(), call.id()))
         .toList();
-    return new Told(calls, Optional.ofNullable(response.finishReason()).map(FinishReason::name).orElse(null));
+    return new Reading(calls, Optional.ofNullable(response.finishReason()).map(FinishReason::name).orElse(null));
   }
 
-  /** Of the schema only the properties, and which of them are required: there is no place for more. */
+  /** A tool with the properties of its schema, and the required names: langchain4j supports no more. */
   private static ToolSpecification specification(Offer offer) {
     JsonObjectSchema.Builder schema = JsonObjectSchema.builder();
     for (Map.Entry<String, JsonNode> one : offer.parameters().path("properties").properties()) {
