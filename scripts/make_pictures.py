@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "addon")]
 
 from tests.browser.chromium import program  # noqa: E402
-from tests.browser.sessions import written  # noqa: E402
+from tests.browser.sessions import write_session  # noqa: E402
 from tests.e2e.harness.mitmweb import Web  # noqa: E402
 from tests.e2e.harness.versions import Version  # noqa: E402
 from tests.proxy.ui.shown import interface  # noqa: E402
@@ -42,7 +42,7 @@ _KEY: Final = b"page\0"
 
 def page(folder: Path) -> Path:
     """Write the page of the session into a folder."""
-    written(SESSION, folder)
+    write_session(SESSION, folder)
     before = Path.cwd()
     os.chdir(folder)  # the page names its files as they were given
     try:

@@ -1,4 +1,4 @@
-"""Commands as they are started: their environment and the arguments that are added."""
+"""The environment of a started command, and the arguments that are added."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ ALL = {
     "OPENAI_API_KEY": "k",
     "SSL_CERT_FILE": "/ca.pem",
 }
-"""What leads all clients to the proxy where saved flows answer."""
+"""The variables that lead all clients to a proxy with saved flows."""
 
 
 def started(command: str, upstream: Upstream = Upstream.SAVED, **own: str) -> Launch:
-    """A command behind the proxy; `own` is the user's environment."""
+    """The launch of a command with the proxy; `own` is the user's environment."""
     shared = {"HTTPS_PROXY": PROXY, "NO_PROXY": ""} if upstream is Upstream.PROXIED else ALL
     return launch(command.split(), {**own, **shared}, own=own, proxy=PROXY, upstream=upstream)
 
 
 @pytest.mark.parametrize("upstream", Upstream)
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-def test_what_a_row_says_stands_right_behind_the_program(agent: Agent, upstream: Upstream) -> None:
-    """Arguments come before the user's, nothing names a variable any more, and all that was set is told."""
+def test_the_arguments_of_an_agent_are_added_after_the_program(agent: Agent, upstream: Upstream) -> None:
+    """Arguments are added before the user's, placeholders are replaced, and all changed variables are reported."""
     found = started(f"{agent.commands[0]} say hi", upstream, HOME="/nowhere")
     own = {"HOME": "/nowhere", **ALL}
     assert found.agent is agent
@@ -49,8 +49,8 @@ def test_what_a_row_says_stands_right_behind_the_program(agent: Agent, upstream:
     assert found.environment.keys().isdisjoint({"PROXY", "SOCKETS"})
 
 
-def test_a_command_that_is_no_agent_is_left_alone() -> None:
-    """It gets what all get."""
+def test_other_commands_are_not_changed() -> None:
+    """A command that is not an agent gets only the shared variables."""
     found = started("python agent.py", A="b")
     assert found.command == ("python", "agent.py")
     assert found.environment == {**ALL, "A": "b"}
@@ -58,7 +58,7 @@ def test_a_command_that_is_no_agent_is_left_alone() -> None:
 
 
 def test_codex_streams_over_http_from_saved_flows() -> None:
-    """A provider of its own, whose key is the stand-in."""
+    """With saved flows Codex gets a provider with the placeholder key, over HTTP."""
     _, _, choice, _, settings = started("codex exec hi").command[:5]
     assert tomllib.loads(choice) == {"model_provider": "toolstream"}
     assert tomllib.loads(settings)["model_providers"]["toolstream"] == {
@@ -71,8 +71,8 @@ def test_codex_streams_over_http_from_saved_flows() -> None:
 
 
 @pytest.mark.parametrize("upstream", Upstream)
-def test_codex_asks_over_a_websocket_where_that_is_wanted(upstream: Upstream) -> None:
-    """Whoever answers; without that it asks over HTTP, where each request holds the whole conversation."""
+def test_codex_uses_a_websocket_on_request(upstream: Upstream) -> None:
+    """Codex uses a WebSocket with `sockets`, and else HTTP, where each request has the complete conversation."""
     for sockets in (True, False):
         command = ["codex", "exec", "hi"]
         found = launch(command, ALL, own={"HOME": "/nowhere"}, proxy=PROXY, upstream=upstream, sockets=sockets)
@@ -80,7 +80,7 @@ def test_codex_asks_over_a_websocket_where_that_is_wanted(upstream: Upstream) ->
 
 
 def test_codex_keeps_its_login_with_the_real_provider() -> None:
-    """No base URL and no key: both come from the user's login."""
+    """With the real provider Codex gets neither a base URL nor a key: both come from the user's login."""
     settings = started("codex exec hi", Upstream.PROXIED, HOME="/nowhere").command[4]
     assert tomllib.loads(settings)["model_providers"]["toolstream"] == {
         "name": "OpenAI",
@@ -99,8 +99,8 @@ def test_codex_keeps_its_login_with_the_real_provider() -> None:
         ("codex exec hi", '[profiles.work]\nmodel_provider = "azure"'),
     ],
 )
-def test_a_provider_of_the_users_own_stays(command: str, config: str, tmp_path: Path) -> None:
-    """On the command line or in the configuration; saved flows answer all the same."""
+def test_the_users_own_provider_is_kept(command: str, config: str, tmp_path: Path) -> None:
+    """A provider on the command line or in the configuration is kept, except with saved flows."""
     (tmp_path / "config.toml").write_text(config)
     own = {"CODEX_HOME": str(tmp_path)}
     assert started(command, Upstream.PROXIED, **own).arguments == ()
@@ -109,29 +109,29 @@ def test_a_provider_of_the_users_own_stays(command: str, config: str, tmp_path: 
 
 
 @pytest.mark.parametrize("config", ["", "model = 'x'", 'model_provider = "openai"', "no toml", 'profiles = "x"'])
-def test_a_configuration_without_another_provider(config: str, tmp_path: Path) -> None:
-    """The built-in one has to be told to stream over HTTP."""
+def test_the_builtin_provider_gets_arguments(config: str, tmp_path: Path) -> None:
+    """Without another provider in the configuration Codex gets arguments that select HTTP."""
     (tmp_path / "config.toml").write_text(config)
     assert started("codex", Upstream.PROXIED, CODEX_HOME=str(tmp_path)).arguments != ()
 
 
-def test_the_users_model_and_provider_stay() -> None:
-    """A default is for who has set nothing."""
+def test_the_users_model_and_provider_are_kept() -> None:
+    """Default variables do not replace the user's variables."""
     assert started("goose run").environment["GOOSE_PROVIDER"] == "openai"
     assert started("goose run", GOOSE_PROVIDER="anthropic").environment["GOOSE_PROVIDER"] == "anthropic"
 
 
-def test_a_base_url_that_keeps_an_agent_from_starting_is_left_out() -> None:
-    """Not where the user has set it."""
+def test_a_base_url_that_prevents_the_start_is_removed() -> None:
+    """A base URL that prevents the start of an agent is removed, unless the user has set it."""
     found = started("gemini -p hi")
     assert found.removed == ("GOOGLE_GEMINI_BASE_URL",)
     assert "GOOGLE_GEMINI_BASE_URL" not in found.environment
-    mine = started("gemini -p hi", GOOGLE_GEMINI_BASE_URL="http://gateway.example")
-    assert (mine.removed, mine.environment["GOOGLE_GEMINI_BASE_URL"]) == ((), PROXY)
+    kept = started("gemini -p hi", GOOGLE_GEMINI_BASE_URL="http://gateway.example")
+    assert (kept.removed, kept.environment["GOOGLE_GEMINI_BASE_URL"]) == ((), PROXY)
 
 
-def test_arguments_behind_npm() -> None:
-    """Npm hands on what stands behind `--`."""
+def test_arguments_with_npm_exec() -> None:
+    """`npm exec` passes arguments after `--` to the agent."""
     assert started("npm exec @openai/codex").command[3:5] == ("--", "-c")
     assert started("npm exec -- @openai/codex exec").command[:5] == ("npm", "exec", "--", "@openai/codex", "-c")
 
@@ -148,6 +148,6 @@ def test_arguments_behind_npm() -> None:
         ("python agent.py", False),
     ],
 )
-def test_who_draws_on_the_whole_terminal(command: str, takes: bool) -> None:
-    """An agent, unless its arguments say otherwise."""
+def test_agents_with_a_terminal_interface(command: str, takes: bool) -> None:
+    """An agent uses the terminal, unless its arguments select another mode."""
     assert takes_terminal(command.split()) is takes

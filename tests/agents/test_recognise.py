@@ -1,4 +1,4 @@
-"""Which agent a command line starts."""
+"""Recognition of the agent that a command line starts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PACKAGED = [
 
 
 def agents(*, packaged: bool = False) -> list[object]:
-    """The rows, named."""
+    """A case for each agent."""
     return [pytest.param(agent, id=agent.name) for agent in AGENTS if agent.packages or not packaged]
 
 
 @pytest.mark.parametrize("agent", agents())
-def test_each_agent_by_its_command(agent: Agent) -> None:
-    """Plain, with a path, with a suffix of Windows, behind `env` and `node`."""
+def test_an_agent_is_recognised_by_its_command(agent: Agent) -> None:
+    """A command is recognised with a path, with a suffix of Windows, and after `env` and `node`."""
     for command in agent.commands:
         for spelling, at in SPELLINGS:
             words = spelling.format(command=command).split()
@@ -42,8 +42,8 @@ def test_each_agent_by_its_command(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("agent", agents(packaged=True))
-def test_each_agent_by_its_package(agent: Agent) -> None:
-    """As `npx` and its like run it, with a version or without."""
+def test_an_agent_is_recognised_by_its_package(agent: Agent) -> None:
+    """A package is recognised with `npx` and similar commands, with and without a version."""
     for package in agent.packages:
         for spelling, at in PACKAGED:
             words = spelling.format(package=package, command=agent.commands[0]).split()
@@ -66,20 +66,20 @@ def test_each_agent_by_its_package(agent: Agent) -> None:
         ["node", "agent.js", "claude"],
     ],
 )
-def test_what_is_no_agent(words: list[str]) -> None:
-    """A name that stands elsewhere, or is a part of another one."""
+def test_other_commands_are_not_recognised(words: list[str]) -> None:
+    """An agent's name in another place, or as a part of another name, is not recognised."""
     assert recognise(words) is None
 
 
 def test_npm_exec_without_separator_gets_one() -> None:
-    """It would take the agent's options for its own."""
+    """`npm exec` needs a separator: else it parses the agent's options."""
     found = recognise(["npm", "exec", "@openai/codex"])
     assert found is not None
     assert (found.at, found.separator) == (3, True)
 
 
 def test_no_two_agents_share_a_name() -> None:
-    """Each command and package is one agent's."""
+    """Each command and each package belongs to one agent."""
     names = [name for agent in AGENTS for name in (*agent.commands, *agent.packages)]
     assert len({*names}) == len(names)
 
@@ -94,6 +94,6 @@ def test_no_two_agents_share_a_name() -> None:
     ],
 )
 def test_the_program_of_a_runner(command: str, expected: str) -> None:
-    """Behind its options and their values."""
+    """The program of a runner follows its options and their values."""
     words = command.split()
     assert words[program(words)[0]] == expected

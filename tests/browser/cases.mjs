@@ -10,8 +10,8 @@ const names = ["columnsOf", "rowsOf", "changeOf", "groupsOf", "rowMatches", "cel
 const model = new Function(`"use strict"; ${source}; return { ${names.join(", ")} };`)();
 
 const one = (name, grade = "ok", reason = null, other = {}) => {
-  const made = { kind: "fault", name, grade, reason, required: true, title: `The title of ${name}.`, ...other };
-  return { id: `openai-chat/${made.kind}/${name}`, ...made };
+  const values = { kind: "fault", name, grade, reason, required: true, title: `The title of ${name}.`, ...other };
+  return { id: `openai-chat/${values.kind}/${name}`, ...values };
 };
 const client = (cases, other = {}) => ({ name: "agent.py", protocol: "openai-chat", repair: [], cases, ...other });
 const run = (...clients) => ({ version: 2, clients });
@@ -19,7 +19,7 @@ const rows = (...runs) => model.rowsOf(model.columnsOf(...runs));
 const filter = (other) => ({ ...model.NO_FILTER, ...other });
 const shown = (all, wanted, columns = ["agent.py"]) => all.filter((row) => model.rowMatches(row, filter(wanted), columns)).map((row) => row.name);
 
-test("rows stand in the order of the kinds, then as they were run", () => {
+test("rows are ordered by kind, then as they were run", () => {
   const cases = [one("z", "ok", null, { kind: "transit" }), one("b"), one("a"), one("h", "ok", null, { kind: "healthy" }), one("odd", "ok", null, { kind: "odd" })];
   const all = rows(run(client(cases)));
   assert.deepEqual(all.map((row) => row.name), ["h", "b", "a", "z", "odd"]);
@@ -36,7 +36,7 @@ test("a client with one case in two protocols has a row for each", () => {
   assert.deepEqual(rows(run(client(twice))).map((row) => row.key), ["openai-chat/fault/a", "anthropic/fault/a"]);
 });
 
-test("the worst first: required failures by their reasons, then optional ones, then other grades", () => {
+test("worst first: required failures by their reasons, then optional ones, then other grades", () => {
   const cases = [one("ok"), one("info", "info"), one("crashed", "failed", "crashed"), one("odd", "failed", "a new reason"), one("optional", "failed", "returned an incomplete call", { required: false }), one("weak", "not-strict"), one("half", "failed", "returned an incomplete call"), one("harness", "harness-failure"), one("skipped", "skipped")];
   const [group] = model.groupsOf(rows(run(client(cases))), "worst");
   assert.deepEqual(group.rows.map((row) => row.name), ["half", "crashed", "odd", "optional", "harness", "weak", "skipped", "info", "ok"]);
@@ -57,7 +57,7 @@ test("what changed since the earlier run", () => {
   for (const [change, now, before] of changes) assert.equal(model.changeOf(now, before), change);
 });
 
-test("two runs are compared cell by cell, and what is gone has a row", () => {
+test("two runs are compared cell by cell, and a missing case has a row", () => {
   const all = rows(run(client([one("a"), one("b", "failed"), one("new")])), run(client([one("a", "failed"), one("b"), one("gone")])));
   assert.deepEqual(all.map((row) => [row.name, row.cells[0].change]), [["a", "better"], ["b", "worse"], ["new", "new"], ["gone", "gone"]]);
   assert.deepEqual(shown(all, { change: "better" }), ["a"]);
@@ -65,7 +65,7 @@ test("two runs are compared cell by cell, and what is gone has a row", () => {
   assert.deepEqual(rows(run(client([one("a")]))).map((row) => row.cells[0].change), [null]);
 });
 
-test("a client is found again by name, protocol and repair, then by less", () => {
+test("a client of an earlier run is matched by name, protocol and repair, then by fewer of them", () => {
   const raw = client([]), repaired = client([], { repair: ["safe"] }), renamed = client([], { name: "renamed" });
   const earlier = (now, ...then) => model.columnsOf(run(now), run(...then))[0].earlier;
   assert.equal(earlier(repaired, raw, client([], { repair: ["safe"], seed: 1 })).seed, 1);
@@ -92,21 +92,21 @@ test("filters by grade, kind, need and words anywhere in a row, all at once", ()
   assert.deepEqual(shown(all, { grades: ["ok"], kind: "fault" }), []);
 });
 
-test("in a row of several clients each cell is held against the filter", () => {
+test("in a row of several clients the filter applies to each cell", () => {
   const [row] = rows(run(client([one("a")]), client([one("a", "failed", "crashed")], { name: "other" })));
   const matches = row.cells.map((cell) => model.cellMatches(row, cell, filter({ grades: ["failed"] }), "x"));
   assert.deepEqual(matches, [false, true]);
   assert.deepEqual(shown([row], { text: "other a" }, ["agent.py", "other"]), ["a"]);
 });
 
-test("a client's summary counts what its cases say", () => {
+test("a client's summary counts grades and reasons", () => {
   const summary = model.summaryOf(client([one("a", "failed", "crashed"), one("b", "failed", "lost a call"), one("c", "failed", "crashed", { required: false }), one("d"), one("e", "harness-failure")]));
   assert.deepEqual(summary, { total: 5, failedRequired: 2, harness: 1, grades: [["failed", 3], ["harness-failure", 1], ["ok", 1]], reasons: [["lost a call", 1], ["crashed", 2]] });
   assert.equal(model.summaryOf({}).total, 0);
   assert.equal(model.columnName({ name: "a", repair: ["safe", "empty-id"] }), "a + repair safe, empty-id");
 });
 
-test("calls are paired by id, then name, then place, and what differs is named", () => {
+test("calls are paired by id, then name, then position, and their differences are named", () => {
   const call = (id, name, args, other = {}) => ({ id, name, arguments: args, complete: true, kind: "function", ...other });
   const pairs = (sent, back) => model.pairsOf(sent, back).map((pair) => [pair.call?.id ?? null, pair.back?.id ?? null, model.differences(pair)]);
   const all = ["id", "name", "arguments"];
@@ -120,7 +120,7 @@ test("calls are paired by id, then name, then place, and what differs is named",
   assert.deepEqual(pairs([call("1", "f", "{}", { kind: "server" })], [call("2", "f", "{}")]), [["1", null, []], [null, "2", all]]);
 });
 
-test("numbers that JavaScript cannot hold are not taken for equal", () => {
+test("numbers beyond JavaScript's precision are compared exactly", () => {
   assert.notEqual(model.canonical('{"n": 12345678901234567890}'), model.canonical('{"n": 12345678901234567891}'));
   assert.equal(model.canonical('{"n": 12345678901234567890}'), model.canonical('{"n":12345678901234567890}'));
   assert.notEqual(model.canonical("{"), model.canonical("{}"));
@@ -131,7 +131,7 @@ test("invisible characters are spelled out", () => {
   assert.equal(model.spelled("tab\tline\n😀 Grüße {}"), "tab\tline\n😀 Grüße {}");
 });
 
-test("a second file has to be a report", () => {
+test("the second file must be a report", () => {
   assert.throws(() => model.parseReport("{"), /not JSON/);
   for (const text of ["null", "[]", '{"version":3,"clients":[]}', '{"version":1}']) assert.throws(() => model.parseReport(text), /not the JSON of toolstream check/);
   assert.deepEqual(model.parseReport('{"version":2,"clients":[]}').clients, []);

@@ -1,4 +1,4 @@
-"""Which Chromium the browser tests use."""
+"""The Chromium of the browser tests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NAMES: Final = (
     "chromium-headless-shell", "chrome-headless-shell",
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
 )  # fmt: skip
-"""The headless shell first: it needs half the processor time."""
+"""Commands in order of preference. The headless shell needs half the processor time."""
 
 
 def program() -> str | None:
-    """The browser's command: the one that `TOOLSTREAM_CHROMIUM` names, or the first that is installed."""
+    """The command in `TOOLSTREAM_CHROMIUM`, or the first that is installed."""
     return os.environ.get("TOOLSTREAM_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)

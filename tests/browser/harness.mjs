@@ -1,4 +1,4 @@
-// Opens the pages in headless Chromium. Every page has to load nothing, and to leave the console empty.
+// Opens the pages in headless Chromium. A page must not load anything, and must not write to the console.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -16,12 +16,13 @@ export const AXE = () => readFileSync(require.resolve("axe-core/axe.min.js"), "u
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 after(() => browser.close());
 
-/** The document in a page, and the page with another one. With `feed` the page has the function `window.feed(patch)`. */
+/** The document of a page. */
 export function documentOf(name) {
   const html = readFileSync(join(PAGES, `${name}.html`), "utf8");
   return JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)[1]);
 }
 
+/** Writes a copy of a page with another document. With `feed` the page has the function `window.feed(patch)`. */
 export function rewritten(name, to, doc, { feed = false } = {}) {
   let html = readFileSync(join(PAGES, `${name}.html`), "utf8");
   const data = JSON.stringify(doc).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -35,31 +36,31 @@ export function rewritten(name, to, doc, { feed = false } = {}) {
   return to;
 }
 
-/** A page in a browser of its own, with what it says on the console and what it requests. */
+/** A page in a new browser context, with its console messages and its requests. */
 export async function opened(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
-  const page = await context.newPage(), said = [], asked = [];
+  const page = await context.newPage(), messages = [], requests = [];
   page.setDefaultTimeout(20_000);
-  page.on("console", (message) => said.push(message.text()));
-  page.on("pageerror", (error) => said.push(error.stack));
-  page.on("request", (request) => asked.push(request.url().replace(/#.*/, "")));
+  page.on("console", (message) => messages.push(message.text()));
+  page.on("pageerror", (error) => messages.push(error.stack));
+  page.on("request", (request) => requests.push(request.url().replace(/#.*/, "")));
   await page.goto(url);
-  return { context, page, said, asked };
+  return { context, page, messages, requests };
 }
 
-/** A test in a page of its own: `act(page)`. Afterwards: nothing on the console, no exception, no request. */
+/** A test in a new page, `act(page)`. Then it checks for console messages, exceptions and requests. */
 export function inPage(title, name, act, { hash = "", ...options } = {}) {
   test(title, async () => {
     const url = pathToFileURL(join(PAGES, `${name}.html`)).href;
-    const { context, page, said, asked } = await opened(url + hash, options);
+    const { context, page, messages, requests } = await opened(url + hash, options);
     await act(page);
     await context.close();
-    assert.deepEqual(said, []);
-    assert.deepEqual(asked.filter((one) => !one.startsWith("data:")), [url]);
+    assert.deepEqual(messages, []);
+    assert.deepEqual(requests.filter((one) => !one.startsWith("data:")), [url]);
   });
 }
 
-/** The text that is shown, in one line. */
+/** The visible text, in one line. */
 export async function text(page, selector) { return (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim(); }
 export async function texts(page, selector) { return (await page.locator(selector).allInnerTexts()).map((one) => one.replace(/\s+/g, " ").trim()); }
 
@@ -77,7 +78,7 @@ export async function until(page, selector, pattern) {
 /** Waits until the whole response is shown, or only a part. */
 export async function zoomed(page, part) { await page.waitForFunction((wanted) => document.querySelector("#zoom-all").disabled !== wanted, part); }
 
-/** Waits for what is drawn with the next frame. */
+/** Waits until the next frame is drawn. */
 export async function frame(page) { await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))); }
 
 /** A page selects its first difference when it opens. */

@@ -1,4 +1,4 @@
-// 3,000 events: how many rows exist is bounded, however far one scrolls or steps.
+// 3,000 events: the number of rows is bounded at every scroll position.
 
 import assert from "node:assert/strict";
 import { documentOf, event, frame, inPage, press, text, LOOP } from "./harness.mjs";
@@ -6,7 +6,7 @@ import { documentOf, event, frame, inPage, press, text, LOOP } from "./harness.m
 const { events } = documentOf("large").responses[0], MOST_ROWS = 80;
 const rows = (page) => page.locator(".row").count();
 
-inPage("rows exist only in sight", "large", async (page) => {
+inPage("only visible rows exist", "large", async (page) => {
   assert.match(await text(page, "#shown"), /^3,000 events$/);
   await press(page, "f");
   for (const place of [0, .3, .99, 1]) {

@@ -3,17 +3,17 @@
 import assert from "node:assert/strict";
 import { documentOf, event, inPage, press, response, rewritten, text, until } from "./harness.mjs";
 
-const whole = documentOf("loop");
-const waiting = { ...whole, generated: { ...whole.generated, live: true }, conversations: [], responses: [] };
+const complete = documentOf("loop");
+const waiting = { ...complete, generated: { ...complete.generated, live: true }, conversations: [], responses: [] };
 const PAGE = rewritten("loop", "live", waiting, { feed: true });
 const UNJUDGED = { verdict: "unknown", understood: null, headline: "No later request yet" };
 
 /** The patches of a response: its beginning, its events one by one, its end, the verdict. */
 function patchesOf(at) {
-  const full = whole.responses[at], { readings, verdict, next_request, state, events, calls, findings, finish, lanes, ...rest } = full;
+  const full = complete.responses[at], { readings, verdict, next_request, state, events, calls, findings, finish, lanes, ...rest } = full;
   const early = { models: readings?.models.filter((one) => ["protocol", "intended"].includes(one.model)), same: [], traces: readings?.traces };
   const begin = { ...rest, finish: [], events: [], findings: [], calls: [], lanes: [], state: "live", verdict: UNJUDGED };
-  const conversations = [{ title: whole.conversations[0].title, responses: Array.from({ length: at + 1 }, (_, one) => one) }];
+  const conversations = [{ title: complete.conversations[0].title, responses: Array.from({ length: at + 1 }, (_, one) => one) }];
   return {
     begin: { response: at, begin, conversations },
     events: events.map((one, k) => ({ response: at, events: [one], lanes, calls: calls.map((call) => ({ ...call, complete: false })), findings: findings.filter((finding) => finding.event <= k), ...(readings && { readings: early }) })),
@@ -65,7 +65,7 @@ inLivePage("keeps the focus, an open list of commands and a zoomed range", async
   assert.ok(!(await page.isDisabled("#zoom-all")));
 });
 
-inLivePage("the verdict comes with the next request; the page goes on to the next response", async (page) => {
+inLivePage("the next request brings the verdict, and the page selects the next response", async (page) => {
   const [one, two] = [patchesOf(0), patchesOf(1)];
   await feed(page, one.begin, ...one.events, one.end);
   assert.match(await text(page, '.evidence[aria-label^="Next"]'), /It will show how the client interpreted/);
@@ -73,23 +73,23 @@ inLivePage("the verdict comes with the next request; the page goes on to the nex
   assert.equal(await response(page), 1);
   assert.match(await text(page, "#about"), /1 misread/);
   await press(page, "k");
-  assert.equal(await text(page, "#verdict h1"), whole.responses[0].verdict.headline.replaceAll("`", ""));
+  assert.equal(await text(page, "#verdict h1"), complete.responses[0].verdict.headline.replaceAll("`", ""));
   assert.equal(await text(page, ".reader:nth-child(2) select option:checked"), "This client");
   await feed(page, ...two.events.slice(0, 5));
   assert.equal(await response(page), 0);
 });
 
-inLivePage("what came live gives the same page as the whole document", async (page) => {
-  for (const at of whole.responses.keys()) {
+inLivePage("patches give the same page as the complete document", async (page) => {
+  for (const at of complete.responses.keys()) {
     const { begin, events, end, judged } = patchesOf(at);
     await feed(page, begin, ...events, end, judged);
   }
   await press(page, "w", "k", "k", "k", "k", "k", "g");
-  assert.equal(await event(page), whole.responses[0].readings.models.find((one) => one.model === whole.responses[0].readings.client).diverges.event);
+  assert.equal(await event(page), complete.responses[0].readings.models.find((one) => one.model === complete.responses[0].readings.client).diverges.event);
   assert.match(await text(page, "#about"), /^5 misread · .*6 responses$/);
 });
 
-inLivePage("after the client ended nothing is followed", async (page) => {
+inLivePage("after the client has ended the page does not follow new events", async (page) => {
   const one = patchesOf(0);
   await feed(page, one.begin, ...one.events, one.end, { ended: true });
   await until(page, "#live", /^The client ended$/);

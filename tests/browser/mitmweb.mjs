@@ -1,4 +1,4 @@
-// mitmweb: what toolstream adds to it. Its own page may say what it likes on the console.
+// toolstream in mitmweb. The console of mitmweb's page is not checked.
 
 import assert from "node:assert/strict";
 import { request } from "node:http";
@@ -7,7 +7,7 @@ import { opened, until } from "./harness.mjs";
 
 const CONTENT = ".contentview";
 
-/** The flow in this row, and one of its tabs. */
+/** Selects the flow in this row, and a tab. */
 async function show(page, row, tab) {
   await page.locator("tr:has(td.col-path)").nth(row).click();
   await page.locator("a").filter({ hasText: new RegExp(`^${tab}$`) }).click();
@@ -29,7 +29,7 @@ function sendNext() {
   });
 }
 
-test("an open response shows the verdict as soon as the client's next request comes", async () => {
+test("an open response shows the verdict as soon as the client's next request arrives", async () => {
   const { page, context } = await opened(process.env.TOOLSTREAM_VIEW);
   await show(page, 0, "Response");
   await until(page, CONTENT, /verdict: No later request shows/);

@@ -5,7 +5,7 @@ import { documentOf, event, inPage, press, pressed, response, rewritten, text, t
 
 const loop = documentOf("loop"), [first] = loop.responses;
 
-inPage("the verdict says what happened, why and the fix", "loop", async (page) => {
+inPage("the verdict shows what happened, why, and the fix", "loop", async (page) => {
   assert.equal(await text(page, "#verdict h1"), first.verdict.headline.replaceAll("`", ""));
   assert.match(await text(page, "#verdict .reason"), /event 30/);
   assert.match(await text(page, "#verdict .fix"), /^Fix \S/);
@@ -143,12 +143,12 @@ inPage("the next request is compared with the intended calls", "loop", async (pa
 
 const disagreeing = documentOf("loop");
 disagreeing.responses[0].verdict.returned[0].arguments = '{"path":"other"}';
-inPage("the page claims nothing that it did not compare", rewritten("loop", "loop-disagreeing", disagreeing), async (page) => {
+inPage("the page does not claim an agreement that it has not compared", rewritten("loop", "loop-disagreeing", disagreeing), async (page) => {
   assert.equal(await page.locator(".agrees").count(), 0);
   assert.match(await text(page, '.evidence[aria-label^="Next"]'), /except for details/);
 });
 
-inPage("conversations: filter, misread only, same titles told apart", "many", async (page) => {
+inPage("conversations: filter, misread only, equal titles are distinguished", "many", async (page) => {
   const shown = () => page.locator(".conversation").count();
   assert.equal(await shown(), 60);
   await page.click("#side-misread");
@@ -168,7 +168,7 @@ inPage("conversations: filter, misread only, same titles told apart", "many", as
   assert.equal(await text(page, '.turn[aria-current="true"] b'), "1. read as sent");
 });
 
-inPage("the address brings back response, event and client model", "loop", async (page) => {
+inPage("the address selects response, event and client model", "loop", async (page) => {
   assert.equal(await response(page), 2);
   assert.equal(await event(page), 17);
   assert.equal(await page.inputValue("#model"), "by-present-id");
@@ -177,7 +177,7 @@ inPage("the address brings back response, event and client model", "loop", async
 }, { hash: "#r=2&e=17&as=by-present-id" });
 
 for (const hash of ["#r=x&e=-3&as=nobody", "#r=99&e=1e9&as=__proto__", "#%", "#as=intended"]) {
-  inPage(`an address without meaning is ignored: ${hash}`, "loop", async (page) => {
+  inPage(`an invalid address is ignored: ${hash}`, "loop", async (page) => {
     assert.equal(await event(page), LOOP.divergence);
     assert.equal(await page.inputValue("#model"), first.readings.client);
   }, { hash });

@@ -57,8 +57,8 @@ inPage("the overview: its window moves, its edges resize it, a drag makes a new 
   const overview = await box(page, "#overview");
   await drag(page, overview.x + 700, overview.x + 900, y);
   await frame(page);
-  const made = await box(page, "#window");
-  assert.ok(Math.abs(made.width - 200) < 5, `new window of ${made.width}`);
+  const drawn = await box(page, "#window");
+  assert.ok(Math.abs(drawn.width - 200) < 5, `new window of ${drawn.width}`);
 });
 
 inPage("the wheel zooms with Ctrl and pans sideways", "loop", async (page) => {

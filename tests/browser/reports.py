@@ -1,4 +1,4 @@
-"""Reports of `toolstream check` to draw pages of."""
+"""Reports of `toolstream check` for the browser tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\"><!--&amp;\u2028\u202e${1}"
-"""Text that would be run, or would turn what follows it, where it is taken for anything but text."""
+"""Text with markup, a script and a right-to-left override."""
 
 
 def event(call: str) -> str:
@@ -73,15 +73,15 @@ TURN: dict[str, Any] = {
 
 
 def case(name: str, grade: str = "ok", reason: str | None = None, **other: Any) -> dict[str, Any]:
-    """One cell."""
+    """A case."""
     kind = other.pop("kind", "fault")
-    made = {
+    values = {
         "id": f"openai-chat/{kind}/{name}",
         "kind": kind,
         "name": name,
         "code": None,
         "spec": name,
-        "title": f"The answer has {name}.",
+        "title": f"The response has {name}.",
         "required": True,
         "needs": None if kind == "healthy" else "openai-chat/healthy",
         "grade": grade,
@@ -94,13 +94,13 @@ def case(name: str, grade: str = "ok", reason: str | None = None, **other: Any) 
         "output": "",
         "turns": [],
     }
-    return made | other
+    return values | other
 
 
 def client(*cases: dict[str, Any], name: str = "agent.py", **other: Any) -> dict[str, Any]:
-    """One client with these cases."""
-    made = {"name": name, "command": ["python", name], "protocol": "openai-chat", "repair": [], "cases": list(cases)}
-    return made | other
+    """A client with these cases."""
+    values = {"name": name, "command": ["python", name], "protocol": "openai-chat", "repair": [], "cases": list(cases)}
+    return values | other
 
 
 def report(*clients: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def report(*clients: dict[str, Any]) -> dict[str, Any]:
 
 
 def usual() -> dict[str, Any]:
-    """One client with a case of each grade."""
+    """A report of one client with a case of each grade."""
     return report(
         client(
             case("healthy", kind="healthy"),
@@ -140,7 +140,7 @@ def usual() -> dict[str, Any]:
 
 
 def large(clients: int, cases: int) -> dict[str, Any]:
-    """Many clients with many cases, each of two turns."""
+    """A report of many clients with many cases, each of two turns."""
     grades = [("ok", None), ("failed", "lost a call"), ("not-strict", None), ("failed", "wrong id"), ("info", None)]
     return report(
         *(
@@ -158,20 +158,20 @@ def large(clients: int, cases: int) -> dict[str, Any]:
 
 
 def several() -> dict[str, Any]:
-    """Two clients, one of them with repair."""
+    """A report of two clients, one of them with repair."""
     second = client(case("a", "failed", "crashed"), name="two", repair=["safe"])
     return report(client(case("a"), case("b", "failed", "wrong id"), name="one"), second)
 
 
 def changed() -> tuple[dict[str, Any], dict[str, Any]]:
-    """A run and an earlier one: a case is better, one worse, one new, one gone."""
+    """A run and an earlier run: one case is better, one worse, one new, one missing."""
     now = client(case("a"), case("b", "failed", "crashed"), case("c"))
     then = client(case("a", "failed", "lost a call", turns=[TURN]), case("b"), case("d"))
     return report(now), report(then, client(name="gone.py"))
 
 
 def hostile() -> dict[str, Any]:
-    """Markup and script in every text of a report."""
+    """A report with markup and script in every text."""
     findings = [TURN["findings"][0] | {"message": HOSTILE, "event": 0}]
     calls = [{"id": HOSTILE, "name": HOSTILE, "arguments": HOSTILE}]
     request = {"calls": calls, "results": [{"id": HOSTILE}]}
@@ -182,7 +182,7 @@ def hostile() -> dict[str, Any]:
 
 
 def recorded() -> tuple[dict[str, Any], None, list[dict[str, Any]]]:
-    """A run of two clients whose sessions were recorded, one of them without this case."""
+    """A run of two clients with recorded sessions; the second session lacks the case."""
     failed = case("empty-id", "failed", "returned without arguments", turns=[TURN])
     sessions = Sessions()
     sessions.add(failed["id"], [packed([redact(flow)]) for flow in SESSIONS["loop"]()])
@@ -202,4 +202,4 @@ REPORTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "check-recorded": recorded,
     "check-large": lambda: (large(5, 150), None),
 }
-"""By the name of their page: a run, the earlier run to compare it with, and sessions of its cases."""
+"""By page name: a run, an earlier run for comparison, and the sessions of its cases."""

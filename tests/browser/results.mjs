@@ -47,7 +47,7 @@ inPage("filters: grade, kind, need, text, a reason", "check-usual", async (page)
   assert.deepEqual(await names(page), ["cut-off"]);
 });
 
-inPage("the worst first", "check-usual", async (page) => {
+inPage("worst first", "check-usual", async (page) => {
   await page.selectOption("#order", "worst");
   assert.deepEqual(await names(page), ["cut-off", "empty-id", "broken", "bare", "stall", "drip", "healthy"]);
 });
@@ -78,7 +78,7 @@ inPage("keys: arrows in the table, Enter, brackets, Esc", "check-usual", async (
   assert.ok(await page.isHidden("#help"));
 });
 
-inPage("a case without a request: keys, theme and print do nothing to it", "check-usual", async (page) => {
+inPage("a case without a request is not changed by keys, theme and print", "check-usual", async (page) => {
   await press(page, "]");
   assert.match(await text(page, "#side"), /No request reached the proxy/);
   await press(page, "ArrowRight", "Home", "End", "g", "n", "j", "w", "t", "+", "0", "r", "f", "c", "/");
@@ -135,7 +135,7 @@ inPage("a recorded case opens at the misread event, with times, client models an
   assert.equal(await page.locator(".turn").count(), one.responses.length);
 }, { hash: EMPTY_ID });
 
-inPage("the address brings back an event of a case", "check-usual", async (page) => {
+inPage("the address selects an event of a case", "check-usual", async (page) => {
   assert.equal(await event(page), 3);
 }, { hash: `${EMPTY_ID}&r=0&e=3` });
 

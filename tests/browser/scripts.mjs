@@ -20,13 +20,13 @@ test("texts of events are restored", () => {
   assert.deepEqual(plain(rawTexts([{ raw: "data: abc" }, { raw: [6, "x", 1] }, { raw: "z" }, { raw: [1, "y", 0] }])), ["data: abc", "data: xc", "z", "zy"]);
 });
 
-test("fragments are written out", () => {
+test("fragments are expanded", () => {
   const first = { raw: "", fragments: [{ lane: "call-0", index: 0, arguments: "{" }] }, events = [first, { raw: "", fragments: "}" }, { raw: "", fragments: [{ lane: "text", text: "a" }] }, { raw: "", fragments: "b" }];
   writeOut(events);
   assert.deepEqual(plain(events.map((event) => event.fragments)), [first.fragments, [{ lane: "call-0", index: 0, arguments: "}" }], [{ lane: "text", text: "a" }], [{ lane: "text", text: "b" }]]);
 });
 
-test("marks of the axis have different labels", () => {
+test("ticks of the axis have different labels", () => {
   assert.deepEqual([.01, .4, 1, 1.2, 3, 70, 500].map(niceStep), [1, 1, 1, 2, 5, 100, 500]);
 });
 
@@ -42,14 +42,14 @@ test("tokens join to the text, and have pointers", () => {
   for (const odd of ["", "plain", "{", '{"a":', "}{", '{"a":1}}', "[1,[2", '{"a" x}']) assert.equal(tokensOf(odd).map((one) => odd.slice(one.s, one.e)).join(""), odd);
 });
 
-test("what was empty is set, what had a value is replaced", () => {
+test("an empty field is set, and a value is replaced", () => {
   const response = { state: "complete", findings: [], lanes: [], events: [{ raw: "" }, { raw: "" }, { raw: "" }, { raw: "" }] };
   const steps = [[0, 0, { open: true, id: "c1", name: "run" }], [1, 0, { arguments: "{" }], [2, 0, { arguments: "{}" }], [3, 0, { id: "c2", name: "run" }]];
   const player = new Player(response, { steps, result: [] });
   assert.deepEqual([1, 2, 3].map((number) => changeWords(player.at(number).changes)), ["sets the arguments of call 0", "replaces the arguments of call 0", "replaces the id and the name of call 0"]);
 });
 
-test("a difference holds both texts", () => {
+test("a difference has both texts", () => {
   const long = (word) => `{${Array.from({ length: 900 }, (_, k) => `"${word}${k}":${k}`).join()}}`;
   for (const [a, b] of [['{"a":1,"b":2}', '{"a":1,"c":3,"b":2}'], ["x", ""], ['{"id":""}', '{"id":"call_1"}'], ['{"a":"a"}', '{"a":"b"}'], [long("x"), long("y")]]) {
     const parts = plain(difference(a, b)), side = (other) => parts.filter((one) => one.kind !== other).map((one) => one.text).join("");
@@ -66,7 +66,7 @@ test("stalls are long gaps, compared with the usual one", () => {
   assert.deepEqual([999, 1500, 61_000].map(duration), ["999 ms", "1.50 s", "1 min 1 s"]);
 });
 
-test("rows hold every event once, in order", () => {
+test("rows have every event once, in order", () => {
   for (const [name, response] of all) {
     const { count } = prepared(response), rows = listRows(response), events = rows.flatMap((row) => (typeof row === "number" ? [row] : Array.from({ length: row[1] - row[0] + 1 }, (_, k) => row[0] + k)));
     assert.deepEqual(plain(events), Array.from({ length: count }, (_, k) => k), name);
@@ -111,7 +111,7 @@ test("traces end with the calls of the response", () => {
   }
 });
 
-test("the client's model ends with what the client returned", () => {
+test("the client's model ends with the returned calls", () => {
   const found = all.filter(([, response]) => response.verdict.understood === false && response.readings?.client);
   assert.ok(found.length >= 8);
   for (const [name, response] of found) {

@@ -1,4 +1,4 @@
-"""Sessions for the browser tests: flow files of a client that misreads, or reads, streams made for one thing each."""
+"""Sessions for the browser tests: flow files in which a client reads or misreads responses."""
 
 from __future__ import annotations
 
@@ -51,57 +51,57 @@ CALLS: Final = (
 
 @dataclass
 class Stream:
-    """A Chat Completions stream in the making: its events, each at its time."""
+    """Builds a Chat Completions stream: events with their times."""
 
     chunks: list[tuple[int, bytes]] = field(default_factory=list)
     now: int = 0
 
     def event(self, payload: Any, wait: int = 20) -> None:
-        """One server-sent event; text is its data."""
+        """Add a server-sent event; text becomes its data unchanged."""
         data = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
         self.now += wait
         self.chunks.append((self.now, f"data: {data}\n\n".encode()))
 
     def delta(self, delta: Message, *, finish: str | None = None, choice: int = 0, wait: int = 20) -> None:
-        """One chunk of a completion."""
+        """Add a chunk of a completion."""
         choices = [{"index": choice, "delta": delta, "logprobs": None, "finish_reason": finish}]
         base = {"id": "chatcmpl-f2a752e6b438", "object": "chat.completion.chunk", "created": int(STARTED)}
         self.event(base | {"model": "deepseek-chat", "choices": choices}, wait)
 
     def fragment(self, index: int, *, choice: int = 0, wait: int = 20, **entry: Any) -> None:
-        """One fragment of a call."""
+        """Add a fragment of a call."""
         self.delta({"tool_calls": [{"index": index, **entry}]}, choice=choice, wait=wait)
 
     def words(self, key: str, text: str) -> None:
-        """Text or reasoning, word by word."""
+        """Add text or reasoning, word by word."""
         for word in text.split(" "):
             self.delta({key: f"{word} "})
 
-    def call(self, index: int, call: tuple[str, str, str], *, choice: int = 0, **continuation: Any) -> None:
-        """A call: its head, then its arguments four characters at a time."""
+    def call(self, index: int, call: tuple[str, str, str], *, choice: int = 0, **extra: Any) -> None:
+        """Add a call: its head, then its arguments in fragments of four characters, which also have `extra`."""
         identity, name, arguments = call
         head = {"id": identity, "type": "function", "function": {"name": name, "arguments": ""}}
         self.fragment(index, choice=choice, wait=120, **head)
         for part in cut(arguments):
-            self.fragment(index, choice=choice, **continuation, function={"arguments": part})
+            self.fragment(index, choice=choice, **extra, function={"arguments": part})
 
     def end(self, finish: str, choice: int = 0) -> None:
-        """The finish reason."""
+        """Add the finish reason."""
         self.delta({}, finish=finish, choice=choice)
 
     def done(self) -> list[tuple[int, bytes]]:
-        """All of it."""
+        """Add `[DONE]`, and return all chunks."""
         self.event("[DONE]", 2)
         return self.chunks
 
 
 def cut(text: str, size: int = 4) -> list[str]:
-    """Parts of a text."""
+    """Split a text into parts."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def opening() -> Stream:
-    """A stream up to its calls."""
+    """A stream with reasoning and text, before its calls."""
     stream = Stream()
     stream.delta({"role": "assistant", "content": None}, wait=210)
     stream.words("reasoning_content", THOUGHT)
@@ -109,17 +109,17 @@ def opening() -> Stream:
     return stream
 
 
-def two_calls(**continuation: Any) -> list[tuple[int, bytes]]:
-    """Two calls; `continuation` is in each fragment that continues one."""
+def two_calls(**extra: Any) -> list[tuple[int, bytes]]:
+    """A stream of two calls; each fragment after a head also has `extra`."""
     stream = opening()
     for index, call in enumerate(CALLS):
-        stream.call(index, call, **continuation)
+        stream.call(index, call, **extra)
     stream.end("tool_calls")
     return stream.done()
 
 
 def text_only(text: str = FINAL) -> list[tuple[int, bytes]]:
-    """A response without a call."""
+    """A stream without a call."""
     stream = Stream()
     stream.words("content", text)
     stream.end("stop")
@@ -137,7 +137,7 @@ def exchange(
     content_type: str = "text/event-stream",
     **request: Any,
 ) -> http.HTTPFlow:
-    """A flow as a capture has it; `sent` is what the client received instead."""
+    """A captured flow; `sent` has the chunks that the client received instead."""
     body = b"".join(data for _, data in chunks)
     headers = http.Headers([(b"content-type", content_type.encode())])
     flow = tflow.tflow(resp=tutils.tresp(content=body, headers=headers, status_code=status))
@@ -150,18 +150,18 @@ def exchange(
     assert flow.response is not None
     flow.response.timestamp_start = STARTED + 10 * at + 0.2
     flow.response.timestamp_end = STARTED + 10 * at + 9
-    noted: Message = {"version": 1, "chunks": [[when, len(data)] for when, data in chunks]}
+    metadata: Message = {"version": 1, "chunks": [[when, len(data)] for when, data in chunks]}
     if sent is not None:
-        noted["sent"] = {"body": b"".join(sent), "chunks": [[0, len(data)] for data in sent]}
+        metadata["sent"] = {"body": b"".join(sent), "chunks": [[0, len(data)] for data in sent]}
     if broken is not None:
-        noted["broken"] = broken
+        metadata["broken"] = broken
         flow.error = mitmflow.Error(broken)
-    flow.metadata["toolstream"] = noted
+    flow.metadata["toolstream"] = metadata
     return flow
 
 
 def returned(*calls: tuple[str, str, str], text: str = TEXT) -> list[Message]:
-    """The messages with which a client returns calls, each with a result."""
+    """The messages of a client that returns calls, each with a result."""
     entries = [
         {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
         for identity, name, arguments in calls
@@ -171,17 +171,17 @@ def returned(*calls: tuple[str, str, str], text: str = TEXT) -> list[Message]:
 
 
 def user(text: str = PROMPT) -> list[Message]:
-    """The first messages."""
+    """The first messages of a conversation."""
     return [{"role": "system", "content": "You are a careful assistant."}, {"role": "user", "content": text}]
 
 
 def without_arguments() -> list[tuple[str, str, str]]:
-    """The calls as a client returns them that starts a call at each change of id, and drops nameless calls."""
+    """The calls of a client that starts a call at each change of id, and drops calls without a name."""
     return [(identity, name, "{}") for identity, name, _ in CALLS]
 
 
 def loop() -> list[http.HTTPFlow]:
-    """Five times the same misreading, then text."""
+    """A client that misreads five responses in the same way, then gets text."""
     messages, flows = user(), []
     for turn in range(5):
         flows.append(exchange(messages, two_calls(id=""), turn))
@@ -195,7 +195,7 @@ def only_last() -> list[http.HTTPFlow]:
 
 
 def healthy() -> list[http.HTTPFlow]:
-    """Read as sent."""
+    """A client that reads the calls as sent."""
     messages = user()
     return [exchange(messages, two_calls(), 0), exchange([*messages, *returned(*CALLS)], text_only(), 1)]
 
@@ -214,14 +214,14 @@ def truncated() -> list[http.HTTPFlow]:
 
 
 def repaired() -> list[http.HTTPFlow]:
-    """The proxy filled in the ids, and withheld one event."""
+    """A response in which the proxy repaired ids and withheld one event."""
     chunks = two_calls(id="")
     identities = iter([call[0] for call in CALLS])
-    sent, now = [], b""
+    sent, current = [], b""
     for _, data in chunks:
         if b'"name":' in data:
-            now = next(identities).encode()
-        sent.append(data.replace(b'"id":""', b'"id":"' + now + b'"'))
+            current = next(identities).encode()
+        sent.append(data.replace(b'"id":""', b'"id":"' + current + b'"'))
     del sent[3]
     messages = user()
     flows = [exchange(messages, chunks, 0, sent=sent), exchange([*messages, *returned(*CALLS)], text_only(), 1)]
@@ -229,7 +229,7 @@ def repaired() -> list[http.HTTPFlow]:
 
 
 def violating() -> list[http.HTTPFlow]:
-    """Two calls share an index: a client that follows the protocol merges them."""
+    """A response whose two calls share an index: a client that follows the protocol merges them."""
     stream = opening()
     for call in CALLS:
         stream.call(0, call)
@@ -243,19 +243,19 @@ def violating() -> list[http.HTTPFlow]:
 
 
 def provider_error() -> list[http.HTTPFlow]:
-    """An error inside a stream, and an error as HTTP status."""
+    """An error inside a stream, and an error response."""
     stream = Stream()
     stream.words("reasoning_content", THOUGHT)
     stream.event({"error": {"message": "The engine is overloaded", "type": "server_error", "code": "overloaded"}}, 900)
-    refused = json.dumps({"error": {"message": "Rate limit reached", "type": "rate_limit"}}).encode()
+    error = json.dumps({"error": {"message": "Rate limit reached", "type": "rate_limit"}}).encode()
     return [
         exchange(user(), stream.chunks, 0),
-        exchange(user("Other"), [(0, refused)], 1, status=429, content_type="application/json"),
+        exchange(user("Other"), [(0, error)], 1, status=429, content_type="application/json"),
     ]
 
 
 def choices() -> list[http.HTTPFlow]:
-    """Two choices with a call each; the client returns that of the first."""
+    """A response of two choices with one call each; the client returns the call of the first."""
     stream = Stream()
     for choice, call in enumerate(CALLS):
         stream.delta({"role": "assistant", "content": "Here:"}, choice=choice)
@@ -268,7 +268,7 @@ def choices() -> list[http.HTTPFlow]:
 
 
 def unstreamed() -> list[http.HTTPFlow]:
-    """One JSON body."""
+    """A response without a stream."""
     entries = returned(*CALLS)[0]["tool_calls"]
     message = {"role": "assistant", "content": TEXT, "tool_calls": entries}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
@@ -279,7 +279,7 @@ def unstreamed() -> list[http.HTTPFlow]:
 
 
 def few() -> list[http.HTTPFlow]:
-    """Comments alone; one event; a call without arguments in one event."""
+    """Three responses: only comments; one event; a call in one event."""
     single = Stream()
     single.delta({"content": "Hello"}, finish="stop")
     bare = Stream()
@@ -292,7 +292,7 @@ def few() -> list[http.HTTPFlow]:
 
 
 def hostile() -> list[http.HTTPFlow]:
-    """Markup and script in every place that a provider or a client fills."""
+    """Markup and script in every text of provider and client."""
     stream = Stream()
     stream.words("reasoning_content", HOSTILE)
     stream.words("content", HOSTILE)
@@ -311,7 +311,7 @@ def hostile() -> list[http.HTTPFlow]:
 
 
 def large(count: int = 3000) -> list[http.HTTPFlow]:
-    """So many events: reasoning, text, a long call whose ids become empty halfway, a stall, a short call."""
+    """A response of `count` events: reasoning, text, a long call whose ids become empty, a stall, a short call."""
     chance = random.Random(3)
     words = ["the", "stream", "carries", "calls", "in", "parts", "that", "a", "client", "joins", "by", "index"]
     text = json.dumps({"path": "docs/streams.md", "text": " ".join(chance.choices(words, k=count))})
@@ -336,7 +336,7 @@ def large(count: int = 3000) -> list[http.HTTPFlow]:
 
 
 def many(count: int = 60) -> list[http.HTTPFlow]:
-    """Many conversations, some of one title, every tenth of them misread."""
+    """Many conversations, some with the same title; every tenth is misread."""
     flows = []
     for number in range(count):
         messages = user("The same prompt" if number % 3 == 0 else f"Prompt {number}")
@@ -364,8 +364,8 @@ SESSIONS: Final[dict[str, Callable[[], Iterable[http.HTTPFlow]]]] = {
 }
 
 
-def written(name: str, folder: Path) -> Path:
-    """A session's file in a folder."""
+def write_session(name: str, folder: Path) -> Path:
+    """Write the file of a session to a folder."""
     if name == "socket":
         two = next(one for one in streams() if (one.dialect, one.name) == ("openai-realtime", "fragments of two"))
         return saved_socket(folder / "socket.flow", two.dialect, two.body)

@@ -22,7 +22,7 @@ inPage("truncated: the intended calls are incomplete, too", "truncated", async (
   assert.match(await text(page, ".reader .does-now"), /At the end: no complete call$/);
 });
 
-inPage("a call that the client drops at the end: the first event that differs says so", "only-last", async (page) => {
+inPage("a call that the client drops at the end is named at the first event that differs", "only-last", async (page) => {
   assert.equal(await text(page, "#verdict h1"), "The client did not return call 0 read_file");
   assert.match(await text(page, '.row[aria-selected="true"]'), /diverges here/);
   const [intended, read] = await texts(page, ".reader .does-now");
@@ -40,7 +40,7 @@ inPage("truncated: the stall and the disconnect are shown", "truncated", async (
   assert.match(await text(page, ".reader .card"), /a client must not run this call/);
 });
 
-inPage("repaired: what the client received is a marked difference", "repaired", async (page) => {
+inPage("repaired: the difference of the received events is marked", "repaired", async (page) => {
   assert.match(await text(page, "#verdict .facts"), /\d+ events rewritten for the client/);
   assert.deepEqual([await text(page, "#detail del"), await text(page, "#detail ins")], ['""', '"call_0_e6b8d8c2f40e"']);
   await page.click("#show-changed");
@@ -90,7 +90,7 @@ inPage("WebSocket: messages are events", "socket", async (page) => {
   assert.match(await text(page, '.evidence[aria-label^="Next"]'), /No later request was recorded/);
 });
 
-inPage("no times recorded: the event axis alone", "untimed", async (page) => {
+inPage("no times recorded: only the event axis", "untimed", async (page) => {
   assert.match(await text(page, "#span"), /no times recorded/);
   assert.ok(await page.isDisabled("#axis-time"));
   await press(page, "t");
@@ -108,7 +108,7 @@ function withFindings(doc) {
   return doc;
 }
 
-inPage("comments alone, one event, one call", "few", async (page) => {
+inPage("only comments, one event, one call", "few", async (page) => {
   for (let at = 0; at < documentOf("few").responses.length; at++) {
     assert.equal(await response(page), at);
     await press(page, "Home", "End", "ArrowLeft", "ArrowRight", "+", "-", "0", "t", "t", "f", "r", "r", "f", "j");

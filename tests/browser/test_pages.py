@@ -1,6 +1,6 @@
-"""The session view in a real browser: every interaction, accessibility, layout, and that it loads nothing.
+"""The HTML pages in a browser: interactions, accessibility, layout, and no requests.
 
-The checks are written in JavaScript beside this file. The pages are written by `toolstream view`.
+The checks are the JavaScript files in this folder. `toolstream view` writes the pages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from tests.browser.chromium import program
 from tests.browser.reports import REPORTS
-from tests.browser.sessions import written
+from tests.browser.sessions import write_session
 from tests.e2e.harness.mitmweb import Web, request_for, send_request, turns, without_arguments
 from tests.e2e.harness.upstream import Upstream
 from tests.e2e.harness.versions import VERSIONS, Version
@@ -30,7 +30,7 @@ PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
 NODE: Final = shutil.which("node")
 CHROMIUM: Final = program()
 PATIENCE: Final = 300
-"""Seconds for a group of checks on a busy machine; one takes about 15."""
+"""The time limit of a group of checks in seconds; a group takes about 15."""
 WITHOUT_BROWSER: Final[dict[str, tuple[str, ...]]] = {
     "scripts": ("loop", "truncated", "repaired", "violating", "choices", "large"),
     "cases": (),
@@ -48,7 +48,7 @@ IN_BROWSER: Final = {
     "large": ("large",),
     "results": tuple(REPORTS),
 }  # fmt: skip
-"""By group of checks: the sessions whose pages it opens."""
+"""The sessions whose pages each group of checks opens."""
 
 IN_CHROMIUM: Final = (
     pytest.mark.skipif(
@@ -61,16 +61,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is
 
 
 def write_page(name: str, folder: Path) -> None:
-    """The page of a session, or of a report of `toolstream check`."""
+    """Write the page of a session or of a report of `toolstream check`."""
     page = folder / f"{name}.html"
     if name in REPORTS:
         page.write_text(check_page(*REPORTS[name]()), encoding="utf-8", errors="backslashreplace")
     else:
-        assert main(["view", str(written(name, folder)), "-o", str(page)]) == 0
+        assert main(["view", str(write_session(name, folder)), "-o", str(page)]) == 0
 
 
 def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = "", **environment: str) -> None:
-    """Write the pages and run the group's checks on them; `view` is the address of a live view."""
+    """Write the pages and run the checks of a group; `view` is the address of a live view."""
     for name in sessions:
         write_page(name, folder)
     assert NODE is not None
@@ -96,20 +96,20 @@ def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = 
 
 
 @pytest.mark.parametrize("group", WITHOUT_BROWSER)
-def test_scripts(group: str, tmp_path: Path) -> None:
-    """The page's scripts without a document object model."""
+def test_scripts_without_a_browser(group: str, tmp_path: Path) -> None:
+    """The checks of the page's scripts pass without a DOM."""
     run_checks(group, WITHOUT_BROWSER[group], tmp_path)
 
 
 @pytest.mark.parametrize("group", [pytest.param(group, marks=IN_CHROMIUM) for group in IN_BROWSER])
 def test_page(group: str, tmp_path: Path) -> None:
-    """The page in Chromium."""
+    """The checks of the pages pass in Chromium."""
     run_checks(group, IN_BROWSER[group], tmp_path)
 
 
 @pytest.mark.parametrize("group", [pytest.param("served", marks=IN_CHROMIUM)])
 def test_served_page(group: str, tmp_path: Path) -> None:
-    """The live page of `toolstream run --view` in Chromium, after the client's end too."""
+    """The checks of the live page of `toolstream run --view` pass after the client has ended."""
     with viewed(tmp_path) as address:
         run_checks(group, (), tmp_path, address)
 
@@ -117,7 +117,7 @@ def test_served_page(group: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
 @pytest.mark.parametrize("group", [pytest.param("mitmweb", marks=IN_CHROMIUM)])
 def test_mitmweb(group: str, version: Version, tmp_path: Path) -> None:
-    """Content views, marks and bodies in mitmweb. The client's next request comes while a response is open."""
+    """The checks of mitmweb pass: content views, marks, bodies, and a verdict on an open response."""
     if version.unavailable:
         pytest.skip(version.unavailable)
     with Upstream() as upstream, Web(version, tmp_path) as web:
@@ -128,7 +128,7 @@ def test_mitmweb(group: str, version: Version, tmp_path: Path) -> None:
         run_checks(group, (), tmp_path, web.address, TOOLSTREAM_PROXY=proxy, TOOLSTREAM_NEXT=json.dumps(following))
 
 
-def test_every_group_runs() -> None:
-    """No file of checks is left out."""
-    written_files = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
-    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER, "served", "mitmweb"}
+def test_every_file_of_checks_runs() -> None:
+    """Each JavaScript file of this folder is a group of checks."""
+    groups = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
+    assert groups == {*WITHOUT_BROWSER, *IN_BROWSER, "served", "mitmweb"}

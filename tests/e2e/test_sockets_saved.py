@@ -77,7 +77,7 @@ def test_a_served_capture_equals_the_original(session: ProxySession, tmp_path: P
 
     Messages of several lines are unchanged, too, with and without repairs.
     """
-    sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
+    sockets = [conversation.pretty(conversation.two_responses()), conversation.two_lanes()]
     first, second = tmp_path / "first", tmp_path / "second"
     session.reset(Setup(network="loopback", repair=repair, options={"toolstream_capture": str(first)}))
     with SocketServer() as server:
@@ -153,7 +153,7 @@ def test_a_response_over_http_is_served_on_a_socket(session: ProxySession, tmp_p
 def test_a_saved_socket_is_repaired_like_a_served_one(session: ProxySession, tmp_path: Path) -> None:
     """Faults and repairs change the messages of a file and of a served socket in the same way."""
     healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
-    sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
+    sockets = [conversation.pretty(conversation.two_responses()), conversation.two_lanes()]
     healthy.write_bytes(flow_file(*(socket(one) for one in sockets)))
     assert main(["fault", "missing-index", str(healthy), "-o", str(broken)]) == 0
     assert main(["repair", "--repair", "missing-index", str(broken), "-o", str(repaired)]) == 0
@@ -176,7 +176,7 @@ def test_a_saved_socket_is_repaired_like_a_served_one(session: ProxySession, tmp
 def test_a_truncated_socket_is_served_with_its_timing(session: ProxySession, tmp_path: Path) -> None:
     """A response that was truncated inside a call is served with its timing and its close code."""
     path = tmp_path / "cut.flow"
-    cut = socket(conversation.two_answers()[:6])
+    cut = socket(conversation.two_responses()[:6])
     assert cut.websocket is not None
     cut.websocket.closed_by_client, cut.websocket.close_code = False, 1011
     path.write_bytes(flow_file(cut))
@@ -189,7 +189,7 @@ def test_a_truncated_socket_is_served_with_its_timing(session: ProxySession, tmp
             connection.recv(10)
         assert connection.close_code == 1011
     assert time.monotonic() - start >= 2 * 0.04
-    assert [str(message).encode() for message in received] == [one.data for one in conversation.two_answers()[1:6]]
+    assert [str(message).encode() for message in received] == [one.data for one in conversation.two_responses()[1:6]]
     [served] = (one for one in session.exchanges() if one.request.protocol)
     assert served.broken == "the server closed the WebSocket with code 1011"
 

@@ -1,4 +1,4 @@
-"""Small agents of the official clients, made as their documentation says: ask, run tools, ask again."""
+"""Small agents with the official clients: send a request, run the tools, send the next request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROMPT = "What is the weather in Lisbon right now?"
 
 
 def chat(spoil: Any = None) -> None:
-    """Chat Completions; `spoil` may change what is sent back."""
+    """Chat Completions; `spoil` may change the returned calls and results."""
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     with openai.OpenAI(max_retries=0) as client:
         with client.chat.completions.stream(model=MODEL, messages=messages) as events:
@@ -37,7 +37,7 @@ def chat(spoil: Any = None) -> None:
 
 
 async def chat_async() -> None:
-    """The same with the asynchronous client."""
+    """Chat Completions with the asynchronous client."""
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     async with openai.AsyncOpenAI(max_retries=0) as client:
         async with client.chat.completions.stream(model=MODEL, messages=messages) as events:
@@ -48,7 +48,7 @@ async def chat_async() -> None:
 
 
 def responses() -> None:
-    """The Responses API: output items go back as they came."""
+    """The Responses API."""
     items: list[Any] = [{"role": "user", "content": PROMPT}]
     with openai.OpenAI(max_retries=0) as client:
         with client.responses.stream(model=MODEL, input=items) as events:
@@ -63,37 +63,37 @@ def responses() -> None:
 
 
 def messages_api() -> None:
-    """Anthropic."""
-    said: list[Any] = [{"role": "user", "content": PROMPT}]
+    """Anthropic's Messages API."""
+    messages: list[Any] = [{"role": "user", "content": PROMPT}]
     with anthropic.Anthropic(max_retries=0) as client:
-        with client.messages.stream(model="claude-haiku-4-5", max_tokens=99, messages=said) as events:
+        with client.messages.stream(model="claude-haiku-4-5", max_tokens=99, messages=messages) as events:
             content = events.get_final_message().content
         uses = [block for block in content if block.type == "tool_use"]
-        said.append(
+        messages.append(
             {
                 "role": "assistant",
                 "content": [block.model_dump(include={"type", "id", "name", "input"}) for block in uses],
             }
         )
-        said.append(
+        messages.append(
             {
                 "role": "user",
                 "content": [{"type": "tool_result", "tool_use_id": use.id, "content": "sunny"} for use in uses],
             }
         )
-        client.messages.create(model="claude-haiku-4-5", max_tokens=99, messages=said)
+        client.messages.create(model="claude-haiku-4-5", max_tokens=99, messages=messages)
 
 
 def gemini() -> None:
-    """Gemini's chat object, which keeps the history itself; it is asked as Google's host, through the proxy."""
+    """Gemini's chat object, which keeps the history, with Google's host through the proxy."""
     with genai.Client(api_key="none") as client:
-        talk = client.chats.create(model="gemini-2.5-flash")
-        parts = [part for chunk in talk.send_message_stream(PROMPT) for part in _parts(chunk)]
+        session = client.chats.create(model="gemini-2.5-flash")
+        parts = [part for chunk in session.send_message_stream(PROMPT) for part in _parts(chunk)]
         calls = [part.function_call for part in parts if part.function_call]
         responses = [
             types.Part.from_function_response(name=str(call.name), response={"output": "sunny"}) for call in calls
         ]
-        list(talk.send_message_stream(list(responses)))
+        list(session.send_message_stream(list(responses)))
 
 
 def _parts(chunk: Any) -> list[Any]:
@@ -102,10 +102,10 @@ def _parts(chunk: Any) -> list[Any]:
 
 
 def ollama_chat() -> None:
-    """Ollama."""
-    said: list[Any] = [{"role": "user", "content": PROMPT}]
+    """Ollama's chat."""
+    messages: list[Any] = [{"role": "user", "content": PROMPT}]
     client = ollama.Client()
-    calls = [call for chunk in client.chat("qwen3", said, stream=True) for call in chunk.message.tool_calls or ()]
-    said.append({"role": "assistant", "tool_calls": [call.model_dump() for call in calls]})
-    said += [{"role": "tool", "tool_name": call.function.name, "content": json.dumps("sunny")} for call in calls]
-    client.chat("qwen3", said)
+    calls = [call for chunk in client.chat("qwen3", messages, stream=True) for call in chunk.message.tool_calls or ()]
+    messages.append({"role": "assistant", "tool_calls": [call.model_dump() for call in calls]})
+    messages += [{"role": "tool", "tool_name": call.function.name, "content": json.dumps("sunny")} for call in calls]
+    client.chat("qwen3", messages)

@@ -1,4 +1,4 @@
-"""Tests of a project that uses the plugin. They are run by a pytest of their own."""
+"""Tests of a project that uses the plugin. A separate pytest runs them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import agents  # type: ignore[import-not-found]  # beside this file, where it is run
+import agents  # type: ignore[import-not-found]  # in the same folder when it is run
 import openai
 import pytest
 
@@ -33,7 +33,7 @@ CUT = "cut:at=in-arguments"
     ],
 )
 def test_clients(agent: Callable[[], None], flow: str, toolstream: Toolstream) -> None:
-    """Each official client understands a saved answer; what it asked and got is at hand."""
+    """Each official client reads a saved response correctly; the fixture has its requests and calls."""
     agent()
     toolstream.assert_understood()
     toolstream.assert_no_incomplete_call()
@@ -46,7 +46,7 @@ def test_clients(agent: Callable[[], None], flow: str, toolstream: Toolstream) -
 @pytest.mark.anyio
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 async def test_async(toolstream: Toolstream) -> None:
-    """In an event loop that is not ours."""
+    """The fixture works with an event loop of the test."""
     await agents.chat_async()
     toolstream.assert_understood()
 
@@ -54,7 +54,7 @@ async def test_async(toolstream: Toolstream) -> None:
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 @pytest.mark.parametrize("fault", [None, "glm-5", CUT])
 def test_faults(toolstream: Toolstream, fault: str | None) -> None:
-    """As the documentation says."""
+    """A fault changes the response or truncates it."""
     toolstream.fault(fault)
     if fault == CUT:
         with pytest.raises(openai.APIConnectionError):
@@ -68,7 +68,7 @@ def test_faults(toolstream: Toolstream, fault: str | None) -> None:
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow", fault="cumulative-arguments")
 def test_a_repair_is_switched_on_and_off(toolstream: Toolstream) -> None:
-    """Each call says all that is on from then on."""
+    """`repair` sets the repairs for later responses, and without arguments removes them."""
     toolstream.repair("safe")
     agents.chat()
     toolstream.assert_understood()
@@ -80,14 +80,14 @@ def test_a_repair_is_switched_on_and_off(toolstream: Toolstream) -> None:
 
 @pytest.fixture
 def client() -> Iterator[openai.OpenAI]:
-    """A client that is made before the test names the fixture."""
-    with openai.OpenAI(max_retries=0) as made:
-        yield made
+    """A client that is created without the fixture `toolstream`."""
+    with openai.OpenAI(max_retries=0) as created:
+        yield created
 
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 def test_the_marker_alone_is_enough(client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also for other fixtures; what `monkeypatch` keeps of the environment does not stay."""
+    """The marker sets the environment for other fixtures; changes of `monkeypatch` do not remain."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY")
     [choice] = client.chat.completions.create(
@@ -99,17 +99,17 @@ def test_the_marker_alone_is_enough(client: openai.OpenAI, monkeypatch: pytest.M
 
 @pytest.mark.toolstream("flows")
 def test_a_child_process(toolstream: Toolstream) -> None:
-    """Finds the same, by host name too."""
-    asked = "model='gpt-4.1-mini', messages=[{'role': 'user', 'content': 'hi'}]"
+    """A child process uses the same proxy, also for another host."""
+    arguments = "model='gpt-4.1-mini', messages=[{'role': 'user', 'content': 'hi'}]"
     client = "openai.OpenAI(base_url='https://api.openai.com/v1')"
-    script = f"import openai; {client}.chat.completions.create({asked})"
+    script = f"import openai; {client}.chat.completions.create({arguments})"
     subprocess.run([sys.executable, "-c", script], check=True)
     assert [request.url.partition("/v1")[0] for request in toolstream.requests] == ["https://api.openai.com"]
 
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 def test_fails_lost_arguments(toolstream: Toolstream) -> None:
-    """A client that gives `{}` back."""
+    """Fails: the client returns `{}`."""
 
     def spoil(calls: list[Any], results: list[Any]) -> None:
         calls[0]["function"]["arguments"] = "{}"
@@ -121,7 +121,7 @@ def test_fails_lost_arguments(toolstream: Toolstream) -> None:
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 def test_fails_silent(toolstream: Toolstream) -> None:
-    """A client that never asks again."""
+    """Fails: the client sends no later request."""
     with openai.OpenAI() as client:
         client.chat.completions.create(model="gpt-4.1-mini", messages=[{"role": "user", "content": "hi"}])
     toolstream.assert_understood()
@@ -129,28 +129,28 @@ def test_fails_silent(toolstream: Toolstream) -> None:
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 def test_fails_no_request(toolstream: Toolstream) -> None:
-    """A client that asks somebody else."""
+    """Fails: the client sends no request to the proxy."""
     toolstream.assert_understood()
 
 
 @pytest.mark.toolstream("flows/openai-chat-single.flow")
 def test_fails_unreached(toolstream: Toolstream) -> None:
-    """The same, where nobody answers."""
+    """Fails: the client raises a connection error."""
     raise ConnectionError(toolstream.proxy_url)
 
 
 def test_fails_without_flows(toolstream: Toolstream) -> None:
-    """No flow answers, and there is no network."""
+    """Fails: there is no saved flow and no network."""
     agents.chat()
 
 
 @pytest.mark.toolstream("flows/no-such.flow")
 def test_errors_without_the_file(toolstream: Toolstream) -> None:
-    """The marker names what is not there."""
+    """Errors: the marker names a missing file."""
 
 
 def test_the_environment_is_put_back() -> None:
-    """Runs last: what was there before is there again."""
+    """Runs last: the environment is restored."""
     assert os.environ["OPENAI_BASE_URL"] == "http://before.example"
     assert os.environ["NO_PROXY"] == "before.example"
     assert "HTTPS_PROXY" not in os.environ

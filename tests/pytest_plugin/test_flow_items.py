@@ -135,7 +135,7 @@ def test_a_saved_socket_is_one_item(tmp_path: Path) -> None:
     """A changed response on the socket fails it."""
     created = project(tmp_path)
     flow = created / "flows" / "session.flow"
-    flow.write_bytes(flow_file(socket(conversation.two_answers())))
+    flow.write_bytes(flow_file(socket(conversation.two_responses())))
     assert "1 passed" in run(created, "--toolstream-update=create")
     responses = json.loads((created / "flows" / "session.expect.json").read_text())["answers"]
     assert [[call["name"] for call in response["calls"]] for response in responses] == [["get_weather"], []]

@@ -42,19 +42,19 @@ def document(*entries: dict[str, Any]) -> bytes:
 def test_each_response_of_a_socket_is_read() -> None:
     """Text and binary messages give the same requests, messages and times."""
     for binary in (False, True):
-        data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
+        data = document({"request": {}, "response": {}}, entry(conversation.two_responses(), binary=binary))
         _, first, second = har.exchanges(data, "a.har")
         assert [first.facts.source, second.facts.source] == ["a.har#1.1", "a.har#1.2"]
         assert (first.facts.host, first.facts.path) == ("api.openai.com", "/v1/responses")
         assert first.secrets == ("Bearer hidden-value", "hidden-value")
-        message = conversation.two_answers()[1]
+        message = conversation.two_responses()[1]
         assert (next(iter(first.chunks)), list(first.times)[:2]) == (line_of(message.data), [0, 10])
         assert (first.broken, first.began) == (None, conversation.BEGUN)
 
 
 def test_a_socket_response_is_read_as_a_post() -> None:
     """It can be converted to a flow and replayed."""
-    _, response = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
+    _, response = har.exchanges(document(entry(conversation.two_responses()[:-1])), "a.har")
     assert (response.method, response.url, response.facts.status) == (
         "POST",
         "https://api.openai.com/v1/responses",
@@ -82,7 +82,7 @@ def test_a_rewritten_socket_keeps_its_other_messages(tmp_path: Path) -> None:
     """Changed messages replace the old ones."""
     path, new = tmp_path / "a.har", b'{"x":1}\n'
     for binary in (False, True):
-        before = entry(conversation.two_answers(), binary=binary)
+        before = entry(conversation.two_responses(), binary=binary)
         path.write_bytes(document(before))
         same = rewritten(str(path), lambda saved: NewBody([*saved.chunks, b""]), lambda *_: b"")
         assert json.loads(same) == json.loads(document(before))
@@ -95,7 +95,7 @@ def test_a_rewritten_socket_keeps_its_other_messages(tmp_path: Path) -> None:
 
 def test_messages_with_line_breaks_are_kept() -> None:
     """The line breaks are stored next to the lines."""
-    data = document(entry(conversation.pretty(conversation.two_answers())))
+    data = document(entry(conversation.pretty(conversation.two_responses())))
     fixtures = [read_flow(flow_of(exchange), exchange.source) for exchange in har.exchanges(data, "a.har")]
     messages = {
         message
@@ -103,6 +103,6 @@ def test_messages_with_line_breaks_are_kept() -> None:
         if fixture is not None
         for message in fixture.line_ends.messages(chunk.data for chunk in fixture.chunks).values()
     }
-    pretty = [message.data for message in conversation.pretty(conversation.two_answers()) if b"\n" in message.data]
+    pretty = [message.data for message in conversation.pretty(conversation.two_responses()) if b"\n" in message.data]
     assert messages == set(pretty)
     assert len(pretty) > 5

@@ -48,7 +48,7 @@ def socket(messages: Iterable[SavedMessage], path: str = conversation.PATH) -> h
 def test_the_responses_of_a_socket_are_fixtures(tmp_path: Path) -> None:
     """A fixture has the number of the socket and its own; other flows keep their numbers."""
     path = tmp_path / "a.flow"
-    path.write_bytes(flow_file(tflow.tflow(resp=True), socket(conversation.two_answers())))
+    path.write_bytes(flow_file(tflow.tflow(resp=True), socket(conversation.two_responses())))
     first, second = load(path)
     assert [fixture.source for fixture in (first, second)] == [f"{path}#1.1", f"{path}#1.2"]
     assert (first.path, first.request_key.dialect) == (conversation.PATH, "openai-responses")
@@ -78,7 +78,7 @@ def test_a_socket_response_has_its_lane_time_and_error() -> None:
 
 def test_injected_messages_are_the_sent_response() -> None:
     """The provider's message is marked as dropped, and toolstream's message as injected."""
-    flow = socket(conversation.two_answers())
+    flow = socket(conversation.two_responses())
     assert flow.websocket is not None
     changed = next(first for first in flow.websocket.messages if b"output_item.added" in first.content)
     at = flow.websocket.messages.index(changed)
@@ -108,7 +108,7 @@ def test_other_flows_have_no_socket_responses() -> None:
 def test_a_secret_across_messages_is_redacted(tmp_path: Path) -> None:
     """Lengths and times do not change, `doctor` names the messages, and another socket is not saved."""
     request = conversation.request(input=[{"role": "user", "content": SECRET}])
-    events = conversation.answered(request, f'get_weather {{"city": "{SECRET}"}}')
+    events = conversation.response_to(request, f'get_weather {{"city": "{SECRET}"}}')
     flow = socket(conversation.messages(request, *events))
     clean = redact(flow)
     assert clean.websocket is not None

@@ -1,4 +1,4 @@
-"""Which answer a message belongs to."""
+"""Assignment of messages to responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lanes() -> Lanes[str]:
-    """Of a Responses socket; an answer is the model that was asked for."""
+    """The lanes of a Responses socket; a response is represented by the model of its request."""
 
     def begin(request: SocketRequest) -> str:
         assert request.body["stream"] is True
@@ -24,20 +24,20 @@ def lanes() -> Lanes[str]:
 
 
 def create(model: str, **more: Any) -> bytes:
-    """A client's message."""
+    """A request of the client."""
     return json.dumps({"type": "response.create", "model": model, **more}).encode()
 
 
 def event(kind: str, **more: Any) -> bytes:
-    """A provider's message."""
+    """A message of the provider."""
     return json.dumps({"type": kind, **more}).encode()
 
 
 DELTA = "response.output_text.delta"
 
 
-def test_one_answer_after_the_other() -> None:
-    """From what asks for it to its last event; what else is said belongs to none."""
+def test_sequential_responses() -> None:
+    """The events from a request to the end of its response belong to it; other messages belong to no response."""
     open_ = lanes()
     assert open_.read_event(event("response.created")) is None
     assert open_.read_request(create("one", generate=False)) == "one"
@@ -51,17 +51,17 @@ def test_one_answer_after_the_other() -> None:
     assert list(open_) == []
 
 
-def test_every_event_that_ends_an_answer() -> None:
-    """An error too; however its letters are written."""
+def test_every_event_that_ends_a_response() -> None:
+    """A response ends with each terminal event type and with an error, also if the type has escapes."""
     for kind in ("error", "response.failed", "response.incomplete", "response.cancelled", "response.done"):
-        for written in (event(kind), event(kind).replace(b"r", b"\\u0072"), event(kind, status=400)):
+        for message in (event(kind), event(kind).replace(b"r", b"\\u0072"), event(kind, status=400)):
             open_ = lanes()
             open_.read_request(create("one"))
-            assert open_.read_event(written) == Part("one", ends=True)
+            assert open_.read_event(message) == Part("one", ends=True)
 
 
-def test_lanes_are_apart() -> None:
-    """And what has none is a lane too."""
+def test_concurrent_lanes_are_separate() -> None:
+    """The events of each lane belong to its response; messages without a lane are one more lane."""
     open_ = lanes()
     for model, lane in (("a", {"stream_id": "x"}), ("b", {"stream_id": "y"}), ("c", {})):
         open_.read_request(create(model, **lane))
@@ -73,8 +73,8 @@ def test_lanes_are_apart() -> None:
     assert open_.read_event(event(DELTA)) is None
 
 
-def test_requests_of_a_lane_wait_for_their_turn() -> None:
-    """An answer whose end never came is over when the next one begins."""
+def test_requests_of_a_lane_are_sequential() -> None:
+    """A response without an end is unended when the next response of its lane begins."""
     open_ = lanes()
     open_.read_request(create("one"))
     open_.read_request(create("two"))

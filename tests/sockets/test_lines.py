@@ -1,4 +1,4 @@
-"""Messages become lines and messages again."""
+"""Conversion of messages to lines, and of lines to messages."""
 
 import json
 
@@ -9,8 +9,8 @@ from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 [WIRE] = (wire for wire in SOCKETS if wire.lane_key == "stream_id")
 
 
-def test_a_message_that_goes_on_is_the_one_that_came() -> None:
-    """Also one that was written over several lines."""
+def test_an_unchanged_line_becomes_its_original_message() -> None:
+    """An unchanged line becomes the original message, also if it had several lines."""
     messages = Messages(SocketLane(WIRE, ""))
     for message in (b'{"a":1}', b'{\r\n  "a": 1\n}', b" {} "):
         line = messages.line(message)
@@ -19,8 +19,8 @@ def test_a_message_that_goes_on_is_the_one_that_came() -> None:
         assert messages.take(line) == [message]
 
 
-def test_pieces_are_put_together() -> None:
-    """Several lines in one piece, one line in several, blank lines, and a last one without its end."""
+def test_chunks_are_joined_to_lines() -> None:
+    """Several lines in a chunk, a line in several chunks, blank lines and a last line without its end are read."""
     messages = Messages(SocketLane(WIRE, ""))
     assert messages.take(b'{"a":1}\n\n{"b":2}\n{"c"') == [b'{"a":1}', b'{"b":2}']
     assert messages.take(b':3}\n{"d":4}') == [b'{"c":3}']
@@ -28,32 +28,32 @@ def test_pieces_are_put_together() -> None:
     assert messages.end() == []
 
 
-def test_a_message_that_was_put_in_gets_its_lane() -> None:
-    """One that has a lane keeps it; what is no object has no place for it."""
+def test_an_inserted_message_gets_its_lane() -> None:
+    """An inserted object gets the lane, unless it has a lane; other JSON is unchanged."""
     messages = Messages(SocketLane(WIRE, 'a "b"'))
     lane = json.dumps('a "b"').encode()
     assert messages.take(b'{"a":1}\n{}\n') == [b'{"a":1,"stream_id":' + lane + b"}", b'{"stream_id":' + lane + b"}"]
     assert messages.take(b'{"stream_id":"c"}\n7\n') == [b'{"stream_id":"c"}', b"7"]
 
 
-def test_line_ends_are_found_again() -> None:
-    """Each in its message, whatever they were; what is no space any more stays as it is."""
+def test_line_ends_are_restored() -> None:
+    """The line ends of each message are restored, except where a space was changed."""
     messages = [b'{"a":1}', b'{\r\n  "a": 1\n}\n', b"\r[]", b'{"a":1}']
     lines = [line_of(one) for one in messages]
     ends, at = LineEnds(), 0
     for message, line in zip(messages, lines, strict=True):
         ends.add(at, message)
         at += len(line)
-    again = LineEnds(json.loads(json.dumps(ends.places)))
-    assert again.messages(lines) == {lines[1]: messages[1], lines[2]: messages[2]}
+    restored = LineEnds(json.loads(json.dumps(ends.places)))
+    assert restored.messages(lines) == {lines[1]: messages[1], lines[2]: messages[2]}
     changed = [lines[0], lines[1].replace(b" ", b"*", 1), *lines[2:]]
-    assert again.messages(changed)[changed[1]] == messages[1].replace(b"\r", b"*", 1)
+    assert restored.messages(changed)[changed[1]] == messages[1].replace(b"\r", b"*", 1)
     assert not LineEnds()
     assert LineEnds({"lf": [99], "other": [1]}).messages(lines) == {}
 
 
-def test_saved_messages_come_as_often_as_their_lines() -> None:
-    """Those that were changed come as what they became."""
+def test_saved_messages_are_returned_for_each_equal_line() -> None:
+    """Each equal line becomes the saved message; a changed line becomes its own message."""
     message = b'{\n"a":1}'
     line = line_of(message)
     messages = Messages(SocketLane(WIRE, ""), {line: message})

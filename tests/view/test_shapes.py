@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.browser.sessions import CALLS, Stream, exchange, returned, text_only, user, written
+from tests.browser.sessions import CALLS, Stream, exchange, returned, text_only, user, write_session
 from tests.cli.inspected import save
 from tests.view.test_document import document, played, written_out
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def first_of(session: str, folder: Path) -> dict[str, Any]:
     """The first response of a session."""
-    response: dict[str, Any] = written_out(document(written(session, folder)))["responses"][0]
+    response: dict[str, Any] = written_out(document(write_session(session, folder)))["responses"][0]
     return response
 
 

@@ -51,7 +51,7 @@ def response_to(provider: SocketProvider, lane: str = "", **more: Any) -> tuple[
 @pytest.fixture
 def provider() -> SocketProvider:
     """Return a provider with two responses of one socket."""
-    return SocketProvider(Provider(fixtures(*conversation.two_answers())), 1.0)
+    return SocketProvider(Provider(fixtures(*conversation.two_responses())), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_other_requests_are_not_accepted(provider: SocketProvider) -> None:
 
 def test_a_saved_response_is_replayed(provider: SocketProvider) -> None:
     """Its messages are sent at their times and on the lane of the request."""
-    messages = [message.data + b"\n" for message in conversation.two_answers() if not message.from_client]
+    messages = [message.data + b"\n" for message in conversation.two_responses() if not message.from_client]
     response, flow = response_to(provider)
     assert [chunk.data for chunk in response.chunks] == messages[: len(response.chunks)]
     assert [chunk.after for chunk in response.chunks] == [10 * at for at in range(len(response.chunks))]
@@ -110,7 +110,7 @@ def test_a_warm_up_request(provider: SocketProvider) -> None:
     assert json.loads(generated.chunks[-1].data)["response"]["output"] == []
     warm_up = conversation.request(generate=False)
     warm = [{"type": "response.completed", "response": {"id": "resp_warm", "output": []}}]
-    recorded = Provider(fixtures(*conversation.messages(warm_up, *warm), *conversation.two_answers()))
+    recorded = Provider(fixtures(*conversation.messages(warm_up, *warm), *conversation.two_responses()))
     response, _ = response_to(SocketProvider(recorded, 0.0), generate=False)
     assert [json.loads(chunk.data) for chunk in response.chunks] == warm
     other, _ = response_to(SocketProvider(recorded, 0.0), model="other")
@@ -148,7 +148,7 @@ def test_a_saved_http_error_is_sent_as_a_message() -> None:
 
 def test_a_call_with_a_result_is_followed_by_a_final_text() -> None:
     """A result on a socket with server-side state gets a final text, and repeated requests get an error."""
-    call = fixtures(*conversation.two_answers())[0]
+    call = fixtures(*conversation.two_responses())[0]
     provider = SocketProvider(Provider([call], repeats=2), 0.0)
     for expected in (None, None, 404):
         response, _ = response_to(provider)

@@ -129,7 +129,7 @@ def test_the_report_on_flows(mitm: Interface, tmp_path: Path) -> None:
 def test_the_fixtures_of_flows(mitm: Interface, tmp_path: Path) -> None:
     """Each conversation becomes one fixture that reads like its flows."""
     mitm.load(FLOWS / "glm-5.flow")
-    mitm.pass_through(socket(conversation.two_answers()))
+    mitm.pass_through(socket(conversation.two_responses()))
     run(mitm, f"toolstream.extract @all {tmp_path}/new")
     fixtures = [fixture for path in sorted((tmp_path / "new").glob("*.flow")) for fixture in load(path)]
     assert [call.name for fixture in fixtures for call in fixture.record.calls] == ["get_weather", "web_search"]

@@ -77,7 +77,7 @@ def test_loaded_flows_have_verdicts(tmp_path: Path) -> None:
     flows = [
         response_flow(HEALTHY),
         response_flow(DONE, returned_call("c1", '{"x":1}'), RESULT),
-        socket(conversation.two_answers()),
+        socket(conversation.two_responses()),
     ]
     path = save(tmp_path / "session.flow", flows)
     flows[0].comment = "mine"

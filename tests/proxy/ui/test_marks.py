@@ -175,7 +175,7 @@ def test_repairs_and_faults_are_marked() -> None:
 
 def test_a_socket_has_the_mark_of_its_worst_response(mitm: Interface) -> None:
     """The responses of a socket share one flow."""
-    flow = socket(conversation.two_answers())
+    flow = socket(conversation.two_responses())
     mitm.pass_through(flow)
     assert flow.metadata["toolstream_protocol"] == "openai-responses"
     assert flow.metadata["toolstream_verdict"] == "results-only"

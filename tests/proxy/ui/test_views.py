@@ -197,7 +197,7 @@ def test_a_view_that_fails_shows_the_body(mitm: Interface, caplog: Any) -> None:
 
 def test_each_message_of_a_socket_is_shown(mitm: Interface) -> None:
     """A message is shown as its event, and the last message of a response shows its calls."""
-    flow = socket(conversation.two_answers())
+    flow = socket(conversation.two_responses())
     assert flow.websocket is not None
     results = [mitm.result(flow, message) for message in flow.websocket.messages]
     names = [result.view_name for result in results]
@@ -213,7 +213,7 @@ def test_each_message_of_a_socket_is_shown(mitm: Interface) -> None:
 def test_a_live_socket_is_shown_with_its_verdict(mitm: Interface) -> None:
     """The end of the response and the client's next message show the verdict, and the flow is marked."""
     first = conversation.request()
-    calls = conversation.answered(first)
+    calls = conversation.response_to(first)
     call_item = {**calls[-1]["response"]["output"][0], "arguments": "{}"}
     result = {"type": "function_call_output", "call_id": call_item["call_id"], "output": "sunny"}
     second = conversation.request(input=[*first["input"], call_item, result])
@@ -223,7 +223,7 @@ def test_a_live_socket_is_shown_with_its_verdict(mitm: Interface) -> None:
     flow.websocket.messages.clear()
     mitm.view.add([flow])
     mitm.addon.websocket_start(flow)
-    for saved in conversation.messages(first, *calls, second, *conversation.answered(second)):
+    for saved in conversation.messages(first, *calls, second, *conversation.response_to(second)):
         flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, saved.from_client, saved.data))
         mitm.addon.websocket_message(flow)
     mitm.addon.verdicts.close()
