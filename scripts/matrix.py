@@ -98,17 +98,17 @@ def _pin(known: Sequence[MatrixClient], asked: set[str]) -> int:
     return FAILED if failed else DONE
 
 
-def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
-    """Run clients one after the other; whether any could not be run."""
+def _run(selected: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
+    """Run clients sequentially. Returns whether a client could not be run."""
     failed = False
-    for client in asked:
+    for client in selected:
         each = Options(
             cache=cache_folder(),
             faults=options.faults,
             jobs=options.jobs,
             timeout=options.timeout,
             resume=options.resume,
-            told=_told(options),
+            command_line=_command_line(options),
         )
         why = None if options.rerun else run(client, each)
         if why is None and (record := _record(client, each.cache)) is not None:
@@ -119,12 +119,12 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
 
 
 def _again(cell: Cell, reasons: Sequence[str] | None) -> bool:
-    """Whether a cell is run again: results decide on it, or the client failed it raw for one of the reasons."""
+    """Whether to run a cell again: it is graded by results, or the client failed it raw for one of the reasons."""
     return cell.by_results if reasons is None else cell.raw in reasons
 
 
-def _told(options: argparse.Namespace) -> str:
-    """The command as a page says it: without the clients, which its table names."""
+def _command_line(options: argparse.Namespace) -> str:
+    """The command for the page, without the clients, which are in its table."""
     words = ["scripts/matrix", *(["--rerun"] if options.rerun else [])]
     words += ["--reason", *map(shlex.quote, options.reason)] if options.reason else []
     words += ["--faults", options.faults] if options.faults else []
@@ -132,14 +132,14 @@ def _told(options: argparse.Namespace) -> str:
 
 
 def _record(client: MatrixClient, cache: Path) -> Record | None:
-    """What is known of a client: what is kept here, else what was measured elsewhere."""
+    """The current record of a client: from the cache, else from the repository."""
     earlier, found, again = read_record(client.name), kept(client, cache), kept_rerun(client, cache)
     record = earlier if found is None else merged(record_of(client, _portable(found, cache)), earlier)
     return None if record is None else with_rerun(record, again, earlier)
 
 
 def _write(known: Sequence[MatrixClient]) -> None:
-    """Keep what was measured of all clients, and write the pages from it."""
+    """Write the records of all clients, and the pages."""
     cache = cache_folder()
     for client in known:
         if (record := _record(client, cache)) is not None:
@@ -159,7 +159,7 @@ def _write(known: Sequence[MatrixClient]) -> None:
 
 
 def _portable(found: dict[str, Any], cache: Path) -> dict[str, Any]:
-    """What was found, without this machine's folders."""
+    """The results without absolute paths."""
     text = json.dumps(found).replace(str(cache), "~/.cache/toolstream/clients").replace(str(ROOT), ".")
     portable: dict[str, Any] = json.loads(text.replace(str(Path.home()), "~"))
     return portable

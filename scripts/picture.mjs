@@ -1,4 +1,4 @@
-// Takes a picture of a page, or of a response in mitmweb: node picture.mjs ADDRESS OUT SCHEME. Used by make_pictures.py.
+// Takes a screenshot of a page, or of a response in mitmweb: node picture.mjs ADDRESS OUT SCHEME. For make_pictures.py.
 
 import { createRequire } from "node:module";
 

@@ -1,1 +1,1 @@
-"""What `scripts/bench.py` measures with, a module a thing measured. Knows toolstream as its users do."""
+"""The measurements of `scripts/bench.py`."""

@@ -1,4 +1,4 @@
-"""Reading alone, no proxy: toolstream's reader against the official SDKs', fed the same chunks."""
+"""Reading without a proxy: toolstream's reader and the official SDKs, with the same chunks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ANTHROPIC = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9")
 
 
 class Assembled(NamedTuple):
-    """A call as an SDK gives it: arguments as text, or as the object that they say."""
+    """A call as an SDK returns it: its arguments are text or an object."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class Assembled(NamedTuple):
 
 
 def read_chat(chunks: Sequence[bytes]) -> Assembled:
-    """As `client.chat.completions.stream()` does."""
+    """Read chunks like `client.chat.completions.stream()`."""
     stream = openai.Stream(cast_to=ChatCompletionChunk, response=_response(chunks), client=_OPENAI)
     state: ChatCompletionStreamState[object] = ChatCompletionStreamState()
     for chunk in stream:
@@ -55,18 +55,18 @@ def read_chat(chunks: Sequence[bytes]) -> Assembled:
 
 
 def read_responses(chunks: Sequence[bytes]) -> Assembled:
-    """As `client.responses.stream()` does."""
+    """Read chunks like `client.responses.stream()`."""
     kind = cast("type[ResponseStreamEvent]", ResponseStreamEvent)
     stream = openai.Stream(cast_to=kind, response=_response(chunks), client=_OPENAI)
     state: ResponseStreamState[object] = ResponseStreamState(input_tools=openai.omit, text_format=openai.omit)
-    told = itertools.chain.from_iterable(map(state.handle_event, stream))
-    ends = [event.response for event in told if isinstance(event, ResponseCompletedEvent)]
+    events = itertools.chain.from_iterable(map(state.handle_event, stream))
+    ends = [event.response for event in events if isinstance(event, ResponseCompletedEvent)]
     call = next(item for item in ends[0].output if isinstance(item, ResponseFunctionToolCall))
     return Assembled(call.call_id, call.name, call.arguments)
 
 
 def read_messages(chunks: Sequence[bytes]) -> Assembled:
-    """As `client.messages.stream()` does; the SDK keeps the arguments as the object that they are."""
+    """Read chunks like `client.messages.stream()`, which returns arguments as an object."""
     kind = cast("type[RawMessageStreamEvent]", RawMessageStreamEvent)
     raw = anthropic.Stream(cast_to=kind, response=_response(chunks), client=_ANTHROPIC)
     stream: MessageStream[object] = MessageStream(raw, anthropic.NOT_GIVEN)
@@ -93,7 +93,7 @@ type Read = Callable[[Sequence[bytes]], Assembled]
 
 @dataclass(slots=True)
 class Raced:
-    """Seconds for one stream, a value a round."""
+    """The seconds for a stream, one value for each round."""
 
     protocol: str
     load: Load
@@ -102,7 +102,7 @@ class Raced:
 
 
 def measure(sizes: Sequence[int], rounds: int) -> list[Raced]:
-    """Every protocol, kind and size; the same chunks for both, taking turns."""
+    """Measure every protocol, kind and size; both readers read the same chunks in alternating order."""
     return [_race(protocol, Load(kind, size), rounds) for protocol in PROTOCOLS for kind in HEALTHY for size in sizes]
 
 
@@ -111,7 +111,7 @@ def _race(protocol: Protocol, load: Load, rounds: int) -> Raced:
     chunks = list(protocol.blocks(load))
     readers = (partial(_read, protocol), raced.ours), (READERS[protocol.name], raced.sdk)
     for read, _ in readers:
-        # The SDKs build their models at first use.
+        # The SDKs build their models at their first use.
         _timed(read, chunks, load)
     for turn in range(rounds):
         for read, seconds in readers if turn % 2 else readers[::-1]:

@@ -1,4 +1,4 @@
-"""The processes around the proxies: the upstream, the client, and mitmdump with each contender."""
+"""The processes of a measurement: the upstream, the client, and a mitmdump for each contender."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _ADDONS: Final = Path(__file__).parent / "addons"
 
 
 class Contender(NamedTuple):
-    """One way to let a stream through mitmproxy."""
+    """One way to send a stream through mitmproxy."""
 
     letter: str
     label: str
     options: dict[str, str] = {}  # noqa: RUF012 - never changed
-    """Of the addon, without their prefix; none if it is not toolstream."""
+    """The addon's options, without their prefix; none if the addon is not toolstream."""
     script: Path = addon_script()
     capture: bool = False
     jsonl: bool = False
 
     @property
     def name(self) -> str:
-        """For the tables."""
+        """The label in the tables."""
         return f"({self.letter}) {self.label}"
 
 
@@ -61,7 +61,7 @@ CONTENDERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A contender in its mitmdump."""
+    """A contender with its running mitmdump."""
 
     contender: Contender
     proxy: Mitmdump
@@ -70,29 +70,29 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """Of mitmdump."""
+        """The process id of mitmdump."""
         pid = self.proxy.pid
         assert pid is not None, "mitmdump was never started"
         return pid
 
     def rewritten(self, load: Load) -> Load:
-        """The load that it sends on: a repair undoes byte by byte what the fault does."""
+        """The load that it forwards: a repair restores the bytes that the fault changed."""
         kinds = {Kind.BROKEN: Kind.TOOL} if "repair" in self.contender.options else {}
         kinds |= {Kind.TOOL: Kind.BROKEN} if "fault" in self.contender.options else {}
         return Load(kinds.get(load.kind, load.kind), load.events)
 
 
 class Rig:
-    """Upstream and client, both running, and what proxies between them need to know."""
+    """The running upstream and client, for proxies between them."""
 
     def __init__(self, folder: Path, port: int, pipe: Connection) -> None:
-        """`port` is the upstream's, `pipe` leads to the client; `folder` is for whatever is written."""
+        """`port` is the upstream's, `pipe` leads to the client, and `folder` is for output files."""
         self.folder = folder
         self.port = port
         self._pipe = pipe
 
     def fetch(self, job: Job, through: Running | None = None) -> Outcome:
-        """Let the client do `job`; raises what went wrong there, with what the proxy said."""
+        """Let the client perform `job`. Raises the client's error, with the proxy's output."""
         self._pipe.send(job)
         response = self._pipe.recv()
         if isinstance(response, BaseException):
@@ -104,13 +104,13 @@ class Rig:
 
     @contextlib.contextmanager
     def running(self, letters: Sequence[str], port: int = 0) -> Iterator[list[Running]]:
-        """Those contenders, started anew, all before the upstream (or before `port`)."""
+        """Start these contenders, all with the upstream, or with the server at `port`."""
         with contextlib.ExitStack() as stack:
             yield [stack.enter_context(self.proxy(CONTENDERS[letter], port)) for letter in letters]
 
     @contextlib.contextmanager
     def proxy(self, contender: Contender, port: int = 0) -> Iterator[Running]:
-        """One contender before the upstream, or before `port`."""
+        """Start a contender with the upstream, or with the server at `port`."""
         jsonl = self.folder / f"{contender.letter}.jsonl"
         jsonl.unlink(missing_ok=True)
         captures = Path(tempfile.mkdtemp(prefix="captures-", dir=self.folder))
@@ -124,7 +124,7 @@ class Rig:
 
 @contextlib.contextmanager
 def rig(folder: Path) -> Iterator[Rig]:
-    """Start upstream and client, and end them afterwards."""
+    """Start upstream and client, and stop them at the end."""
     with _process(serve_loads) as to_upstream, _process(do_jobs) as to_client:
         yield Rig(folder, to_upstream.recv(), to_client)
 
@@ -143,44 +143,44 @@ def _process(work: Callable[[Connection], None]) -> Iterator[Connection]:
 
 
 class WrongCallsError(AssertionError):
-    """What was told is not what was sent."""
+    """The reported calls are not the calls that were sent."""
 
 
-def check_told(running: Running, load: Load, streams: int) -> None:
-    """Compare what toolstream, stopped by now, logged of all its streams with the load. Raises `WrongCallsError`."""
+def check_reported(running: Running, load: Load, streams: int) -> None:
+    """Compare the log of all streams of a stopped mitmdump with the load. Raises `WrongCallsError`."""
     if not running.contender.options:
         return
     call, start = load.call, f"call 0 {load.call.name} id="
-    told = [line.partition(start)[2].partition(" ")[2] for line in running.proxy.output if start in line]
-    wrong = [text for text in told if not _says(text, call.arguments)]
-    if wrong or len(told) != streams:
-        said = "\n".join(wrong[:1] or running.proxy.output[-20:])
-        raise WrongCallsError(f"{running.contender.name}: {len(told)} calls for {streams} streams:\n{said[:3000]}")
+    logged = [line.partition(start)[2].partition(" ")[2] for line in running.proxy.output if start in line]
+    wrong = [text for text in logged if not _matches(text, call.arguments)]
+    if wrong or len(logged) != streams:
+        sample = "\n".join(wrong[:1] or running.proxy.output[-20:])
+        raise WrongCallsError(f"{running.contender.name}: {len(logged)} calls for {streams} streams:\n{sample[:3000]}")
     if running.contender.jsonl:
-        _check_written(running, load, streams)
+        _check_jsonl(running, load, streams)
 
 
-def _says(text: str, arguments: str) -> bool:
-    """Whether `text` is `arguments`, or their begin and end with the number of characters left out between them."""
+def _matches(text: str, arguments: str) -> bool:
+    """Whether `text` is `arguments`, possibly with the number of characters that were left out."""
     begin, _, rest = text.partition("…(+")
     left_out, _, end = rest.partition(")…")
-    whole = len(begin) + len(end) + int(left_out or 0) == len(arguments)
-    return whole and arguments.startswith(begin) and arguments.endswith(end)
+    same_length = len(begin) + len(end) + int(left_out or 0) == len(arguments)
+    return same_length and arguments.startswith(begin) and arguments.endswith(end)
 
 
-def _check_written(running: Running, load: Load, streams: int) -> None:
+def _check_jsonl(running: Running, load: Load, streams: int) -> None:
     events: dict[str, int] = defaultdict(int)
-    pieces: dict[str, str] = defaultdict(str)
+    arguments: dict[str, str] = defaultdict(str)
     ended = 0
     for line in map(json.loads, running.jsonl.read_text(encoding="utf-8").splitlines()):
         flow = line.get("flow")
         if line["type"] == "event":
             events[flow] += 1
-            pieces[flow] += "".join(fragment.get("arguments", "") for fragment in line.get("fragments", ()))
+            arguments[flow] += "".join(fragment.get("arguments", "") for fragment in line.get("fragments", ()))
         elif line["type"] != "verdict":
             ended += 1
             calls = [(call["id"], call["name"], call["arguments"]) for call in line["record"]["calls"]]
-            if calls != [load.call] or pieces.pop(flow) != load.call.arguments or events[flow] != load.events:
+            if calls != [load.call] or arguments.pop(flow) != load.call.arguments or events[flow] != load.events:
                 raise WrongCallsError(f"{flow}: {events[flow]} events in the JSONL, calls {str(calls)[:300]}")
     if ended != streams:
         raise WrongCallsError(f"{ended} streams ended in the JSONL, not {streams}")

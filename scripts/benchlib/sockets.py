@@ -1,4 +1,4 @@
-"""What a message on a WebSocket costs: mitmdump without us, looking, and with repairs. Knows sockets."""
+"""The cost of a message on a WebSocket: mitmdump alone, with toolstream, and with repairs."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ if TYPE_CHECKING:
 
     from websockets.asyncio.server import ServerConnection
 
-WAYS: Final = {
+SETUPS: Final = {
     "mitmproxy alone": None,
     "toolstream calls": {"toolstream_log": "calls"},
     "toolstream calls, repair": {"toolstream_log": "calls", "toolstream_repair": "safe"},
 }
-"""What the messages go through, and the options of ours; `None` without us."""
-_ASK: Final = json.dumps({"type": "response.create", "model": "m", "input": "go"})
+"""The setups and their toolstream options; `None` is mitmproxy without toolstream."""
+_REQUEST: Final = json.dumps({"type": "response.create", "model": "m", "input": "go"})
 
 
 @dataclass(slots=True)
 class Passing:
-    """One way of messages of one kind."""
+    """The cost of messages of one kind with one setup."""
 
     kind: str
-    way: str
+    setup: str
     messages: int
     processor: list[float] = field(default_factory=list)
-    """Seconds of mitmdump's, one a round."""
+    """The processor seconds of mitmdump, one value for each round."""
     mebibytes: float = 0.0
-    """What mitmdump has in memory behind the last round."""
+    """The memory of mitmdump after the last round."""
 
 
 def measure(folder: Path, messages: int, rounds: int) -> list[Passing]:
-    """Each kind by each way, in turns. Raises `AssertionError` where a message does not come as it was sent."""
+    """Measure each kind with each setup, alternating. Raises `AssertionError` if a message is changed."""
     return [one for kind in HEALTHY for one in _measured(folder, Load(kind, messages), rounds)]
 
 
 def _measured(folder: Path, load: Load, rounds: int) -> list[Passing]:
-    made = enumerate(response_events(response(load), cut(load)))
-    events = [json.dumps({**event, "sequence_number": number}) for number, event in made]
+    numbered = enumerate(response_events(response(load), cut(load)))
+    events = [json.dumps({**event, "sequence_number": number}) for number, event in numbered]
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=_serve, args=(events, there), daemon=True)
     server.start()
     port = here.recv()
-    ways = [Passing(load.kind, way, len(events)) for way in WAYS]
+    setups = [Passing(load.kind, setup, len(events)) for setup in SETUPS]
     with ExitStack() as stack:
-        proxies = [stack.enter_context(_proxy(folder, port, WAYS[one.way])) for one in ways]
+        proxies = [stack.enter_context(_proxy(folder, port, SETUPS[one.setup])) for one in setups]
         for _ in range(rounds):
-            for one, proxy in zip(ways, proxies, strict=True):
+            for one, proxy in zip(setups, proxies, strict=True):
                 assert proxy.pid is not None
                 before = processor_seconds(proxy.pid)
-                _ask(proxy.port, events)
+                _fetch(proxy.port, events)
                 one.processor.append(processor_seconds(proxy.pid) - before)
                 one.mebibytes = resident(proxy.pid)
     server.terminate()
     server.join()
-    return ways
+    return setups
 
 
 def _proxy(folder: Path, port: int, options: dict[str, str] | None) -> Mitmdump:
@@ -79,17 +79,17 @@ def _proxy(folder: Path, port: int, options: dict[str, str] | None) -> Mitmdump:
     return Mitmdump(options or {}, mode=mode, scripts=[] if options is None else [addon_script()], confdir=folder)
 
 
-def _ask(port: int, events: Sequence[str]) -> None:
-    """Ask for the response, and check each of its messages."""
+def _fetch(port: int, events: Sequence[str]) -> None:
+    """Request the response, and check each message."""
     with connect(f"ws://127.0.0.1:{port}/v1/responses", compression=None, proxy=None) as socket:
-        socket.send(_ASK)
+        socket.send(_REQUEST)
         for event in events:
-            came = socket.recv()
-            assert came == event, came
+            received = socket.recv()
+            assert received == event, received
 
 
 def _serve(events: Sequence[str], pipe: Connection) -> None:
-    """Answer each message with all events."""
+    """Send all events for each request."""
 
     async def response(socket: ServerConnection) -> None:
         async for _ in socket:

@@ -1,4 +1,4 @@
-"""The streams that are sent: chat completions of any length, and the same load in other protocols. Knows no proxy."""
+"""The streams of a measurement: chat completions of any length, and the same load in other protocols."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TOKENS = ("def", " main", "():", "\\n", "   ", " return", ' \\"x', '\\"', " #",
 
 
 class Kind(enum.StrEnum):
-    """What most events say."""
+    """The content of most events."""
 
     CONTENT = "content-heavy"
-    """95 of 100 deltas are text; the rest, after them, the arguments of one call."""
+    """95 of 100 deltas are text; the others, after them, are the arguments of one call."""
     TOOL = "tool-heavy"
-    """Every delta is a piece of the arguments of one call."""
+    """Every delta is a fragment of the arguments of one call."""
     BROKEN = "broken"
-    """Tool-heavy, and every piece carries `"id":""`: as a fault makes it, and what a repair rewrites event by event."""
+    """Tool-heavy, and every fragment has `"id":""`: a fault injects it, and a repair rewrites each event."""
 
 
 HEALTHY = (Kind.CONTENT, Kind.TOOL)
@@ -41,11 +41,11 @@ _PADDING = "aB3xK9mQ2zT7"
 _ID = "0a1363204f5a6fae016a1f595d612c81978ef18dfb79594b77"
 
 _AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5, Kind.BROKEN: 5}
-"""Events that are neither text nor a piece of arguments between the first and the last."""
+"""The number of events that are neither text nor a fragment between the first and the last."""
 
 
-class Told(NamedTuple):
-    """A call as a reader of the stream has to tell it."""
+class ExpectedCall(NamedTuple):
+    """The call that a reader of the stream must report."""
 
     id: str
     name: str
@@ -53,7 +53,7 @@ class Told(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """What two equal bodies have in common."""
+    """Length and checksum of a body."""
 
     length: int
     checksum: int
@@ -61,12 +61,12 @@ class Digest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One stream: so many SSE events of a kind, the `[DONE]` among them."""
+    """A stream of so many SSE events of a kind, including `[DONE]`."""
 
     kind: Kind
     events: int
     schedule: int = 0
-    """Events of a second, one at a time; 0 is as fast as they are taken."""
+    """Events in a second, one at a time; 0 is as fast as possible."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -74,36 +74,36 @@ class Load:
         return _cycled(_WORDS, self.events - self._tokens - _AROUND[self.kind])
 
     @property
-    def pieces(self) -> tuple[str, ...]:
+    def fragments(self) -> tuple[str, ...]:
         """The deltas of the call's arguments."""
         return (_OPENING, *_cycled(_TOKENS, self._tokens), _CLOSING)
 
     @property
-    def call(self) -> Told:
-        """The one call it says."""
-        return Told(CALL_ID, TOOL, "".join(self.pieces))
+    def call(self) -> ExpectedCall:
+        """The call of the stream."""
+        return ExpectedCall(CALL_ID, TOOL, "".join(self.fragments))
 
     def blocks(self) -> Iterator[bytes]:
-        """The SSE events, one after the other."""
+        """The SSE events."""
         if self.texts:
             yield _event({"role": "assistant", "content": "", "refusal": None})
             yield from map(_text_event, self.texts)
             yield _event({"tool_calls": [_HEADER]})
         else:
             yield _event({"role": "assistant", "content": None, "tool_calls": [_HEADER], "refusal": None})
-        yield from map(_broken_event if self.kind is Kind.BROKEN else _argument_event, self.pieces)
+        yield from map(_broken_event if self.kind is Kind.BROKEN else _argument_event, self.fragments)
         yield _event({}, finish="tool_calls")
         yield b"data: [DONE]\n\n"
 
     def wire(self) -> Iterator[bytes]:
-        """An HTTP/1.1 chunk for each event and the last chunk, many at a time unless they are paced."""
+        """An HTTP/1.1 chunk for each event, and the last chunk; batched unless the load is paced."""
         chunks = itertools.chain(map(as_chunk, self.blocks()), (b"0\r\n\r\n",))
         for batch in itertools.batched(chunks, 1 if self.schedule else 1000):
             yield b"".join(batch)
 
     @property
     def _tokens(self) -> int:
-        """How many pieces of arguments there are between the first and the last."""
+        """The number of fragments between the first and the last."""
         if self.kind is not Kind.CONTENT:
             return self.events - _AROUND[self.kind]
         return max(1, self.events // 20)
@@ -111,11 +111,11 @@ class Load:
 
 @functools.cache
 def digest(load: Load) -> Digest:
-    """What the body of `load` has to be on the other side."""
+    """The expected digest of the body of `load`."""
     length = checksum = 0
-    for piece in load.blocks():
-        length += len(piece)
-        checksum = zlib.crc32(piece, checksum)
+    for block in load.blocks():
+        length += len(block)
+        checksum = zlib.crc32(block, checksum)
     return Digest(length, checksum)
 
 
@@ -129,11 +129,11 @@ _HEADER = {"index": 0, "id": CALL_ID, "type": "function", "function": {"name": T
 
 
 def _padding(text: str) -> str:
-    """What OpenAI adds to a delta of `text` so that its size does not tell what it says ("obfuscation")."""
+    """OpenAI's `obfuscation` field for a delta of `text`: it hides the length of the text."""
     return _PADDING[: max(1, 12 - len(text))]
 
 
-def _event(delta: dict[str, object], finish: str | None = None, said: str = "") -> bytes:
+def _event(delta: dict[str, object], finish: str | None = None, text: str = "") -> bytes:
     body = {
         "id": "chatcmpl-CHk2tJ9vQeXw7RzN4bYpLsUa3mDfG",
         "object": "chat.completion.chunk",
@@ -142,24 +142,24 @@ def _event(delta: dict[str, object], finish: str | None = None, said: str = "") 
         "service_tier": "default",
         "system_fingerprint": None,
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        "obfuscation": _padding(said),
+        "obfuscation": _padding(text),
     }
     return b"data: " + json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
 
 
 @functools.lru_cache(64)
 def _argument_event(arguments: str) -> bytes:
-    return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}, said=arguments)
+    return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}, text=arguments)
 
 
 @functools.lru_cache(64)
 def _broken_event(arguments: str) -> bytes:
-    return _event({"tool_calls": [{"index": 0, "id": "", "function": {"arguments": arguments}}]}, said=arguments)
+    return _event({"tool_calls": [{"index": 0, "id": "", "function": {"arguments": arguments}}]}, text=arguments)
 
 
 @functools.lru_cache(64)
 def _text_event(text: str) -> bytes:
-    return _event({"content": text}, said=text)
+    return _event({"content": text}, text=text)
 
 
 def _cycled(words: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _cycled(words: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 
 class Protocol(NamedTuple):
-    """A protocol, its path, and a load as its events. Framing events come on top of the load's."""
+    """A protocol, its path, and the events of a load. Framing events are added to the load's events."""
 
     name: str
     path: str
@@ -186,7 +186,7 @@ def response(load: Load) -> dict[str, Any]:
 
 
 def _message(load: Load) -> dict[str, Any]:
-    """A complete response of Anthropic's."""
+    """A complete response of Anthropic's Messages API."""
     call = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": json.loads(load.call.arguments)}
     content = [*([{"type": "text", "text": "".join(load.texts)}] if load.texts else []), call]
     about = {"id": "msg_01TZAz4krKFibFDdstrarQQV", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
@@ -195,8 +195,8 @@ def _message(load: Load) -> dict[str, Any]:
 
 
 def cut(load: Load) -> Callable[[str], tuple[str, ...]]:
-    """Cuts the text and the arguments of a complete response into the deltas of the load."""
-    return lambda text: load.pieces if text.startswith("{") else load.texts
+    """A function that splits the text or arguments of a complete response into the deltas of the load."""
+    return lambda text: load.fragments if text.startswith("{") else load.texts
 
 
 PROTOCOLS: Final = (

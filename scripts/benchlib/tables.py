@@ -1,4 +1,4 @@
-"""The tables that a run prints, and the targets. Markdown that a terminal can show too. Knows numbers only."""
+"""The Markdown tables of a run, and the targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import batched, chain, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchlib.rig import CONTENDERS
-from benchlib.sockets import WAYS
+from benchlib.sockets import SETUPS
 from benchlib.streams import HEALTHY, Kind
 from benchlib.turns import CAPTURED, DIRECT, PACE, TOGETHER
 
@@ -31,11 +31,11 @@ TIMES: Final = (
     (Kind.TOOL, "e", "a", 1.5),
     (Kind.BROKEN, "e", "a", 2.0),
 )
-"""The most times as long as the other that a contender takes for a kind of stream."""
+"""The maximum ratio of a contender's time to another contender's, for a kind of stream."""
 TIMES_LIVE: Final = {"h": 1.15, "g": 1.3}
-"""The most times bare mitmproxy's processor time that an event of a live stream takes."""
+"""The maximum ratio of the processor time for a live event to mitmproxy's alone."""
 TIMES_LATE: Final = 1.3
-"""The most times as late as with bare mitmproxy that 99 of 100 events of a live stream come."""
+"""The maximum ratio of the p99 delay of live events to mitmproxy's alone."""
 TIMES_CAPTURED: Final = 1.1
 TIMES_SOCKET: Final = {"toolstream calls": 1.2, "toolstream calls, repair": 1.5}
 ADDED_MS: Final = 0.1
@@ -46,32 +46,32 @@ _SEED: Final = 1
 
 
 class Estimate(NamedTuple):
-    """A ratio of two costs."""
+    """An estimated ratio of two costs."""
 
     times: float
     spread: float
-    """Two standard deviations: nineteen of twenty such measurements are no further from the truth."""
+    """Two standard deviations."""
 
     def __str__(self) -> str:
-        """For the tables."""
+        """The value in the tables."""
         return f"{self.times:.2f} ± {self.spread:.2f}"
 
 
 def lesser_half(costs: Sequence[float]) -> float:
-    """The mean of the lesser half: of the turns that others on the machine disturbed least."""
+    """The mean of the lesser half of the costs: of the turns that other processes disturbed least."""
     ordered = sorted(costs)
     return statistics.fmean(ordered[: (len(ordered) + 1) // 2])
 
 
 def estimate(costs: Sequence[float], others: Sequence[float], together: int = 1) -> Estimate:
-    """Of the cost of each turn; in `together` turns in a row, each contender had the same process.
+    """Estimate the ratio from the costs of each turn. A process is restarted after `together` turns.
 
-    The spread is that of as many processes, with their turns, drawn from these again and again.
+    The spread is bootstrapped over processes with all of their turns.
     """
     groups = list(batched(zip(costs, others, strict=True), together))
     chance = random.Random(_SEED)
-    drawn = [_times([*chain(*chance.choices(groups, k=len(groups)))]) for _ in range(_DRAWS)]
-    return Estimate(_times([*chain(*groups)]), 2 * statistics.stdev(drawn))
+    sampled = [_times([*chain(*chance.choices(groups, k=len(groups)))]) for _ in range(_DRAWS)]
+    return Estimate(_times([*chain(*groups)]), 2 * statistics.stdev(sampled))
 
 
 def _times(pairs: Sequence[tuple[float, float]]) -> float:
@@ -80,18 +80,18 @@ def _times(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def ratio(seconds: list[float], others: list[float]) -> float:
-    """Median of the ratios within each round: what slowed a whole round down is in both of its numbers."""
+    """The median of the ratios in each round: a disturbance of a round affects both numbers."""
     return statistics.median(one / other for one, other in zip(seconds, others, strict=True))
 
 
 def percentile(milliseconds: Sequence[float], percent: int) -> float:
-    """So many of a hundred are not more."""
+    """A percentile."""
     return statistics.quantiles(milliseconds, n=100)[percent - 1]
 
 
 @dataclass(slots=True)
 class Results:
-    """All that one run measured; a section that did not run is empty."""
+    """All measurements of a run; a section that was not run is empty."""
 
     throughput: list[Timed] = field(default_factory=list)
     latency: list[Delays] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Results:
     sockets: list[Passing] = field(default_factory=list)
 
     def ratio_of(self, timed: Timed, letter: str) -> float:
-        """How many times as long as the contender with this letter it took, in the same scene."""
+        """The ratio of the time to that of the contender with this letter, in the same scene."""
         return ratio(timed.seconds, self.beside(timed, letter).seconds)
 
     def beside(self, timed: Timed, letter: str) -> Timed:
@@ -110,30 +110,30 @@ class Results:
         return next(one for one in self.throughput if one.scene == timed.scene and one.letter == letter)
 
     def paced_pairs(self) -> list[tuple[Timed, Timed]]:
-        """Each contender with live streams, and bare mitmproxy, which is one of them, with the same."""
+        """Each contender with live streams, paired with mitmproxy alone in the same scene."""
         bare = {one.scene: one for one in self.paced if one.letter == "a"}
         return [(one, bare[one.scene]) for one in self.paced]
 
     def captured_ratios(self) -> dict[str, Estimate]:
-        """How many times the processor time it takes with captures, by scene; none where nobody counts."""
+        """The ratio of the processor time with captures, by scene; without scenes whose time is unknown."""
         pairs = zip(self.captured[::2], self.captured[1::2], strict=True)
         return {
             on.scene.name: estimate(on.processor, off.processor, TOGETHER) for off, on in pairs if all(off.processor)
         }
 
     def socket_ratios(self) -> list[tuple[Passing, float]]:
-        """How many times mitmproxy's own processor time a message takes through toolstream."""
-        bare = {one.kind: one.processor for one in self.sockets if WAYS[one.way] is None}
-        return [(one, ratio(one.processor, bare[one.kind])) for one in self.sockets if WAYS[one.way] is not None]
+        """The ratio of the processor time of messages with toolstream to mitmproxy's alone."""
+        bare = {one.kind: one.processor for one in self.sockets if SETUPS[one.setup] is None}
+        return [(one, ratio(one.processor, bare[one.kind])) for one in self.sockets if SETUPS[one.setup] is not None]
 
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
-        """Milliseconds that a contender adds to plain streaming's time for one event."""
+        """The milliseconds that a contender adds to mitmproxy's time for an event."""
         delays = {one.letter: one for one in self.latency if one.kind is kind}
         return percentile(delays[letter].milliseconds, percent) - percentile(delays["a"].milliseconds, percent)
 
 
 def report(results: Results) -> Iterator[str]:
-    """A table for each section that ran and one for the targets."""
+    """A table for each section that was run, and one for the targets."""
     for name, title, head, rows in _SECTIONS:
         if getattr(results, name):
             yield f"## {title}\n"
@@ -208,11 +208,11 @@ def _core(results: Results) -> Iterator[Row]:
 
 
 def _sockets(results: Results) -> Iterator[Row]:
-    times = {(one.kind, one.way): times for one, times in results.socket_ratios()}
+    times = {(one.kind, one.setup): times for one, times in results.socket_ratios()}
     for one in results.sockets:
         each = statistics.median(one.processor) / one.messages * 1e6
-        beside = times.get((one.kind, one.way), 1.0)
-        yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
+        beside = times.get((one.kind, one.setup), 1.0)
+        yield f"{one.messages} {one.kind}", one.setup, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
 
 
 _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]]]]] = (
@@ -231,11 +231,11 @@ _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]
     ("sockets", "Messages on a WebSocket: mitmdump's own processor time",
      "messages | through | us/message | x mitmproxy | MiB", _sockets),
 )  # fmt: skip
-"""The results, the title, the head and the rows of each table."""
+"""The name of the results, the title, the header and the rows of each table."""
 
 
 def _targets(results: Results) -> Iterator[Row]:
-    """Every target whose section ran: the target, the scene, the measured value, and whether it is met."""
+    """A row for each target whose section was run: target, scene, measured value, and whether it is met."""
     for kind, letter, other, most in TIMES:
         for one in results.throughput:
             if (one.scene.load.kind, one.letter) == (kind, letter):
@@ -255,13 +255,13 @@ def _targets(results: Results) -> Iterator[Row]:
             met = found.times <= TIMES_CAPTURED
             yield _met(f"(i) <= {TIMES_CAPTURED} x (h), live", scene, f"{found} x", met=met)
     for passing, times in results.socket_ratios():
-        most = TIMES_SOCKET[passing.way]
-        yield _at_most(f"{passing.way} <= {most} x mitmproxy, a message", passing.kind, times, most)
+        most = TIMES_SOCKET[passing.setup]
+        yield _at_most(f"{passing.setup} <= {most} x mitmproxy, a message", passing.kind, times, most)
     yield from _other_targets(results)
 
 
 def _other_targets(results: Results) -> Iterator[Row]:
-    """Those that are no ratio of two contenders."""
+    """The targets that are not a ratio of two contenders."""
     for kind, letter in product(HEALTHY, ("c", "d")) if results.latency else ():
         added, scene = results.added(kind, letter), f"{kind}, one event at a time"
         yield _met(f"({letter}) adds <= {ADDED_MS} ms, p50", scene, f"{added:+.3f} ms", met=added <= ADDED_MS)

@@ -1,4 +1,4 @@
-"""What streams cost through each contender: the contenders take turns, round by round. Knows the rig."""
+"""The cost of streams with each contender: the contenders alternate in each round."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from benchlib.rig import CONTENDERS, check_told
+from benchlib.rig import CONTENDERS, check_reported
 from benchlib.streams import HEALTHY, Kind, Load, as_chunk
 from benchlib.wire import (
     HEAD,
@@ -38,58 +38,58 @@ THROUGHPUT: Final = {
 }
 PACED: Final = ("a", "h", "g")
 CAPTURED: Final = ("h", "i")
-"""Without captures, and with them."""
+"""Without captures and with captures."""
 ENDURED: Final = ("a", "c", "i")
 PINGED: Final = ("a", "c", "d", "e")
 DIRECT: Final = "-"
 """No proxy: the speed of upstream and client alone."""
 PACE: Final = 50
-"""Events of each live stream in a second."""
+"""Events in a second of each live stream."""
 TOGETHER: Final = 3
-"""Turns with captures after which the processes are started anew: each process is some hundredths slower or faster."""
+"""Turns with captures before the processes are restarted: processes differ in speed by some hundredths."""
 _SHORT: Final = 6
-"""How many times as often a single stream, which is over in a second, has its turn with captures."""
+"""The factor of rounds with captures for a single stream, which takes only a second."""
 _PATIENCE: Final = 60
-"""Seconds after which an event, or a capture, is lost."""
+"""The time limit for an event or a capture in seconds."""
 _LAST: Final = b"0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """So many streams of one load at once."""
+    """A number of concurrent streams of one load."""
 
     load: Load
     streams: int
 
     @property
     def name(self) -> str:
-        """For the tables."""
+        """The label in the tables."""
         return f"{self.load.kind}, {self.streams} x {self.load.events}"
 
     @property
     def events(self) -> int:
-        """Of all streams."""
+        """The number of events of all streams."""
         return self.streams * self.load.events
 
 
 @dataclass(slots=True)
 class Timed:
-    """The cost of one contender in one scene, a value a round."""
+    """The cost of a contender in a scene, one value for each round."""
 
     scene: Scene
     letter: str
     seconds: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
-    """Seconds that the proxy itself ran: other processes on the machine disturb them less."""
+    """The processor seconds of the proxy: other processes disturb them less."""
     peak: float = 0.0
     """MiB."""
     late: list[float] = field(default_factory=list)
-    """Milliseconds that each event of a paced load was late."""
+    """The delay of each event of a paced load in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endured:
-    """One contender's memory over one stream, in its own mitmdump."""
+    """The memory of a contender during one stream, in its own mitmdump."""
 
     load: Load
     letter: str
@@ -99,7 +99,7 @@ class Endured:
 
 @dataclass(slots=True)
 class Delays:
-    """Milliseconds from sending an event to having read it, one a ping."""
+    """The milliseconds from the sending to the receipt of an event, one value for each ping."""
 
     kind: Kind
     letter: str
@@ -107,23 +107,23 @@ class Delays:
 
 
 def throughput(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
-    """Each scene with mitmdumps of its own, and without one."""
+    """Measure each scene with each contender, and without a proxy."""
     return [one for scene in scenes for one in _rounds(rig, scene, (*THROUGHPUT[scene.load.kind], DIRECT), rounds)]
 
 
 def paced(rig: Rig, kinds: Iterable[Kind], streams: int, events: int, rounds: int) -> list[Timed]:
-    """Live streams through bare mitmproxy and through toolstream as it is used."""
+    """Measure live streams with mitmproxy alone and with toolstream."""
     return [
         one for kind in kinds for one in _rounds(rig, Scene(Load(kind, events, PACE), streams), PACED, rounds)
     ]  # fmt: skip
 
 
 def captured(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
-    """Toolstream as it is by default, and the same with captures; a turn is over when mitmdump is idle.
+    """Measure toolstream with and without captures; a turn ends when mitmdump is idle.
 
-    `tables.estimate` compares the lesser halves: where both contenders are the same thing, they are nearest to 1 (two
-    standard deviations of 0.06 with 21 of 39 turns; the medians 0.10). Turns of one process differ less than those of
-    several, so processes are drawn, not turns.
+    `tables.estimate` compares the lesser halves. For two equal contenders their ratio is closest to 1 (two standard
+    deviations of 0.06 with 21 of 39 turns; 0.10 for the medians). Turns of one process differ less than turns of
+    several processes, therefore the bootstrap samples processes.
     """
     return [
         one
@@ -135,7 +135,7 @@ def captured(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
 
 
 class Cost(NamedTuple):
-    """Of one turn: seconds, those of the processor, the proxy's peak in MiB, and how late events were."""
+    """The cost of a turn: seconds, processor seconds, the proxy's peak in MiB, and the delays of events."""
 
     seconds: float
     processor: float
@@ -149,7 +149,7 @@ type _Turn = Callable[[Rig, Job, Running, int], Cost]
 def _rounds(
     rig: Rig, scene: Scene, letters: Sequence[str], rounds: int, *, together: int = 0, turn: _Turn | None = None
 ) -> list[Timed]:
-    """All turns of a scene, with new processes every `together` rounds; the first round of each warms."""
+    """Run all turns of a scene, with new processes every `together` rounds; the first round of each is a warm-up."""
     timed = {letter: Timed(scene, letter) for letter in letters}
     together, turn = min(together or rounds, rounds), turn or _fetched
     for number in range(math.ceil(rounds / together)):
@@ -168,12 +168,12 @@ def _rounds(
                         one.peak = cost.peak
                         one.late += cost.late
         for contender in contenders:
-            check_told(contender, scene.load, scene.streams * (together + 1))
+            check_reported(contender, scene.load, scene.streams * (together + 1))
     return [*timed.values()]
 
 
-def _job(scene: Scene, port: int, pid: int, comes: Load | None = None) -> Job:
-    return Job(port, scene.load, scene.streams, pid, mark=scene.load.events + 1, comes=comes)
+def _job(scene: Scene, port: int, pid: int, expected: Load | None = None) -> Job:
+    return Job(port, scene.load, scene.streams, pid, mark=scene.load.events + 1, expected=expected)
 
 
 def _fetched(rig: Rig, job: Job, contender: Running, _streams: int) -> Cost:
@@ -182,7 +182,7 @@ def _fetched(rig: Rig, job: Job, contender: Running, _streams: int) -> Cost:
 
 
 def _until_idle(rig: Rig, job: Job, contender: Running, streams: int) -> Cost:
-    """The processor's seconds until mitmdump is idle, with the captures of so many streams written."""
+    """The processor seconds until mitmdump is idle and has written the captures of so many streams."""
     before = all_processor_seconds(contender.pid)
     outcome = rig.fetch(job, contender)
     deadline = time.monotonic() + _PATIENCE
@@ -194,7 +194,7 @@ def _until_idle(rig: Rig, job: Job, contender: Running, streams: int) -> Cost:
 
 
 def memory(rig: Rig, events: int) -> list[Endured]:
-    """Growth counts from the twentieth part of the stream on, when everything has been loaded."""
+    """Measure growth from the twentieth part of the stream on, when everything has been loaded."""
     return [_endured(rig, Load(kind, events), letter) for kind in HEALTHY for letter in ENDURED]
 
 
@@ -202,15 +202,15 @@ def _endured(rig: Rig, load: Load, letter: str) -> Endured:
     with rig.proxy(CONTENDERS[letter]) as running:
         job = Job(running.proxy.port, load, 1, running.pid, mark=load.events // 20)
         outcome = rig.fetch(job, running)
-    check_told(running, load, 1)
+    check_reported(running, load, 1)
     return Endured(load, letter, outcome.growth, outcome.seconds)
 
 
 class Lane:
-    """One stream through one proxy, both of its ends held here, so that an event can go alone."""
+    """A stream through a proxy with both ends in this process: events can be sent one at a time."""
 
     def __init__(self, port: int, load: Load, listener: socket.socket) -> None:
-        """Ask through the proxy at `port`, accept what it asks at `listener`, and let the head through."""
+        """Send a request through the proxy at `port`, accept it at `listener`, and forward the response head."""
         self._client = connect(port)
         self._client.sendall(request(load))
         self._upstream, _ = listener.accept()
@@ -220,31 +220,31 @@ class Lane:
         self._ping(HEAD)
 
     def ping(self, chunk: bytes) -> float:
-        """Milliseconds that `chunk` takes from the upstream to the client."""
+        """The milliseconds that `chunk` takes from the upstream to the client."""
         start = time.perf_counter()
         self._ping(chunk)
         return (time.perf_counter() - start) * 1000
 
     def close(self) -> None:
-        """End the body and hang up."""
+        """End the body and close the connections."""
         self._ping(_LAST)
         self._client.close()
         self._upstream.close()
 
     def _ping(self, data: bytes) -> None:
         self._upstream.sendall(data)
-        # Asking without waiting keeps this process on its processor. One that sleeps is woken now beside the
-        # proxy and now in its place, and that is more than what is measured.
-        came, until = b"", time.monotonic() + _PATIENCE
-        while len(came) < len(data) and time.monotonic() < until:
+        # Busy waiting keeps this process on its processor. The scheduling of a sleeping process would take longer than
+        # the measured time.
+        received, until = b"", time.monotonic() + _PATIENCE
+        while len(received) < len(data) and time.monotonic() < until:
             with contextlib.suppress(BlockingIOError):
-                came += self._client.recv(READ)
-        if came != data:
-            raise WrongBytesError(f"sent {data!r}, came {came!r}")
+                received += self._client.recv(READ)
+        if received != data:
+            raise WrongBytesError(f"sent {data!r}, received {received!r}")
 
 
 def latency(rig: Rig, pings: int) -> list[Delays]:
-    """For both kinds of stream, event after event, each through one contender after the other."""
+    """Measure the delay of each event with each contender, for both kinds of stream."""
     return [delays for kind in HEALTHY for delays in _kind(rig, Load(kind, pings))]
 
 
@@ -255,7 +255,7 @@ def _kind(rig: Rig, load: Load) -> list[Delays]:
         with rig.running(PINGED, port) as contenders:
             _play(load, listener, contenders, delays)
         for contender in contenders:
-            check_told(contender, load, 1)
+            check_reported(contender, load, 1)
     return list(delays.values())
 
 

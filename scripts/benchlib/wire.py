@@ -1,4 +1,4 @@
-"""The client and the upstream of a bench as sockets, and the memory and processor time of a process."""
+"""The client and the upstream of a measurement, and the memory and processor time of a process."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 _STEP = 2000
-"""Events between two looks."""
-_IDLE_LOOKS = 10
-_BETWEEN_LOOKS = 0.01
+"""Events between two measurements."""
+_IDLE_CHECKS = 10
+_CHECK_INTERVAL = 0.01
 """Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Resident MiB at the mark, the most that was seen from there on, and the process's peak so far."""
+    """Resident MiB at the mark, the maximum measured after it, and the peak of the process."""
 
     start: float
     most: float
@@ -38,62 +38,62 @@ class Growth:
 
     @property
     def grown(self) -> float:
-        """MiB by which it grew at most."""
+        """The maximum growth in MiB."""
         return self.most - self.start
 
 
 class Watch:
-    """Looks at a process again and again as a stream goes through it."""
+    """Measures the memory of a process during a stream."""
 
     def __init__(self, pid: int, mark: int) -> None:
-        """Count growth from event `mark` on."""
+        """Measure growth from event `mark` on."""
         self._pid = pid
         self._next = mark
         self._seen: list[float] = []
 
     def see(self, events: int) -> None:
-        """So many events have come."""
+        """Measure, if enough events have arrived since the last measurement."""
         if events >= self._next:
             self._next = events + _STEP
             self._seen.append(resident(self._pid))
 
     def growth(self) -> Growth:
-        """Look once more, now that the stream is over."""
+        """Measure at the end of the stream, and return the growth."""
         self._seen.append(resident(self._pid))
         most = max(self._seen)
         return Growth(self._seen[0], most, max(most, peak(self._pid)))
 
 
 def resident(pid: int) -> float:
-    """MiB of `pid` that are in memory now."""
+    """The resident memory of a process in MiB."""
     return _status(pid, "VmRSS") or _by_ps(pid)
 
 
 def peak(pid: int) -> float:
-    """The most MiB that `pid` ever had in memory, or those it has now where nobody counts."""
+    """The peak of the resident memory in MiB; the current value if the system does not report the peak."""
     return _status(pid, "VmHWM") or _by_ps(pid)
 
 
 def processor_seconds(pid: int) -> float:
-    """How long `pid`'s first thread, where mitmproxy does all its work, has run; 0 where nobody counts so finely."""
+    """The processor seconds of the main thread, in which mitmproxy works; 0 if the system does not report them."""
     path = Path(f"/proc/{pid}/schedstat")
     return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
 
 
 def all_processor_seconds(pid: int) -> float:
-    """As `processor_seconds`, of all threads."""
+    """The processor seconds of all threads."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until no thread of `pid` has had anything to do for a while; not at all where nobody tells."""
-    looks = _IDLE_LOOKS
-    while looks:
-        time.sleep(_BETWEEN_LOOKS)
+    """Wait until all threads of a process have been idle for a while; returns at once without /proc."""
+    checks = _IDLE_CHECKS
+    while checks:
+        time.sleep(_CHECK_INTERVAL)
         stats = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat"))
         idle = all(stat.rpartition(")")[2].split()[0] == "S" for stat in stats)
-        looks = looks - 1 if idle else _IDLE_LOOKS
+        checks = checks - 1 if idle else _IDLE_CHECKS
 
 
 def _status(pid: int, name: str) -> float:
@@ -110,14 +110,14 @@ def _by_ps(pid: int) -> float:
 
 
 READ = 1 << 18
-"""Bytes asked of a socket at once."""
+"""The maximum number of bytes in a read."""
 
 _PARAMETERS = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
     "required": ["path", "content"],
 }
-_ASKED = {
+_REQUEST_BODY = {
     "model": "gpt-4.1-mini",
     "stream": True,
     "messages": [{"role": "user", "content": "Write the program."}],
@@ -126,17 +126,17 @@ _ASKED = {
 
 
 class WrongBytesError(AssertionError):
-    """What came is not what was sent."""
+    """The received bytes are not the sent bytes."""
 
 
-class Session:
-    """Takes a chunked HTTP/1.1 response apart as it comes and keeps its digest, not its bytes."""
+class ResponseReader:
+    """Parses a chunked HTTP/1.1 response incrementally, and keeps its digest, not its bytes."""
 
     def __init__(self) -> None:
         """Start before the status line."""
         self.done = False
         self.events = 0
-        """Blank lines so far: events, where nothing else is sent."""
+        """The number of blank lines so far, which is the number of events."""
         self.arrivals: list[float] = []
         """The time at which each event was complete, in seconds."""
         self._length = self._checksum = 0
@@ -145,18 +145,18 @@ class Session:
 
     @property
     def digest(self) -> Digest:
-        """Of the body so far, without the chunks' framing."""
+        """The digest of the body so far, without the chunk framing."""
         return Digest(self._length, self._checksum)
 
     def feed(self, data: bytes) -> None:
-        """Take what came; nothing is wrong with more than the whole, but with an early end."""
+        """Parse received data. Raises `WrongBytesError` at a premature end."""
         if not data:
             raise WrongBytesError(f"the connection ended after {self.digest}")
         buffer = self._rest + data
         if self._in_head:
             head, _, buffer = buffer.partition(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200 "):
-                raise WrongBytesError(f"no answer of ours: {head[:300]!r}")
+                raise WrongBytesError(f"unexpected response: {head[:300]!r}")
             self._in_head = False
         self._take(buffer)
 
@@ -188,8 +188,8 @@ def connect(port: int) -> socket.socket:
 
 
 def request(load: Load) -> bytes:
-    """What a client of a chat completion sends, and which load it wants."""
-    body = json.dumps(_ASKED).encode()
+    """The request of a chat completion; a header names the load."""
+    body = json.dumps(_REQUEST_BODY).encode()
     head = (
         "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nx-bench: {load.kind}/{load.events}/{load.schedule}\r\n\r\n"
@@ -198,7 +198,7 @@ def request(load: Load) -> bytes:
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """The head of the request that comes next, its body read too."""
+    """Read the next request and return its head."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(connection)
@@ -218,36 +218,36 @@ def _some(connection: socket.socket) -> bytes:
 
 
 _PATIENCE = 60
-"""Seconds without a byte after which a proxy has lost the stream."""
+"""The time limit without a byte in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`streams` loads at once through the proxy at `port`; `pid` is watched from event `mark` on."""
+    """`streams` concurrent loads through the proxy at `port`; the memory of `pid` is measured from event `mark` on."""
 
     port: int
     load: Load
     streams: int
     pid: int
     mark: int
-    comes: Load | None = None
-    """What has to come where the proxy rewrites; without it, the load itself."""
+    expected: Load | None = None
+    """The load to expect if the proxy rewrites; by default the sent load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How long it took from the first connection to the end of the last body, and what the proxy used."""
+    """The time from the first connection to the end of the last body, and the resources of the proxy."""
 
     seconds: float
     processor: float
-    """Seconds that the proxy itself ran."""
+    """The processor seconds of the proxy."""
     growth: Growth
     late: Sequence[float] = ()
-    """Milliseconds of each event of a paced load after the earliest time that its stream's schedule allows."""
+    """The delay of each event of a paced load after its scheduled time in milliseconds."""
 
 
 def do_jobs(pipe: Connection) -> None:
-    """Do the jobs that come over `pipe`; what went wrong goes back as the exception."""
+    """Perform the jobs from `pipe`, and send back their outcome or exception."""
     while True:
         job: Job = pipe.recv()
         try:
@@ -257,11 +257,11 @@ def do_jobs(pipe: Connection) -> None:
 
 
 def fetch(job: Job) -> Outcome:
-    """Fetch the load over all connections at once and check every byte of it."""
-    wanted = digest(job.comes or job.load)
+    """Fetch the load over all connections concurrently, and check every byte."""
+    wanted = digest(job.expected or job.load)
     watch = Watch(job.pid, job.mark)
     selector = selectors.DefaultSelector()
-    bodies = [Session() for _ in range(job.streams)]
+    bodies = [ResponseReader() for _ in range(job.streams)]
     processor, start = processor_seconds(job.pid), time.perf_counter()
     for body in bodies:
         connection = connect(job.port)
@@ -270,31 +270,31 @@ def fetch(job: Job) -> Outcome:
     while selector.get_map():
         ready = selector.select(_PATIENCE)
         if not ready:
-            raise WrongBytesError(f"nothing came for {_PATIENCE} s after {[body.digest for body in bodies]}")
+            raise WrongBytesError(f"no data for {_PATIENCE} s after {[body.digest for body in bodies]}")
         for key, _ in ready:
             _read(key, selector)
         watch.see(bodies[0].events)
     seconds = time.perf_counter() - start
     for body in bodies:
         if body.digest != wanted:
-            raise WrongBytesError(f"{job.load}: sent {wanted}, came {body.digest}")
+            raise WrongBytesError(f"{job.load}: sent {wanted}, received {body.digest}")
     late = [one for body in bodies for one in lateness(body.arrivals, job.load.schedule)]
     return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth(), late)
 
 
 def lateness(arrivals: Sequence[float], schedule: int) -> Iterator[float]:
-    """As in `Outcome`, of one stream with so many events a second; nothing of one that is not paced.
+    """The delay of each event of a stream with so many events in a second, in milliseconds; none if it is not paced.
 
-    The stream's own most punctual event stands for the time at which it began.
+    The start of the stream is inferred from its most punctual event.
     """
     if schedule:
-        delays = [came - number / schedule for number, came in enumerate(arrivals)]
+        delays = [arrival - number / schedule for number, arrival in enumerate(arrivals)]
         yield from ((delay - min(delays)) * 1000 for delay in delays)
 
 
 def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
     connection: socket.socket = key.fileobj  # type: ignore[assignment]
-    body: Session = key.data
+    body: ResponseReader = key.data
     body.feed(connection.recv(READ))
     if body.done:
         selector.unregister(connection)
@@ -310,24 +310,24 @@ HEAD = (
 
 
 def serve_loads(pipe: Connection) -> None:
-    """Say over `pipe` on which port it listens and response until the process is ended."""
+    """Send the port over `pipe`, and respond to requests until the process is terminated."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     pipe.send(listener.getsockname()[1])
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=_response, args=(connection,), daemon=True).start()
+        threading.Thread(target=_respond, args=(connection,), daemon=True).start()
 
 
-def _response(connection: socket.socket) -> None:
+def _respond(connection: socket.socket) -> None:
     with contextlib.suppress(ConnectionError), connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         load = _wanted(read_request(connection))
         connection.sendall(HEAD)
         start = time.monotonic()
-        for number, piece in enumerate(load.wire()):
+        for number, chunk in enumerate(load.wire()):
             if load.schedule:
                 time.sleep(max(0.0, start + number / load.schedule - time.monotonic()))
-            connection.sendall(piece)
+            connection.sendall(chunk)
         connection.recv(1)
 
 

@@ -1,1 +1,1 @@
-"""What scripts/docs.py writes: a module for each page, or for the pages of one kind, with the function `files`."""
+"""The generated pages of scripts/docs.py: each module has a function that returns the files of a kind of page."""

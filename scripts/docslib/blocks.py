@@ -1,8 +1,7 @@
-"""Fills the marked blocks of README.md and of pages in docs/: output of real runs, and tables of the code.
+"""Fills the marked blocks of README.md and of pages in docs/: output of real runs, and tables from the code.
 
-Also draws docs/terminal.svg, from the runs that README.md shows.
-
-What differs from run to run is made the same: the flow's id is left out, and long lines are cut.
+Also draws docs/terminal.svg from the runs in README.md. The output is reproducible: flow ids are removed, and long
+lines are truncated.
 """
 
 from __future__ import annotations
@@ -48,37 +47,34 @@ _FLOW_ID: Final = re.compile(r"  flow (?:\x1b\[2m)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3
 
 
 def agent() -> str:
-    """The example of README.md."""
+    """The source of the example in README.md."""
     found: list[str] = re.findall(r"```python\n(# agent\.py\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     return found[0]
 
 
 @cache
 def run(*options: str, shown: str = "#") -> str:
-    """A run of the example: the command, its log (the lines that hold `shown`), and what the client prints.
-
-    The log has its colours, as in a terminal.
-    """
+    """Run the example. Returns the command, the coloured log lines that contain `shown`, and the client's output."""
     words = ["run", FLOW, *options, "--", *AGENT.split()]
     log, printed = _in_terminal(*words)
-    # A verdict and the summary of the response that follows are logged at the same time: in the responses' order.
+    # A verdict and the summary of the next response are logged at the same time: sort them by response.
     kept = [(plain(line)[:2], line) for line in log.splitlines() if plain(line).startswith("#") and shown in line]
     lines = [_stable(line) for _, line in sorted(kept, key=itemgetter(0))]
     return "\n".join([f"$ toolstream {' '.join(words)}", *lines, *printed.splitlines()])
 
 
 def failing() -> str:
-    """The client misreads the stream."""
+    """The run in which the client misreads the stream."""
     return run()
 
 
 def working() -> str:
-    """The verdict's advice, taken."""
+    """The run with the verdict's advice."""
     return run("--shape", "whole-calls", shown="verdict")
 
 
 def recording() -> str:
-    """Both runs as a picture."""
+    """Both runs as an SVG."""
     return svg(
         "toolstream finds why an agent loops",
         "Terminal: toolstream run logs a streamed tool call. The verdict is returned-without-arguments, and names the "
@@ -88,7 +84,7 @@ def recording() -> str:
 
 
 def check() -> str:
-    """A check of the example with a few cases."""
+    """A `toolstream check` of the example with a few cases."""
     words = ["--case", CASES, "--", *AGENT.split()]
     done = _toolstream("check", "--format", "json", *words)
     called = next(line for line in done.stderr.splitlines() if ": calls " in line)
@@ -97,13 +93,13 @@ def check() -> str:
 
 
 def inspect() -> str:
-    """A healthy stream, chunk by chunk."""
+    """The events of a healthy stream."""
     done = _toolstream("inspect", "--chunks", "flows/glm-5.flow")
     return "\n".join(["$ toolstream inspect --chunks flows/glm-5.flow", *map(_stable, done.stdout.splitlines())])
 
 
 def repair() -> str:
-    """A stream of two calls that share their index, repaired."""
+    """The repair of a stream whose two calls share an index."""
     with tempfile.TemporaryDirectory() as folder:
         broken, changed = str(Path(folder) / "broken.flow"), str(Path(folder) / "repaired.flow")
         _toolstream("fault", "reused-index", "flows/openai-chat-parallel.flow", "-o", broken)
@@ -114,19 +110,19 @@ def repair() -> str:
 
 
 def _toolstream(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command that writes to pipes."""
+    """Run a command with pipes."""
     with _started(*words, stderr=subprocess.PIPE) as process:
         printed, log = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, printed, log)
 
 
 def _in_terminal(*words: str) -> tuple[str, str]:
-    """What a command logs to a terminal, and what it prints."""
+    """Run a command in a pseudo-terminal. Returns its log and its standard output."""
     ours, theirs = os.openpty()
     with _started(*words, stderr=theirs) as process, os.fdopen(ours, "rb", buffering=0) as terminal:
         os.close(theirs)
         log = b""
-        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error.
+        with contextlib.suppress(OSError):  # Linux reports the end of a pseudo-terminal as an error.
             while read := terminal.read(1 << 16):
                 log += read
         printed, _ = process.communicate()
@@ -135,7 +131,7 @@ def _in_terminal(*words: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _started(*words: str, stderr: int) -> Iterator[subprocess.Popen[str]]:
-    """A command in a folder of its own, with the example and the saved flows."""
+    """Start a command in a temporary folder with the example and the saved flows."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"TERM": "xterm", "NO_COLOR": ""}
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +149,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def options() -> str:
-    """The addon's options."""
+    """The table of the addon's options."""
     return _table(("Option", "Flag", "Default", "Description"), map(_option, OPTIONS))
 
 
@@ -169,13 +165,13 @@ def _option(one: AddonOption) -> tuple[str, str, str, str]:
 
 
 def shapes() -> str:
-    """Every shape with its protocols."""
+    """The table of shapes with their protocols."""
     rows = [(code(one["name"]), one["meaning"], codes(one["dialects"])) for one in catalogue.shapes()]
     return _table(("Shape", "Encoding", "Protocols"), rows)
 
 
 def clients() -> str:
-    """What single clients need."""
+    """The table of the shapes and repairs for each client."""
     rows = [
         (
             f"`for:{defect.name}`",
@@ -188,7 +184,7 @@ def clients() -> str:
 
 
 def transit() -> str:
-    """Timing and connection faults."""
+    """The table of timing and connection faults."""
     rows = [
         (code(defect.name), defect.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in defect.keys))
         for defect in TRANSIT
@@ -197,23 +193,23 @@ def transit() -> str:
 
 
 def grades() -> str:
-    """The grades of `toolstream check`."""
+    """The table of the grades of `toolstream check`."""
     return _table(("Grade", "Description"), ((code(one), one.meaning) for one in Grade))
 
 
 def reasons() -> str:
-    """Why a case failed, the worst first."""
+    """The table of the reasons for a failed case, worst first."""
     return _table(("Reason", "Description"), ((code(one), one.meaning) for one in Reason))
 
 
 def presets() -> str:
-    """Providers' quirks."""
+    """The table of presets."""
     rows = [(code(defect.name), f"[{defect.meaning}]({defect.source})", codes(defect.parts)) for defect in PRESETS]
     return _table(("Preset", "Quirk", "Faults and shapes"), rows)
 
 
 def defects() -> str:
-    """How many defects there are, by family."""
+    """The number of defects by family."""
     rows = [
         (
             family,
@@ -230,7 +226,7 @@ def defects() -> str:
 
 
 def packages() -> str:
-    """The packages of the core in layers, from their imports and docstrings; the highest layer first."""
+    """The packages of the core by layer, highest first, from their imports and docstrings."""
     needed: dict[str, set[str]] = {}
     for module in architecture.modules():
         source = (architecture.CORE / module).read_text(encoding="utf-8")
@@ -244,8 +240,8 @@ def packages() -> str:
         for name in sorted(name for name, one in layers.items() if one == layer):
             place = architecture.CORE / name
             path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            lines.append(f"{layer:2}  {name:14} {said.partition('\n')[0]}")
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            lines.append(f"{layer:2}  {name:14} {docstring.partition('\n')[0]}")
     return "\n".join(["```text", *lines, "```"])
 
 
@@ -268,14 +264,14 @@ BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
     "docs/repair.md": {"repair": repair},
     "docs/architecture.md": {"packages": packages},
 }
-"""By page: what stands in each block."""
+"""The function of each block, by page."""
 
 
 def filled(page: str) -> str:
-    """A page with its blocks as they would be now."""
+    """The text of a page with current blocks."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    for name, made in BLOCKS[page].items():
-        lines = plain(made())
+    for name, generate in BLOCKS[page].items():
+        lines = plain(generate())
         block = f"```console\n{lines}\n```" if lines.startswith("$ ") else f"\n{lines}\n"
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         head, rest = text.split(begin)
@@ -284,6 +280,6 @@ def filled(page: str) -> str:
 
 
 def files() -> dict[Path, bytes | None]:
-    """The pages, and the picture."""
+    """The pages, and the SVG."""
     pages: dict[Path, bytes | None] = {ROOT / page: filled(page).encode() for page in BLOCKS}
     return pages | {DOCS / "terminal.svg": recording().encode()}

@@ -1,7 +1,7 @@
-"""docs/reports.md: five real reports, each raw, explained, and with the advice. All output is real.
+"""docs/reports.md: five real reports, each raw, explained, and with the advised option.
 
-Models of the clients (tests/e2e/clients) are run each time. The page keeps the output of real clients until they
-are run again.
+The output is of real runs. Client models (tests/e2e/clients) are run each time; the output of real clients is kept
+until they are run again.
 """
 
 from __future__ import annotations
@@ -43,47 +43,47 @@ if TYPE_CHECKING:
 _FLOW_ID: Final = re.compile(r"  flow [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
-class Talk(NamedTuple):
-    """One conversation."""
+class LoggedConversation(NamedTuple):
+    """A conversation, and the proxy's log of it."""
 
     conversation: Conversation
     log: list[str]
 
 
 class Proxy:
-    """A proxy for one conversation after the other."""
+    """A proxy for sequential conversations."""
 
     def __init__(self, session: ProxySession, log: Path) -> None:
-        """`log` is the file that the proxy prints to."""
+        """`log` is the output file of the proxy."""
         self._session = session
         self._log = log
 
-    def talk(self, report: Reported, *, advised: bool) -> Talk:
-        """The report's client asks what was asked, raw or with what is advised."""
+    def converse(self, report: Reported, *, advised: bool) -> LoggedConversation:
+        """Run the conversation of a report, raw or with the advised option."""
         name, value = report.words
         options = {f"toolstream_{name}": value} if advised else {}
         self._session.reset(Setup(flows=(FLOWS / f"{report.flow}.flow",), log="calls", options=options))
-        begun = self._log.stat().st_size
+        start = self._log.stat().st_size
         first = saved(report.flow)[0]
 
         def post(request: Json) -> bytes:
             url = f"http://127.0.0.1:{self._session.port}{first.path}"
             headers = {"content-type": "application/json", "host": first.record.host}
-            asked = urllib.request.Request(url, json.dumps(request).encode(), headers)
+            http_request = urllib.request.Request(url, json.dumps(request).encode(), headers)
             direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with direct.open(asked) as response:
+            with direct.open(http_request) as response:
                 return bytes(response.read())
 
         conversation = converse(report.client, first.request, post)
-        self._session.exchanges()  # waits until all is told
+        self._session.exchanges()  # waits until everything is logged
         self._session.reset(Setup())
-        lines = self._log.read_bytes()[begun:].decode().splitlines()
-        return Talk(conversation, [clean(line) for line in lines if line.strip()])
+        lines = self._log.read_bytes()[start:].decode().splitlines()
+        return LoggedConversation(conversation, [clean(line) for line in lines if line.strip()])
 
 
 @contextlib.contextmanager
 def proxy() -> Iterator[Proxy]:
-    """A proxy, as long as it is wanted."""
+    """A running proxy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log"
         with path.open("wb") as log, ProxySession(log=log) as session:
@@ -91,7 +91,7 @@ def proxy() -> Iterator[Proxy]:
 
 
 def inspected(flow: str) -> list[str]:
-    """What `inspect` prints of a saved flow's first answer, event by event."""
+    """The lines of `inspect --chunks` for the first response of a saved flow."""
     printed = io.StringIO()
     with contextlib.chdir(FLOWS.parent), contextlib.redirect_stdout(printed):
         main(["inspect", "--chunks", "--exit-zero", f"flows/{flow}.flow"])
@@ -99,7 +99,7 @@ def inspected(flow: str) -> list[str]:
 
 
 def clean(line: str) -> str:
-    """A line of the log without what differs from run to run."""
+    """A log line without flow id and absolute paths."""
     return _FLOW_ID.sub("", line).replace(f"{FLOWS.parent}/", "")
 
 
@@ -108,15 +108,15 @@ QUESTION: Final = "Read the file."
 
 
 class RealClient(NamedTuple):
-    """A published client of the matrix that has the bug of a report."""
+    """A published client of the matrix with the bug of a report."""
 
     report: str
     """The key of the report."""
     name: str
-    """In tests/clients/drivers/clients.toml."""
+    """The name in tests/clients/drivers/clients.toml."""
     about: str
     options: tuple[tuple[str, ...], ...]
-    """Of `toolstream run`, for each run."""
+    """The options of `toolstream run` for each run."""
 
 
 REAL: Final = (
@@ -137,13 +137,13 @@ def _title(report: str) -> str:
 
 
 def kept_section(report: str) -> str:
-    """The section of the real client of a report, as the page has it; empty if it has none."""
+    """The current section of a report's real client; empty if it has none."""
     _, title, rest = PAGE.read_text(encoding="utf-8").partition(_title(report))
     return (title + rest.partition("\n## ")[0]).rstrip() + "\n" if title else ""
 
 
 def _run_real(one: RealClient) -> str:
-    """The new section of a real client, installed as scripts/matrix does; the kept one if that fails."""
+    """Install and run a real client. Returns its new section, or the current one if the installation fails."""
     client = next(client for client in clients() if client.name == one.name)
     try:
         driver = command_of(client, installed(client.group, cache_folder()))
@@ -161,7 +161,7 @@ def _run_real(one: RealClient) -> str:
 
 
 def _real_run(words: Sequence[str]) -> Iterator[str]:
-    """The log, then the calls that the client ran."""
+    """Run a real client. Yields the log, then the calls that the client ran."""
     with tempfile.TemporaryDirectory() as folder:
         log, ran = Path(folder) / "log", Path(folder) / "ran"
         ran.touch()
@@ -195,25 +195,27 @@ advice shown, works with the advice, and fails in the same way if the fault is i
 
 
 def files(*, real: bool = False) -> dict[Path, bytes | None]:
-    """The page; `real`: run the real clients that can be installed, else keep their last output."""
-    anew = {one.report: _run_real(one) for one in REAL if real}
+    """The page. With `real`, run the real clients that can be installed; else keep their last output."""
+    sections = {one.report: _run_real(one) for one in REAL if real}
     with proxy() as running:
-        lines = [line for report in REPORTS for line in _section(report, running, anew.get(report.key))]
+        lines = [line for report in REPORTS for line in _section(report, running, sections.get(report.key))]
     return {PAGE: "\n".join([HEAD, *lines]).encode()}
 
 
 def _section(report: Reported, running: Proxy, real: str | None) -> Iterator[str]:
-    raw, advised = running.talk(report, advised=False), running.talk(report, advised=True)
+    raw, advised = running.converse(report, advised=False), running.converse(report, advised=True)
     name, value = report.words
     yield f"## {report.key}. {report.title}\n"
     yield f"{report.story} [Source]({report.source}). To inject it into any stream: `--fault {report.fault}`.\n"
     yield from _console(f"toolstream inspect --chunks flows/{report.flow}.flow", inspected(report.flow))
     yield f"### {report.key}: raw\n"
     yield f"Client: a model of {report.client.name}.\n"
-    yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 -- CLIENT", _told(raw))
+    yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 -- CLIENT", _shown(raw))
     yield from _why(report, raw)
     yield f"### {report.key}: with `--{name} {value}`\n"
-    yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 --{name} {value} -- CLIENT", _told(advised))
+    yield from _console(
+        f"toolstream run flows/{report.flow}.flow --speed 0 --{name} {value} -- CLIENT", _shown(advised)
+    )
     if section := real or kept_section(report.key):
         yield section
 
@@ -225,21 +227,21 @@ def _console(command: str, lines: list[str]) -> Iterator[str]:
     yield "```\n"
 
 
-def _told(talk: Talk) -> list[str]:
-    """The proxy's log, then what the client did."""
-    made = talk.conversation
-    did = [
+def _shown(logged: LoggedConversation) -> list[str]:
+    """The proxy's log, then the actions of the client."""
+    conversation = logged.conversation
+    actions = [
         f"the client runs {call.name or '(no name)'} with {call.arguments or 'nothing'}: {result}"
-        for call, result in zip(made.calls, made.results, strict=True)
+        for call, result in zip(conversation.calls, conversation.results, strict=True)
     ]
-    if made.crash is not None:
-        did = [f"the client gives up: {made.crash}"]
-    said = [f"the client says: {made.text}"] if made.text else []
-    return [*talk.log, *(did or ["the client runs nothing"]), *said]
+    if conversation.crash is not None:
+        actions = [f"the client crashes: {conversation.crash}"]
+    text = [f"the client prints: {conversation.text}"] if conversation.text else []
+    return [*logged.log, *(actions or ["the client runs no tool"]), *text]
 
 
-def _why(report: Reported, raw: Talk) -> Iterator[str]:
-    """The explanation that is missing in the log because the client sent no further request."""
+def _why(report: Reported, raw: LoggedConversation) -> Iterator[str]:
+    """The explanation that the log lacks if the client sent no further request."""
     if raw.conversation.following is not None:
         return
     if report.model is None:
@@ -249,9 +251,9 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
     response = ReceivedBytes(
         StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body
     )
-    got = Received(response)
-    assert got.protocol is not None
-    read = reads(report.model, got.protocol.call_form, got.entries)
+    received = Received(response)
+    assert received.protocol is not None
+    read = reads(report.model, received.protocol.call_form, received.entries)
     why = Explaining()(response, echoed(*(one[:3] for one in read)))
     yield (
         "The client sent no further request, so the log has no explanation. From the calls that the client had read "

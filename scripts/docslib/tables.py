@@ -1,4 +1,4 @@
-"""Pages that are tables of the code: docs/agents.md, docs/defects/ and docs/client-models.md."""
+"""Pages with tables from the code: docs/agents.md, docs/defects/ and docs/client-models.md."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ DOCS: Final = ROOT / "docs"
 
 
 def code(word: str) -> str:
-    """A word as code."""
+    """Format a word as code."""
     return f"`{word}`"
 
 
 def codes(words: Iterable[str]) -> str:
-    """Words as code."""
+    """Format words as code."""
     return ", ".join(map(code, words))
 
 
@@ -71,7 +71,7 @@ _WHEN: Final = {
 
 
 def agents() -> dict[Path, bytes | None]:
-    """The page."""
+    """docs/agents.md."""
     rows = "".join(f"{line}\n" for line in table(_AGENTS_COLUMNS, map(_agent_row, AGENTS)))
     page = _AGENTS_HEAD + rows + _TRIED + "".join(_agent_section(agent) for agent in AGENTS)
     return {DOCS / "agents.md": page.encode()}
@@ -143,7 +143,7 @@ _DEFECTS_COLUMNS = ("code", "name", "family", "severity", "repair", "fault", "di
 
 
 def _overview() -> Iterator[str]:
-    """The lines of the _overview."""
+    """The lines of docs/defects/README.md."""
     document = catalogue.document()
     yield from _DEFECTS_HEAD.splitlines()
     yield from _table_between(_DEFECTS_COLUMNS, [_defect(one) for one in document["defects"]])
@@ -186,37 +186,37 @@ def _table_between(_page_head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def _page_head(defect: Defect) -> str:
-    """What the table says of a defect."""
-    caused = ", ".join(catalogue.injected(defect)) or "not by editing events"
-    changed = f"{defect.repair}" if defect.repair else "none"
+    """The generated head of a defect's page."""
+    protocols = ", ".join(catalogue.injected(defect)) or "not by editing events"
+    repair = f"{defect.repair}" if defect.repair else "none"
     also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in defect.also)}.\n\n" if defect.also else ""
     return (
         f"# {defect.code} {defect.name}\n\n"
         f"{defect.meaning[0].upper()}{defect.meaning[1:]}.\n\n"
         f"| severity | family | dialects | repair | can be injected in |\n"
         f"|---|---|---|---|---|\n"
-        f"| {defect.severity} | {defect.family} | {', '.join(defect.dialects)} | {changed} | {caused} |\n\n"
+        f"| {defect.severity} | {defect.family} | {', '.join(defect.dialects)} | {repair} | {protocols} |\n\n"
         f"A correct client {defect.must}.\n\n"
         f"{also}"
     )
 
 
 def _prose(defect: Defect) -> str:
-    """What is written by hand: the page from its first heading on; nothing where there is no page yet."""
+    """The part of a page that is written by hand: from its first heading on; empty without a page."""
     path = _DEFECTS / f"{defect.name}.md"
     _, heading, text = path.read_text(encoding="utf-8").partition(_HEADING) if path.exists() else ("", "", "")
     return heading + text
 
 
 def defects() -> dict[Path, bytes | None]:
-    """Every file; pages of defects that are gone are nothing."""
-    made: dict[Path, bytes | None] = dict.fromkeys(_DEFECTS.glob("*.md"))
-    made |= {_DEFECTS / f"{defect.name}.md": (_page_head(defect) + _prose(defect)).encode() for defect in DEFECTS}
-    return made | {_DEFECTS / "README.md": ("\n".join(_overview()).rstrip() + "\n").encode()}
+    """The files of docs/defects; `None` for pages of removed defects."""
+    pages: dict[Path, bytes | None] = dict.fromkeys(_DEFECTS.glob("*.md"))
+    pages |= {_DEFECTS / f"{defect.name}.md": (_page_head(defect) + _prose(defect)).encode() for defect in DEFECTS}
+    return pages | {_DEFECTS / "README.md": ("\n".join(_overview()).rstrip() + "\n").encode()}
 
 
 _STREAMS: Final = ("fragments of two", "two")
-"""The valid streams into which defects are injected, by name: one of each protocol."""
+"""The names of the valid streams into which defects are injected: one for each protocol."""
 _MODELS_HEAD: Final = """# Client models
 
 A client model describes how a client assembles tool calls from a stream. It chooses one value for each aspect: which
@@ -262,22 +262,22 @@ _TITLES: Final = {
 
 
 class _Effects(NamedTuple):
-    """What a deviation does, beside the plain reading."""
+    """The effects of a deviation, compared with the standard client."""
 
     valid: set[str]
-    """Valid streams that it reads wrongly."""
+    """Valid streams that it misreads."""
     defects: set[str]
-    """Defects with which it reads wrongly, and the plain reading does not."""
+    """Defects that it misreads, and the standard client does not."""
     unharmed: set[str]
-    """Defects with which it reads rightly, and the plain reading does not."""
+    """Defects that it reads correctly, and the standard client does not."""
 
 
 type _Found = dict[Deviation | None, _Effects]
-"""By deviation; `None` stands for the plain reading."""
+"""By deviation; `None` is the standard client."""
 
 
 def _effects() -> _Found:
-    """Of every deviation, over all protocols."""
+    """The effects of every deviation in all protocols."""
     found: _Found = defaultdict(lambda: _Effects(set(), set(), set()))
     useless: dict[str, set[Deviation | None]] = {}
     for healthy in sorted(streams(), key=lambda one: one.name not in _STREAMS):
@@ -298,27 +298,27 @@ def _add(found: _Found, failing: Iterable[Deviation | None], name: str) -> None:
 
 
 def _with_defects(found: _Found, healthy: Healthy, usual: Received, useless: set[Deviation | None]) -> None:
-    """Add what shapes and defects do to those that read the stream as it is."""
+    """Add the effects of shapes and defects for the deviations that read the unchanged stream correctly."""
     assert usual.protocol is not None
     for name in usual.protocol.shapes:
-        _add(found, set(_read(_stream_made(healthy, Words(shape=[name])))[0]) - useless, f"`{name}`")
+        _add(found, set(_read(_changed(healthy, Words(shape=[name])))[0]) - useless, f"`{name}`")
     for name in usual.protocol.injectors:
-        failing, right = _read(_stream_made(healthy, Words(fault=[name])))
+        failing, right = _read(_changed(healthy, Words(fault=[name])))
         for one in [None] if None in failing else set(failing) - useless:
             found[one].defects.add(f"`{name}`")
         for one in set(right) - useless if None in failing else ():
             found[one].unharmed.add(f"`{name}`")
 
 
-def _stream_made(healthy: Healthy, words: Words) -> Received:
-    """The stream as a client gets it that is sent what became of it."""
-    made = rewritten(ReceivedBytes(healthy.exchange, healthy.body), settings(words))
-    assert made is not None
-    return Received(made)
+def _changed(healthy: Healthy, words: Words) -> Received:
+    """The stream that a client receives with these settings."""
+    changed = rewritten(ReceivedBytes(healthy.exchange, healthy.body), settings(words))
+    assert changed is not None
+    return Received(changed)
 
 
 def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | None]]:
-    """The deviations under which other calls are read than are meant, and the others that can show."""
+    """The deviations that misread the calls, and the other deviations that apply to this stream."""
     if received.protocol is None:
         return [], []
     intended = received.intended
@@ -331,7 +331,7 @@ def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | 
 
 
 def client_models() -> dict[Path, bytes | None]:
-    """The page."""
+    """docs/client-models.md."""
     page = "\n".join(_models_lines(_effects())).rstrip() + "\n"
     return {DOCS / "client-models.md": page.encode()}
 

@@ -1,1 +1,1 @@
-"""Published clients under every fault: what is installed, run and written."""
+"""Published clients under every fault: installation, runs, and the page."""

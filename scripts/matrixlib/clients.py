@@ -1,4 +1,4 @@
-"""The clients that are run, in groups that are pinned and installed outside the repository."""
+"""The published clients, in groups that are pinned here and installed outside the repository."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ _SECONDS: Final = 60
 
 
 class Program(NamedTuple):
-    """A client that is not installed here; its drivers are Python's."""
+    """A client that scripts/matrix does not install; its drivers are written in Python."""
 
     program: str
     variable: str
-    """Names the program if it is not in PATH."""
+    """The environment variable with the program's path, if it is not in PATH."""
     release: str
-    """The only version that is run."""
+    """The required version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Packages that are installed together, in an environment of their own; or a program."""
+    """Packages that are installed together in their own environment, or a program."""
 
     name: str
     toolchain: Toolchain = PYTHON
     wanted: tuple[str, ...] = ()
-    """Packages, as the toolchain names them."""
+    """The packages, in the syntax of the toolchain."""
     program: Program | None = None
 
     @property
     def lock(self) -> Path | None:
-        """The file that pins it; `None` for a program."""
+        """The lock file; `None` for a program."""
         return None if self.program else LOCKS / self.toolchain.lock.format(self.name)
 
     @property
     def requires(self) -> str:
-        """What must be installed, in words; empty if toolstream's Python suffices."""
+        """The requirements in words; empty if only toolstream's Python is required."""
         return f"{self.program.program} {self.program.release}" if self.program else self.toolchain.requires
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixClient:
-    """One row of the matrix."""
+    """A client of the matrix."""
 
     name: str
     group: Group
@@ -69,16 +69,16 @@ class MatrixClient:
     command: tuple[str, ...]
     """The driver and its arguments after the prompt."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """Why it fails with repair, by the name of the fault."""
+    """The reason for a failure with repair, by the name of the fault."""
 
     @property
     def driver(self) -> bool:
-        """Whether a driver runs it, whose tools print what they get; else it is a program with its own tools."""
+        """Whether it is run by a driver whose tools print their arguments; else it is a program with its own tools."""
         return self.command[0].endswith(self.group.toolchain.suffix)
 
     @property
     def version(self) -> str | None:
-        """The version that is run; `None` if nothing pins it."""
+        """The version that is run; `None` without a lock."""
         if self.group.program:
             return self.group.program.release
         lock = self.group.lock
@@ -86,12 +86,12 @@ class MatrixClient:
         return None if text is None else self.group.toolchain.version(text, self.package)
 
     def serving(self, folder: Path) -> AbstractContextManager[None]:
-        """Makes its driver start sooner, in the folder of its group."""
+        """Make its driver start faster, in the folder of its group."""
         return nullcontext() if self.group.program else self.group.toolchain.serving(self.command[0], folder)
 
 
 def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
-    """All clients, in their order."""
+    """All clients, in the order of the file."""
     read = tomllib.loads(path.read_text(encoding="utf-8"))
     groups = {}
     for name, table in read["groups"].items():
@@ -113,13 +113,13 @@ def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
 
 
 def cache_folder() -> Path:
-    """The folder of everything that is installed and measured."""
+    """The folder of installed packages and of results."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "toolstream" / "clients"
 
 
 def installed(group: Group, cache: Path) -> Path:
-    """The folder of a group's environment. Raises `InstallError`."""
+    """Install a group, and return the folder of its environment. Raises `InstallError`."""
     folder = cache / "envs" / group.name
     if group.program:
         _find(group.program)
@@ -132,19 +132,19 @@ def installed(group: Group, cache: Path) -> Path:
 def _find(wanted: Program) -> None:
     found = os.environ.get(wanted.variable) or shutil.which(wanted.program)
     if found is None:
-        raise InstallError(f"there is no {wanted.program} here: {wanted.variable} names one")
+        raise InstallError(f"{wanted.program} is not installed: set {wanted.variable} to its path")
     done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS)
     if wanted.release not in done.stdout.split():
-        version = done.stdout.strip() or "of no version"
-        raise InstallError(f"{wanted.program} is {version} here, not {wanted.release}")
+        version = done.stdout.strip() or "unknown"
+        raise InstallError(f"{wanted.program} has version {version}, not {wanted.release}")
 
 
 def _install(group: Group, folder: Path, cache: Path) -> None:
-    """Install what the lock pins, unless it is installed."""
+    """Install the packages of the lock, unless they are installed."""
     for program in group.toolchain.needs:
         path_of(program)
     if (pinned := group.lock) is None or not pinned.exists():
-        raise InstallError("nothing pins it: scripts/matrix --lock does")
+        raise InstallError("there is no lock file: scripts/matrix --lock writes it")
     stamp = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()
     if (folder / _STAMP).exists() and (folder / _STAMP).read_text() == stamp:
         return
@@ -155,7 +155,7 @@ def _install(group: Group, folder: Path, cache: Path) -> None:
 
 
 def command_of(client: MatrixClient, folder: Path) -> list[str]:
-    """The command for `toolstream check`: a driver with the prompt before its arguments, or a program of npm's group.
+    """The command for `toolstream check`: a driver with the prompt before its arguments, or a program from npm.
 
     Raises `InstallError` if the driver cannot be compiled.
     """
@@ -168,7 +168,7 @@ def command_of(client: MatrixClient, folder: Path) -> list[str]:
 
 
 def lock(group: Group, cache: Path) -> None:
-    """Pin the newest packages of a group. Raises `InstallError`."""
+    """Write the lock of a group with its newest packages. Raises `InstallError`."""
     if group.lock is None:
         return
     group.lock.parent.mkdir(parents=True, exist_ok=True)

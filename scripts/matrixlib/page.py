@@ -1,4 +1,4 @@
-"""Writes docs/clients.md from what was measured."""
+"""Generates docs/clients.md from the measurements."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ RIGHT_MARK, UNKNOWN_MARK, FAILED_MARK = "✓", "?", "✗"
 
 
 class Measured(NamedTuple):
-    """A client, and what is known of it."""
+    """A client and its measurement."""
 
     client: MatrixClient
     record: Record | None
-    """`None` where it was never run."""
+    """`None` if it was never run."""
 
     @property
     def not_run(self) -> str | None:
-        """Why there is nothing of it."""
+        """Why there is no current measurement, or `None`."""
         if self.record is None:
             return NEVER.format(name=self.client.name)
         if self.record.not_run is not None:
@@ -65,7 +65,7 @@ class Measured(NamedTuple):
 
 
 def markdown(measured: Sequence[Measured]) -> str:
-    """The whole document."""
+    """The page."""
     ran = [(one.client, one.record) for one in measured if one.not_run is None and one.record is not None]
     cells = [cell for _, record in ran for cell in record.cells]
     notes = {client.name: client.notes for client, _ in ran}
@@ -83,15 +83,15 @@ def markdown(measured: Sequence[Measured]) -> str:
 
 
 def _measurement(records: Sequence[Record]) -> Iterator[str]:
-    """When, at which commit, and by which commands."""
-    told = {
+    """The dates, commits and commands of the measurements."""
+    lists = {
         "Date": [day for record in records for day in record.date.split(", ")],
         "Commit": [f"`{commit}`" for record in records for commit in record.commits],
         "Command": [f"`{command}`" for record in records for command in record.commands],
         "Cases": [f"`{record.faults or 'all'}`" for record in records],
     }
-    for title, values in told.items():
-        yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "nothing was run")
+    for title, values in lists.items():
+        yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "not run")
     yield "- HTML page with every stream: `results/clients.html` in the cache of `scripts/matrix`"
 
 
@@ -107,14 +107,14 @@ def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
 
 
 def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A heading and a table whose first row is its head; "None." where there are no others."""
+    """A heading, and a table whose first row is its header; "None." without other rows."""
     head, *others = rows
     yield from ("", f"## {title}", "")
     yield from _table(head, others) if others else ["None."]
 
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
-    """Failures by what was done and case, with the clients that have them."""
+    """The failures by behavior and case, with their clients."""
     yield "behavior", "case", "raw", "with repair", "clients"
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -132,7 +132,7 @@ def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> It
 
 
 def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
-    """One row a client: its grades, raw and with repair."""
+    """A row for each client: its grades, raw and with repair."""
     columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:5]]
     yield "client", "package", "version", "needs", "protocol", "run", "cells run again", *columns, "not judged"
     for client, record in ran:
@@ -154,7 +154,7 @@ def _named(client: MatrixClient) -> Sequence[str]:
 
 
 def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
-    """A table a protocol: each fault that any client fails under, and each client, raw and with repair."""
+    """A table for each protocol: the cells of each fault at which a client fails."""
     yield from ("", "## Every fault and client", "")
     yield f"Raw, then with repair: {RIGHT_MARK} passed, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
     yield "Empty cells passed both times, or the fault does not apply to the client."
@@ -200,16 +200,16 @@ _COLUMNS: Final = ("raw", "`safe`", "`whole-calls`")
 
 
 def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
-    """When it was measured, what was not run again, and a table of the cases."""
+    """The runs of these cells, the cells that were not run again, and a table of the cases."""
     cells = [cell for _, record in records for cell in record.rerun_cells]
     runs = [record.rerun for _, record in records if record.rerun is not None]
     yield from (*RULE.splitlines(), "")
-    yield "- Date: " + _told(run.date for run in runs)
-    yield "- Commit: " + _told(f"`{commit}`" for run in runs for commit in run.commits)
-    yield "- Command: " + _told(f"`{run.command}`" for run in runs)
-    yield "- Graded by the results of an earlier run, not run again: " + _told(_kept(records), "none")
+    yield "- Date: " + _joined(run.date for run in runs)
+    yield "- Commit: " + _joined(f"`{commit}`" for run in runs for commit in run.commits)
+    yield "- Command: " + _joined(f"`{run.command}`" for run in runs)
+    yield "- Graded by the results of an earlier run, not run again: " + _joined(_kept(records), "none")
     unknown = (f"{name} `{cell.case}`" for name, record in records for cell in record.cells if _is_unknown(cell))
-    yield "- Unknown, raw or with `safe`: " + _told(unknown, "none")
+    yield "- Unknown, raw or with `safe`: " + _joined(unknown, "none")
     yield ""
     for way, column in zip(_WAYS, _COLUMNS, strict=True):
         ran, rejected, unclear = (_count(cells, way, signs) for signs in _SIGNS.values())
@@ -219,7 +219,7 @@ def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
 
 
 def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:
-    """The cells of each client that rest on results, or in which it gave up, and that were not run again."""
+    """The cells of each client that are graded by results, or in which it gave up, and that were not run again."""
     for name, record in records:
         again = {cell.case for cell in record.rerun_cells}
         kept = [cell for cell in record.cells if (cell.by_results or cell.raw == GAVE_UP) and cell.case not in again]
@@ -243,12 +243,12 @@ def _count(cells: Sequence[RerunCell], way: str, signs: Collection[str]) -> int:
     return sum(getattr(cell, way) in signs for cell in cells)
 
 
-def _told(values: Iterator[str], none: str = "nothing was run") -> str:
+def _joined(values: Iterator[str], none: str = "not run") -> str:
     return ", ".join(dict.fromkeys(values)) or none
 
 
 def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a table of any values."""
+    """The lines of a table; values are converted to text."""
     return table([*map(_text, head)], ([*map(_text, row)] for row in rows))
 
 

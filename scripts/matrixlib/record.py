@@ -1,4 +1,4 @@
-"""What was measured of a client, as the repository keeps it: counts, and each cell that is not right."""
+"""The measurement of a client that the repository keeps: counts, and the cells that are not right."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 REJECTED: Final = Grade.CALL_REJECTED.value
-"""The client returned the call with a rejection as its result."""
+"""The client returned the call with an error as its result."""
 UNKNOWN: Final = Grade.UNKNOWN.value
 """No result shows whether the call ran."""
 RAN: Final = frozenset({Reason.RAN_INCOMPLETE.value, Reason.RAN_TWICE.value})
-"""Reasons for which a result shows that the tool ran."""
+"""The reasons for which a result shows that the tool ran."""
 BY_RESULTS: Final = RAN | {REJECTED, UNKNOWN}
-"""Cells that results decide on."""
+"""The values of cells that are graded by results."""
 PASSED: Final = frozenset({Grade.OK.value, Grade.NOT_STRICT.value})
 RIGHT: Final = frozenset({None, REJECTED})
-"""Cells in which the client did nothing wrong."""
+"""The values of cells in which the client behaved correctly."""
 GAVE_UP: Final = Reason.GAVE_UP.value
 NOT_JUDGED: Final = "not judged"
-"""In the place of what a client did wrong, if the run says nothing of it."""
+"""The value of a cell if the run does not show the client's behavior."""
 
 
 class RerunCell(NamedTuple):
-    """What a client did in one case, in each of the three ways; `None` if it was right."""
+    """A case in each of three ways: the client's failure, or `None` if it was right."""
 
     case: str
     """PROTOCOL/KIND/NAME."""
@@ -46,7 +46,7 @@ class RerunCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """When they were run, at which commits and by which command."""
+    """The date, the commits and the command of the runs."""
 
     date: str
     commits: tuple[str, ...]
@@ -54,20 +54,20 @@ class Rerun:
 
 
 def rerun_of(about: dict[str, Any], earlier: Rerun | None) -> Rerun:
-    """The run that `about` tells of (`run.kept`), with the commits of the earlier runs of other cells."""
+    """The run of `about` (`run.kept`), with the commits of earlier runs of other cells."""
     commits = (*(() if earlier is None else earlier.commits), *about["commit"].split(", "))
     return Rerun(date=about["date"], commits=tuple(dict.fromkeys(commits)), command=about["command"])
 
 
 def rerun_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[RerunCell]:
-    """What was found of these cases; one that a run says nothing of is not judged."""
-    told = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in RERUN]
+    """The results of these cases; a case that a run lacks is not judged."""
+    results = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in RERUN]
     for case in cases:
-        yield RerunCell(case, *(way.get(case, NOT_JUDGED) for way in told))
+        yield RerunCell(case, *(way.get(case, NOT_JUDGED) for way in results))
 
 
 def wrong(case: dict[str, Any]) -> str | None:
-    """What a client did in a case; `None` if it was right."""
+    """The failure of a client in a case; `None` if it was right."""
     if case["grade"] in PASSED:
         return None
     if case["grade"] in {REJECTED, UNKNOWN}:
@@ -76,22 +76,22 @@ def wrong(case: dict[str, Any]) -> str | None:
 
 
 JUDGED: Final = PASSED | {REJECTED, "failed"}
-"""Grades that say something of a client."""
+"""The grades that show a client's behavior."""
 _NO_FAILURE: Final = RIGHT | {UNKNOWN, NOT_JUDGED}
 _ROWS: Final = {row.name for row in DEFECTS}
 _ORDER: Final = [reason.value for reason in Reason]
 
 
 class Cell(NamedTuple):
-    """What one client did wrong in one case, raw, with repair, or both times."""
+    """The failure of a client in a case, raw, with repair, or both."""
 
     client: str
     case: str
     """PROTOCOL/KIND/NAME."""
     raw: str | None
-    """What it did wrong; `None` where it was right."""
+    """The failure; `None` if it was right."""
     safe: str | None
-    """The same with repair."""
+    """The failure with repair."""
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Cell(NamedTuple):
 
     @property
     def repairable(self) -> bool:
-        """Whether defects are injected here, each with a safe repair."""
+        """Whether the case injects defects, each with a safe repair."""
         faults = injected(self.case.split("/")[1], self.name)
         defects = [fault for fault in faults if fault in _ROWS]  # a preset may only have shapes, which are valid
         return bool(defects) and all(fault in SAFE for fault in defects)
@@ -117,12 +117,12 @@ class Cell(NamedTuple):
 
     @property
     def worse(self) -> bool:
-        """Whether repair took something away."""
+        """Whether it was right raw and failed with repair."""
         return self.raw in RIGHT and self.failed_safe
 
     @property
     def by_results(self) -> bool:
-        """Whether results decide on it, raw or with repair."""
+        """Whether it is graded by results, raw or with repair."""
         return not BY_RESULTS.isdisjoint({self.raw, self.safe})
 
     @property
@@ -132,58 +132,58 @@ class Cell(NamedTuple):
 
 
 def failed_cells(client: str, raw: dict[str, Any], safe: dict[str, Any]) -> Iterator[Cell]:
-    """The cells of a client, as `toolstream check` told them, that have a grade raw and are not `ok` both times."""
-    behind = {case["id"]: case for case in safe["cases"]}
+    """The cells of a client in the reports of `toolstream check` that were graded raw and are not `ok` both times."""
+    with_repair = {case["id"]: case for case in safe["cases"]}
     for case in raw["cases"]:
-        if case["grade"] in JUDGED | {UNKNOWN} and case["id"] in behind:
-            cell = Cell(client, case["id"], wrong(case), wrong(behind[case["id"]]))
+        if case["grade"] in JUDGED | {UNKNOWN} and case["id"] in with_repair:
+            cell = Cell(client, case["id"], wrong(case), wrong(with_repair[case["id"]]))
             if cell.raw is not None or cell.safe is not None:
                 yield cell
 
 
 def badness(reason: str) -> int:
-    """The smaller, the worse."""
+    """A sort key of a failure: smaller is worse."""
     return _ORDER.index(reason) if reason in _ORDER else len(_ORDER)
 
 
 MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured.jsonl"
-"""A row for each client, without the cells that were right."""
+"""A JSON line for each client, without the cells that were right."""
 COUNTS: Final = ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
-"""Grades that are counted."""
+"""The grades that are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One client's run, raw and with repair."""
+    """The run of a client, raw and with repair."""
 
     version: str | None
     not_run: str | None = None
-    """Why nothing of it is known; then all else is empty."""
+    """Why it was not run; then the other fields are empty."""
     protocol: str = ""
     date: str = ""
     commits: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     faults: str | None = None
-    """Which cases it was run with; `None` for all."""
+    """The selected cases; `None` for all."""
     raw: dict[str, int]
-    """How many cases have each grade of `COUNTS`."""
+    """The number of cases with each grade of `COUNTS`."""
     safe: dict[str, int]
-    """The same with repair."""
+    """The number with repair."""
     rerun: Rerun | None = None
-    """`None` if the cells that results decide on were not run again."""
+    """`None` if the cells that are graded by results were not run again."""
     rerun_cells: tuple[RerunCell, ...] = ()
     cells: tuple[Cell, ...] = ()
     passed: tuple[str, ...] = ()
-    """The cells that were right, as `CASE RAW SAFE` with both grades; none in the records of earlier versions."""
+    """The cells that were right, as `CASE RAW SAFE` with both grades; empty in records of earlier versions."""
 
     @property
     def judged(self) -> int:
-        """How many cells say something of the client."""
+        """The number of cells that show the client's behavior."""
         return sum(self.raw[grade] for grade in COUNTS if grade in JUDGED)
 
 
 def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
-    """The record of what `toolstream check` told: `about`, and its document of each run (`run.kept`)."""
+    """The record of a client's runs: `about`, and the report of each run (`run.kept`)."""
     about = found["about"]
     not_run = about["not_run"] or _not_understood(found["raw"]["clients"][0]["cases"])
     if not_run is not None:
@@ -204,17 +204,17 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
 
 
 def _passed(raw: dict[str, Any], safe: dict[str, Any]) -> Iterator[str]:
-    behind = {case["id"]: case["grade"] for case in safe["cases"]}
+    with_repair = {case["id"]: case["grade"] for case in safe["cases"]}
     for case in raw["cases"]:
-        if case["grade"] in PASSED and behind.get(case["id"]) in PASSED:
-            yield f"{case['id']} {case['grade']} {behind[case['id']]}"
+        if case["grade"] in PASSED and with_repair.get(case["id"]) in PASSED:
+            yield f"{case['id']} {case['grade']} {with_repair[case['id']]}"
 
 
 def merged(record: Record, earlier: Record | None) -> Record:
-    """The record, with the cells of an earlier one that its run did not have.
+    """Add the cells of an earlier record that this run did not have.
 
-    A run of all cases, or of those of the earlier record, replaces that record, and so does one of another version. A
-    record without `passed` does not show whether it had a cell that is right in one of both: it is taken to have it.
+    A run of all cases, of the cases of the earlier record, or of another version replaces the earlier record. A record
+    without `passed` does not list the cells that were right: it is treated as if it had them.
     """
     if earlier is None or earlier.version != record.version or record.faults in (None, earlier.faults):
         return record
@@ -246,7 +246,7 @@ def merged(record: Record, earlier: Record | None) -> Record:
 
 
 def _grades(record: Record) -> dict[str, tuple[str, str]]:
-    """The grades of each cell that is known, raw and with repair."""
+    """The grades of each known cell, raw and with repair."""
     right = {case: (raw, safe) for case, raw, safe in map(str.split, record.passed)}
     return right | {cell.case: (_grade(cell.raw), _grade(cell.safe)) for cell in record.cells}
 
@@ -256,9 +256,9 @@ def _listed(*dates: Iterable[str]) -> str:
 
 
 def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
-    """The record with what was found of the cells that results decide on (`run.kept`), else with an earlier record's.
+    """Add the rerun of the cells that are graded by results (`run.kept`), or the rerun of an earlier record.
 
-    Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
+    Only reruns of the same version count. Cells that the rerun lacks keep their earlier results.
     """
     if earlier is not None and earlier.version == record.version:
         record = replace(record, rerun=earlier.rerun, rerun_cells=earlier.rerun_cells)
@@ -271,20 +271,20 @@ def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | N
 
 
 def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:
-    """The record with what the runs of `new` found in place of what it had of these cells."""
-    anew = {one.case: one for one in new}
+    """Replace the values of the cells in `new`."""
+    replaced = {one.case: one for one in new}
     counts = {"raw": dict(record.raw), "safe": dict(record.safe)}
     cells = []
     for cell in record.cells:
-        for how, count in counts.items() if cell.case in anew else ():
-            value = getattr(anew[cell.case], how)
+        for how, count in counts.items() if cell.case in replaced else ():
+            value = getattr(replaced[cell.case], how)
             count[_grade(getattr(cell, how))] -= 1
             count[_grade(value)] += 1
-            cell = cell._replace(**{how: value})  # noqa: PLW2901 - the cell of this client anew
+            cell = cell._replace(**{how: value})  # noqa: PLW2901 - the updated cell
         cells.append(cell)
     kept = tuple(cell for cell in cells if (cell.raw, cell.safe) != (None, None))
     right = tuple(f"{cell.case} ok ok" for cell in cells if cell not in kept)
-    every = {one.case: one for one in record.rerun_cells} | anew
+    every = {one.case: one for one in record.rerun_cells} | replaced
     return replace(
         record,
         rerun_cells=tuple(every.values()),
@@ -296,7 +296,7 @@ def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:
 
 
 def _grade(value: str | None) -> str:
-    """The grade that is counted for a cell."""
+    """The grade of a cell for the counts."""
     if value is None:
         return "ok"
     if value == NOT_JUDGED:
@@ -305,28 +305,28 @@ def _grade(value: str | None) -> str:
 
 
 def _not_understood(cases: list[dict[str, Any]]) -> str | None:
-    """What came of the healthy answer, where a client did not understand it: the driver is measured then."""
+    """Why a client failed with the healthy response, or `None`: then its driver is wrong, not the client."""
     if any(case["name"] == "healthy" and case["grade"] in PASSED for case in cases):
         return None
-    told = next((str(case["message"] or case["reason"]) for case in cases), "no request came")
-    return f"the healthy answer was not understood: {told}"
+    reason = next((str(case["message"] or case["reason"]) for case in cases), "no request")
+    return f"the client failed with the healthy response: {reason}"
 
 
 def read_record(name: str, file: Path = MEASURED) -> Record | None:
-    """The record of a client; `None` where there is none."""
+    """Read the record of a client; `None` without one."""
     read = _rows(file).get(name)
     if read is None:
         return None
     cells = tuple(Cell(name, **one) for one in read.pop("cells"))
     cells_again = tuple(RerunCell(**one) for one in read.pop("rerun_cells"))
-    told = read.pop("rerun")
-    run = None if told is None else Rerun(**{**told, "commits": tuple(told["commits"])})
+    rerun = read.pop("rerun")
+    run = None if rerun is None else Rerun(**{**rerun, "commits": tuple(rerun["commits"])})
     lists = {key: tuple(read.get(key, ())) for key in ("commits", "commands", "passed")}
     return Record(**{**read, **lists}, cells=cells, rerun=run, rerun_cells=cells_again)
 
 
 def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
-    """Keep a record. One that says why nothing was run does not take the place of a measurement."""
+    """Write a record. A record that was not run does not replace a measurement of the same version."""
     if record.not_run is not None and (kept := read_record(name, file)) and kept.version == record.version:
         return
     row = asdict(record) | {
@@ -339,6 +339,6 @@ def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
 
 
 def _rows(file: Path) -> dict[str, dict[str, Any]]:
-    """What is kept of each client, by its name."""
+    """The rows of the file, by client."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else ()
     return {row.pop("client"): row for row in map(json.loads, lines)}

@@ -1,4 +1,4 @@
-"""Runs `toolstream check` over one client, raw and with repair, and keeps the results."""
+"""Runs `toolstream check` on a client, raw and with repair, and keeps the results."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
-"""The two runs of every client, and what `toolstream check` is told beside."""
+"""The two runs of each client, and their options of `toolstream check`."""
 RERUN: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
-"""The three runs of the cases that the results of tools decide on."""
+"""The three runs of the cases that are graded by the results of tools."""
 WRITTEN: Final = ("docs/clients.md", "tests/clients/measured.jsonl")
-"""What the measurement writes into the repository."""
+"""The files that a measurement writes."""
 _USAGE: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What each run is told."""
+    """The options of all runs."""
 
     cache: Path
     faults: str | None
     jobs: int
     timeout: float
     resume: bool
-    told: str
-    """The command line, as the page says it."""
+    command_line: str
+    """The command line for the page."""
 
 
 def run(client: MatrixClient, options: Options) -> str | None:
-    """Install a client and run all its cases; why it could not be run, where it could not."""
+    """Install a client and run its cases. Returns why it could not be run, or `None`."""
     which = [] if options.faults is None else ["--case", options.faults]
     return _run(client, options, HOW, which, results_of(client, options.cache))
 
 
 def rerun(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
-    """Run these cases alone, in three ways; why they could not be run, where they could not."""
+    """Run only these cases, in three ways. Returns why they could not be run, or `None`."""
     which = [word for case in cases for word in ("--case", case)]
     return _run(client, options, RERUN, which, _rerun_folder(client, options.cache)) if cases else None
 
@@ -74,7 +74,7 @@ def _run(
         "not_run": why,
         "commit": ", ".join(dict.fromkeys([*earlier_commits(folder), commit()])),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "command": options.told,
+        "command": options.command_line,
         "faults": options.faults,
     }
     (folder / "about.json").write_text(json.dumps(about, indent=1))
@@ -82,7 +82,7 @@ def _run(
 
 
 def results_of(client: MatrixClient, cache: Path) -> Path:
-    """Where what was found of a client is kept."""
+    """The folder of a client's results."""
     return cache / "results" / client.name
 
 
@@ -91,12 +91,12 @@ def _rerun_folder(client: MatrixClient, cache: Path) -> Path:
 
 
 def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
-    """What was found of a client: `about`, and the document of each run; `None` where it was never run."""
+    """A client's results: `about`, and the report of each run; `None` if it was never run."""
     return _kept(results_of(client, cache), HOW)
 
 
 def kept_rerun(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
-    """The same of the cases that the results of tools decide on."""
+    """The results of the cases that are graded by the results of tools."""
     return _kept(_rerun_folder(client, cache), RERUN)
 
 
@@ -112,7 +112,7 @@ def _kept(folder: Path, ways: Mapping[str, Sequence[str]]) -> dict[str, Any] | N
 
 
 def commit() -> str:
-    """The commit that was measured, with a mark where files differ from it, other than what is written here."""
+    """The current commit, with a mark if files differ from it, except for the written files."""
     named = _git("rev-parse", "--short=12", "HEAD")
     changed = _git("status", "--porcelain", "--", ".", *(f":!{path}" for path in WRITTEN))
     return f"{named or 'unknown'}{'-dirty' if changed else ''}"
@@ -124,7 +124,7 @@ def _git(*words: str) -> str:
 
 
 def earlier_commits(folder: Path) -> list[str]:
-    """The commits at which what is kept of a client was measured, where its run is gone on with."""
+    """The commits of a client's results that a resumed run continues."""
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -133,7 +133,7 @@ def earlier_commits(folder: Path) -> list[str]:
 
 
 def _check(client: MatrixClient, command: list[str], target: Path, words: Sequence[str], options: Options) -> None:
-    """One run, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
+    """One run with an empty home folder. Raises `InstallError` without a report."""
     listed = target.with_name("clients.toml")
     home = target.with_name("home")
     home.mkdir(exist_ok=True)
@@ -141,19 +141,19 @@ def _check(client: MatrixClient, command: list[str], target: Path, words: Sequen
         f"[clients.{json.dumps(client.name)}]\ncommand = {json.dumps(command)}\n"
         f"env = {{ HOME = {json.dumps(str(home))} }}\n"
     )
-    told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
-    told += ["--format", "json", "-o", str(target), "--resume", str(target.with_suffix(".state")), *words]
-    told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
-    done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    command_line = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
+    command_line += ["--format", "json", "-o", str(target), "--resume", str(target.with_suffix(".state")), *words]
+    command_line += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
+    done = subprocess.run(command_line, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():
-        raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+        raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
 
 
 _NAMES: Final = {"raw": "{}", "safe": "{}, repaired", "whole_calls": "{}, whole calls"}
 
 
 def combined(streams: Iterable[tuple[MatrixClient, dict[str, Any]]]) -> dict[str, Any] | None:
-    """All runs (`run.kept`) as one report, each way as a client of its own; `None` without any."""
+    """All runs (`run.kept`) as one report with a client for each run; `None` without runs."""
     documents = [
         (client.name, how, found[how])
         for client, found in streams

@@ -1,4 +1,4 @@
-"""Languages in which clients are published: how their packages are pinned and installed, and how their drivers run."""
+"""The languages of published clients: how to pin and install packages, and how to run drivers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WARM: Final = Path(__file__).with_name("warm.py")
 _SECONDS: Final = 1800
 _LINES: Final = 2
-"""Lines that say why a program failed."""
+"""The number of lines in the message of a failed program."""
 _UV: Final = "uv==0.13.8"
 _NPM_QUIET: Final = ("--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error")
 _CARGO_FILES: Final = ("Cargo.toml", "Cargo.lock")
@@ -42,7 +42,7 @@ debug = false
 _MAVEN_PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies"
 _JARS_HEAD: Final = "# Every jar of the group, pinned by scripts/matrix --lock.\n"
 _JAVA: Final = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""For a process too short for the second compiler."""
+"""Java options that shorten the start: the process ends before the second compiler would pay off."""
 _POM: Final = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -59,7 +59,7 @@ _ALONE: Final = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artif
 
 
 class InstallError(Exception):
-    """A group that cannot be installed here; the message says why."""
+    """A group cannot be installed; the message has the reason."""
 
 
 class Toolchain(NamedTuple):
@@ -68,34 +68,34 @@ class Toolchain(NamedTuple):
     drivers: str
     """The folder in `tests/clients/drivers`."""
     suffix: str
-    """Of a driver."""
+    """The file name suffix of a driver."""
     lock: str
-    """The file that pins a group, below `tests/clients/locks`; `{}` stands for the group."""
+    """The lock file of a group, below `tests/clients/locks`; `{}` is the name of the group."""
     version: Callable[[str, str], str | None]
     """Finds the version of a package in the text of a lock."""
     pin: Callable[[Sequence[str], Path, Path, Path], None]
-    """Writes a lock of the newest packages: what is wanted, the lock, an empty folder, the folder of tools."""
+    """Writes a lock of the newest packages. Arguments: packages, lock, an empty folder, the folder of tools."""
     install: Callable[[Path, Path, Path], None]
-    """Installs what a lock pins: the lock, an empty folder, the folder of tools."""
+    """Installs the packages of a lock. Arguments: lock, an empty folder, the folder of tools."""
     command: Callable[[str, Path], list[str]]
-    """Runs a driver of an installed group, compiled first if needed."""
+    """Returns the command of a driver, which is compiled first if necessary."""
     needs: tuple[str, ...] = ()
     """Programs that must be in PATH."""
     requires: str = ""
-    """The same in words."""
+    """The requirements in words."""
     serving: Callable[[str, Path], AbstractContextManager[None]] = lambda _driver, _folder: nullcontext()
-    """Makes a driver start sooner while its cases are run."""
+    """Makes a driver start faster while its cases are run."""
 
 
 def path_of(program: str) -> str:
-    """Where a program is. Raises `InstallError` if it is missing."""
+    """The path of a program. Raises `InstallError` if it is missing."""
     if found := shutil.which(program):
         return found
-    raise InstallError(f"there is no {program} here")
+    raise InstallError(f"{program} is not installed")
 
 
 def run(*command: str | Path, folder: Path | None = None) -> None:
-    """Run a program to its end. Raises `InstallError` if it fails."""
+    """Run a program. Raises `InstallError` if it fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -104,7 +104,7 @@ def run(*command: str | Path, folder: Path | None = None) -> None:
     except subprocess.TimeoutExpired:
         raise InstallError(f"{Path(words[0]).name} did not end within {_SECONDS} s") from None
     if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines() or [f"it ended with {done.returncode}"]
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
         why = [line.strip() for line in lines if "error" in line.lower()][:_LINES] or lines[-1:]
         raise InstallError(f"{Path(words[0]).name}: {'; '.join(why)}")
 
@@ -115,7 +115,7 @@ def _python_version(lock: str, package: str) -> str | None:
 
 
 def _python_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
-    """For every Python that toolstream supports."""
+    """Pin for every Python that toolstream supports."""
     requirements = folder / "requirements.in"
     requirements.write_text("\n".join(wanted))
     how = ("--custom-compile-command", "scripts/matrix --lock", "--no-annotate")
@@ -125,14 +125,14 @@ def _python_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) ->
 
 
 def _python_install(lock: Path, folder: Path, tools: Path) -> None:
-    """Without pip, and compiled: no run writes bytecode if the environment forbids it."""
+    """Install without pip, with bytecode: runs may not write it if the environment forbids that."""
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     how = ("--quiet", "--compile-bytecode", "--require-hashes", "--python", folder / "bin" / "python")
     run(_uv(tools), "pip", "install", *how, "-r", lock)
 
 
 def _uv(tools: Path) -> str | Path:
-    """The program `uv`, installed among the tools if it is not in PATH."""
+    """The program `uv`, which is installed in the folder of tools if it is not in PATH."""
     if found := shutil.which("uv"):
         return found
     if not (tools / "bin" / "uv").exists():
@@ -141,17 +141,17 @@ def _uv(tools: Path) -> str | Path:
     return tools / "bin" / "uv"
 
 
-def _warm(folder: Path, driver: str, *does: str) -> list[str]:
+def _warm(folder: Path, driver: str, *verbs: str) -> list[str]:
     socket = folder / f"{Path(driver).stem}.socket"
-    return [*map(str, (folder / "bin" / "python", WARM, *does, socket, folder / "drivers" / driver))]
+    return [*map(str, (folder / "bin" / "python", WARM, *verbs, socket, folder / "drivers" / driver))]
 
 
 @contextmanager
 def _python_serving(driver: str, folder: Path) -> Iterator[None]:
-    """A process that has imported what the driver imports, and forks."""
-    nothing = subprocess.DEVNULL
+    """A process that has imported the packages of the driver, and forks."""
+    devnull = subprocess.DEVNULL
     words = _warm(folder, driver, "serve")
-    with subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing) as process:
+    with subprocess.Popen(words, stdin=devnull, stdout=devnull, stderr=devnull) as process:
         try:
             yield
         finally:
@@ -164,7 +164,7 @@ def _npm_version(lock: str, package: str) -> str | None:
 
 
 def _npm_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
-    """Without the addresses of a registry."""
+    """Pin without registry URLs."""
     del tools
     (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     only = ("--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved=true")
@@ -175,9 +175,9 @@ def _npm_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> No
 
 
 def without_missing(lock: dict[str, Any]) -> dict[str, Any]:
-    """A lock that asks for no optional package that the registry does not have.
+    """A lock without optional dependencies that the registry does not have.
 
-    npm leaves such a package out of the lock, but not out of what others ask for, and `npm ci` then refuses the lock.
+    npm omits such a package from the lock, but not from the dependencies of others, and `npm ci` then rejects the lock.
     """
     names = {path.rpartition("node_modules/")[2] for path in lock["packages"]}
     packages = {path: dict(package) for path, package in lock["packages"].items()}
@@ -195,13 +195,13 @@ def _npm_install(lock: Path, folder: Path, tools: Path) -> None:
 
 
 def _cargo_version(lock: str, package: str) -> str | None:
-    """Of the first crate of that name."""
+    """The version of the first crate of that name."""
     crates = tomllib.loads(lock)["package"]
     return next((str(one["version"]) for one in crates if one["name"] == package), None)
 
 
 def _cargo_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
-    """Each crate's newest version. An element of `wanted` is the arguments of `cargo add`."""
+    """Pin the newest version of each crate. An element of `wanted` has the arguments of `cargo add`."""
     del tools
     (folder / "Cargo.toml").write_text(_MANIFEST)
     (folder / "src").mkdir()
@@ -236,7 +236,7 @@ def _go_version(lock: str, package: str) -> str | None:
 
 
 def _go_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
-    """Each package's newest version. The packages are those that the drivers import."""
+    """Pin the newest version of each package. The packages are those that the drivers import."""
     del tools
     run(path_of("go"), "mod", "init", "drivers", folder=folder)
     run(path_of("go"), "get", *(f"{one}@latest" for one in wanted), folder=folder)
@@ -245,7 +245,7 @@ def _go_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> Non
 
 
 def _go_install(lock: Path, folder: Path, tools: Path) -> None:
-    """Pin only: the first driver downloads and compiles the packages."""
+    """Copy the lock only: the first driver downloads and compiles the packages."""
     del tools
     (folder / "drivers").mkdir()
     for name in _GO_FILES:
@@ -259,7 +259,7 @@ def _go_command(driver: str, folder: Path) -> list[str]:
 
 
 class Jar(NamedTuple):
-    """A jar as Maven names it."""
+    """The coordinates of a jar in Maven."""
 
     group: str
     artifact: str
@@ -268,11 +268,11 @@ class Jar(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name in a folder of jars."""
+        """The file name of the jar."""
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
     def dependency(self, more: str = "") -> str:
-        """An element of a POM."""
+        """The `dependency` element of a POM."""
         values = zip(("groupId", "artifactId", "version", "classifier"), self, strict=True)
         words = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in values if value)
         return f"    <dependency>{words}{more}</dependency>"
@@ -290,7 +290,7 @@ def _maven_version(lock: str, package: str) -> str | None:
 
 
 def _maven_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
-    """Maven has no lock: ours has a line for each jar, `group:artifact:version[:classifier] sha256:HEX`.
+    """Write a lock, which Maven does not have: a line `group:artifact:version[:classifier] sha256:HEX` for each jar.
 
     An element of `wanted` is `group:artifact:version`, where the version may be `RELEASE` or a range.
     """
@@ -301,20 +301,20 @@ def _maven_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> 
 
 
 def _maven_install(lock: Path, folder: Path, tools: Path) -> None:
-    """Every jar of the lock and no other, with the same content."""
+    """Install exactly the jars of the lock, with the same content."""
     del tools
     hashes = dict(_jars(lock.read_text(encoding="utf-8")))
     (folder / "jars").mkdir()
     for jar, path in _copied(folder, (jar.dependency(_ALONE) for jar in hashes)):
         if hashes.pop(jar, None) != _hash(path):
-            raise InstallError(f"{jar.file} is not the one that is pinned")
+            raise InstallError(f"{jar.file} differs from the lock")
         shutil.move(path, folder / "jars" / jar.file)
     if hashes:
         raise InstallError(f"{next(iter(hashes)).file} was not found")
 
 
 def _maven_command(driver: str, folder: Path) -> list[str]:
-    """The driver's class, compiled with what it uses of the others."""
+    """Compile the driver's class with its dependencies in the folder."""
     jars, classes, sources = folder / "jars" / "*", folder / "classes", folder / "drivers"
     source = ("-sourcepath", sources, sources / driver)
     run(path_of("javac"), "--release", "17", "-nowarn", "-proc:none", "-cp", jars, "-d", classes, *source)
@@ -322,7 +322,7 @@ def _maven_command(driver: str, folder: Path) -> list[str]:
 
 
 def _copied(folder: Path, dependencies: Iterable[str]) -> list[tuple[Jar, Path]]:
-    """The jars of these dependencies, in a folder laid out as a Maven repository is."""
+    """Copy the jars of these dependencies to a folder with the layout of a Maven repository."""
     (folder / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)), encoding="utf-8")
     repository = folder / "repository"
     layout = ("-Dmdep.useRepositoryLayout=true", f"-DoutputDirectory={repository}")
@@ -360,4 +360,4 @@ TOOLCHAINS: Final = {
     ),
     "go": Toolchain("go", ".go", "{}/go.mod", _go_version, _go_pin, _go_install, _go_command, ("go",), "go 1.26"),
 }  # fmt: skip
-"""By the key under which a group of clients.toml lists its packages."""
+"""By the key of a group's packages in clients.toml."""

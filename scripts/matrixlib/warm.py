@@ -1,7 +1,7 @@
-"""Runs Python drivers without importing their packages each time. Knows no package but Python's own.
+"""Runs Python drivers without repeated imports of their packages. Uses only the standard library.
 
-`warm.py serve SOCKET DRIVER` imports what a driver imports, then runs it in a fork for each process that asks.
-`warm.py SOCKET DRIVER [ARGUMENT...]` has it run there, and ends as it ends; where nothing serves, it is run here.
+`warm.py serve SOCKET DRIVER` imports the packages of a driver, then runs the driver in a fork for each request.
+`warm.py SOCKET DRIVER [ARGUMENT...]` requests a run and exits with its exit code; without a server it runs the driver.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import Final
 
 _STREAMS: Final = (0, 1, 2)
 _TURN: Final = 20
-"""Milliseconds between two looks at a driver that runs."""
+"""Milliseconds between two checks of a running driver."""
 _LARGEST: Final = 1 << 20
 _WAITING: Final = 64
 
 
-def ask(path: str, driver: str, arguments: list[str]) -> None:
-    """Have a driver run where it is warm, in this environment and with these streams."""
+def request_run(path: str, driver: str, arguments: list[str]) -> None:
+    """Let the server run a driver with this process's environment and streams."""
     request = {"arguments": [driver, *arguments], "environment": dict(os.environ), "folder": str(Path.cwd())}
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(path)
         except OSError:
-            os.execv(sys.executable, [sys.executable, driver, *arguments])  # noqa: S606 - a driver of ours
+            os.execv(sys.executable, [sys.executable, driver, *arguments])  # noqa: S606 - a driver of this repository
         socket.send_fds(connection, [b"."], _STREAMS)
         connection.sendall(json.dumps(request).encode())
         connection.shutdown(socket.SHUT_WR)
@@ -45,7 +45,7 @@ def ask(path: str, driver: str, arguments: list[str]) -> None:
 
 
 def serve(path: str, driver: str) -> None:
-    """Run the driver for everyone who asks, until this process is ended."""
+    """Run the driver for each request, until this process is terminated."""
     new = Path(f"{path}.new")
     new.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listening:
@@ -60,23 +60,23 @@ def serve(path: str, driver: str) -> None:
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listening.close()
-                return _response(connection)
+                return _respond(connection)
             connection.close()
 
 
 def _import(driver: Path) -> None:
-    """Import what a driver imports, but for the modules beside it, which read the command line."""
+    """Import the modules that a driver imports, except those in its folder, which read the command line."""
     sys.path[0] = str(driver.parent)
     beside = {one.stem for one in driver.parent.glob("*.py")}
     for node in ast.parse(driver.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
             if not beside & set(names) and "__future__" not in names:
-                exec(compile(ast.Module([node], []), str(driver), "exec"), {})  # noqa: S102 - a driver of ours
+                exec(compile(ast.Module([node], []), str(driver), "exec"), {})  # noqa: S102 - a driver of this repository
 
 
-def _response(connection: socket.socket) -> None:
-    """Run the driver in a process of its own, and end it where the one that asked is gone."""
+def _respond(connection: socket.socket) -> None:
+    """Run the driver in a child process, and kill it if the requesting process has ended."""
     _, streams, _, _ = socket.recv_fds(connection, 1, len(_STREAMS))
     request = json.loads(b"".join(iter(lambda: connection.recv(_LARGEST), b"")))
     child = os.fork()
@@ -112,4 +112,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(*sys.argv[2:4])
     else:
-        ask(sys.argv[1], sys.argv[2], sys.argv[3:])
+        request_run(sys.argv[1], sys.argv[2], sys.argv[3:])

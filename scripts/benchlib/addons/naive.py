@@ -1,4 +1,4 @@
-"""Contender (b): what one writes first: split at blank lines, `json.loads` on each event."""
+"""Contender (b): a naive addon that splits at blank lines and calls `json.loads` on each event."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Splitter:
-    """Holds what has come of an event that is not over."""
+    """Keeps the bytes of an incomplete event."""
 
     def __init__(self) -> None:
         """Start between two events."""
         self.rest = b""
 
     def __call__(self, chunk: bytes) -> bytes | list[bytes]:
-        """Read the events that `chunk` ends, and let it through."""
+        """Parse the events that `chunk` completes, and forward it."""
         *blocks, self.rest = (self.rest + chunk).split(b"\n\n")
         for block in blocks:
             data = block.removeprefix(b"data: ")
@@ -27,6 +27,6 @@ class Splitter:
 
 
 def responseheaders(flow: http.HTTPFlow) -> None:
-    """Read every answer."""
+    """Read every response."""
     assert flow.response is not None
     flow.response.stream = Splitter()

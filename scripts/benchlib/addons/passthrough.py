@@ -1,4 +1,4 @@
-"""Contender (a): mitmproxy's own way to let a body through as it comes."""
+"""Contender (a): mitmproxy's own streaming."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def responseheaders(flow: http.HTTPFlow) -> None:
-    """Stream every answer."""
+    """Stream every response."""
     assert flow.response is not None
     flow.response.stream = True
