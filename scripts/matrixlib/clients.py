@@ -136,7 +136,7 @@ def _find(wanted: Program) -> None:
     done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS)
     if wanted.release not in done.stdout.split():
         version = done.stdout.strip() or "unknown"
-        raise InstallError(f"{wanted.program} has version {version}, not {wanted.release}")
+        raise InstallError(f"expected {wanted.program} {wanted.release}, found {version}")
 
 
 def _install(group: Group, folder: Path, cache: Path) -> None:

@@ -205,7 +205,7 @@ def test_a_client_that_did_not_run_has_a_reason(about: dict[str, str], reason: s
 def test_a_client_that_fails_the_healthy_case_is_not_measured() -> None:
     """Its failures with faults would be those of the driver."""
     grades = {"healthy": "failed", SAFE: "skipped"}
-    assert measured(grades, grades, reason="gave up").not_run == "the healthy answer was not understood: it gave up"
+    assert measured(grades, grades, reason="gave up").not_run == "the client failed with the healthy response: it gave up"
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
@@ -345,8 +345,8 @@ def test_results_are_read_if_complete(tmp_path: Path) -> None:
 def test_a_command_is_reported_as_it_was_given() -> None:
     """The page shows the command that repeats the run."""
     words = "--rerun --reason 'gave up' --faults fault --jobs 3 --timeout 90"
-    assert matrix._told(matrix._parser().parse_args(shlex.split(words))) == f"scripts/matrix {words}"
-    assert matrix._told(matrix._parser().parse_args([])) == "scripts/matrix --jobs 2 --timeout 60"
+    assert matrix._command_line(matrix._parser().parse_args(shlex.split(words))) == f"scripts/matrix {words}"
+    assert matrix._command_line(matrix._parser().parse_args([])) == "scripts/matrix --jobs 2 --timeout 60"
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_program_must_have_its_release(tmp_path: Path, monkeypatch: pytest.Mon
     aichat = CLIENTS["aichat"]
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("TOOLSTREAM_AICHAT", raising=False)
-    with pytest.raises(InstallError, match="TOOLSTREAM_AICHAT names one"):
+    with pytest.raises(InstallError, match="set TOOLSTREAM_AICHAT"):
         installed(aichat.group, tmp_path)
     program = tmp_path / "other"
     monkeypatch.setenv("TOOLSTREAM_AICHAT", str(program))
@@ -414,7 +414,7 @@ def test_a_program_must_have_its_release(tmp_path: Path, monkeypatch: pytest.Mon
         program.write_text(f"#!/bin/sh\necho aichat {release}\n")
         program.chmod(0o700)
         if release != aichat.version:
-            with pytest.raises(InstallError, match=r"is aichat 0\.1\.0 here, not 0\.30\.0"):
+            with pytest.raises(InstallError, match=r"expected aichat 0\.30\.0, found aichat 0\.1\.0"):
                 installed(aichat.group, tmp_path)
     folder = installed(aichat.group, tmp_path)
     assert command_of(aichat, folder) == [sys.executable, str(folder / "drivers" / "aichat_agent.py"), "{prompt}"]
@@ -428,7 +428,7 @@ def test_a_missing_toolchain_is_reported(
 ) -> None:
     """The client is skipped with the reason, and nothing is installed."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InstallError, match=f"there is no {program} here"):
+    with pytest.raises(InstallError, match=f"{program} is not installed"):
         installed(CLIENTS[name].group, tmp_path)
     assert not list(tmp_path.iterdir())
 
