@@ -47,7 +47,10 @@ def two_in_each_event(interleaved: Healthy) -> Healthy:
 
 
 MISREAD: Final = {one.name: one for one in (CHAT["interleaved"], two_in_each_event(CHAT["interleaved"]))}
-STREAMS: Final = {**MISREAD, **{name: CHAT[name] for name in ("fragments of two", "one chunk each", "two in one event")}}
+STREAMS: Final = {
+    **MISREAD,
+    **{name: CHAT[name] for name in ("fragments of two", "one chunk each", "two in one event")},
+}
 
 
 def strict() -> list[Any]:

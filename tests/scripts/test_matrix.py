@@ -205,7 +205,9 @@ def test_a_client_that_did_not_run_has_a_reason(about: dict[str, str], reason: s
 def test_a_client_that_fails_the_healthy_case_is_not_measured() -> None:
     """Its failures with faults would be those of the driver."""
     grades = {"healthy": "failed", SAFE: "skipped"}
-    assert measured(grades, grades, reason="gave up").not_run == "the client failed with the healthy response: it gave up"
+    assert (
+        measured(grades, grades, reason="gave up").not_run == "the client failed with the healthy response: it gave up"
+    )
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
