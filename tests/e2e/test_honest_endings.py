@@ -155,7 +155,9 @@ def test_a_broken_coding_ends_with_a_disconnect(
 ) -> None:
     """The client gets the decodable part of the body without a coding, then a disconnect."""
     packed = gzip.compress(b"".join(CHAT.chunks))
-    planned = Response((Send(packed[: len(packed) // 2]), Send(b"not gzip")), headers=(("content-encoding", "gzip"),))
+    planned = Response(
+        (Send(packed[: len(packed) // 2]), Send(b"no more of it")), headers=(("content-encoding", "gzip"),)
+    )
     assert read(proxies.get(), secure, version, planned) == (planned.body, True)
     received, ended = read(repairing, secure, version, planned)
     assert b"".join(CHAT.chunks).startswith(received)

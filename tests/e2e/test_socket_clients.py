@@ -85,8 +85,8 @@ def broken(dialect: str) -> list[list[str]]:
     two = TWO[dialect]
     excluded = NO_MESSAGES | NEEDS_TOOLS
     names = [name for name in REPAIRED[dialect] if name not in excluded and comparable(two, name)]
-    injected = [injected(two, name) for name in names]
-    found = [messages_of(two, one.body) for one in injected if one.changes]
+    cases = [injected(two, name) for name in names]
+    found = [messages_of(two, one.body) for one in cases if one.changes]
     return [messages for messages in found if ends(messages)]
 
 
