@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.invariants.driven import changed
-from tests.invariants.healthy import SSE, Healthy, everywhere
+from tests.invariants.driven import repaired
+from tests.invariants.healthy import SSE, Healthy, over_all_transports
 from toolstream_core.wire.sse import SseFramer
 
 LIMIT = 1 << 14
 """Bytes of one event that are read here: more than any healthy one has."""
-HEALTHY = [one for one in everywhere() if (one.exchange.content_type or SSE) == SSE]
+HEALTHY = [one for one in over_all_transports() if (one.exchange.content_type or SSE) == SSE]
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
@@ -20,7 +20,7 @@ def test_an_unread_event_changes_nothing(healthy: Healthy, monkeypatch: pytest.M
     for at, frame in enumerate(healthy.frames):
         large = b":" + b"x" * LIMIT + b"\n" + frame
         body = b"".join([*healthy.frames[:at], large, *healthy.frames[at + 1 :]])
-        went = changed(body, healthy.exchange)
-        assert went.out == body, frame
-        assert "oversize-frame" in went.finding_names, frame
-        assert "missing-calls" not in went.finding_names, frame
+        outcome = repaired(body, healthy.exchange)
+        assert outcome.out == body, frame
+        assert "oversize-frame" in outcome.finding_names, frame
+        assert "missing-calls" not in outcome.finding_names, frame
