@@ -16,10 +16,9 @@ STRICT_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Ids that Anthropic's API and Bedrock's take."""
 
 # Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
-# a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), think tags
-# (vllm-ascend#12398).
-_AROUND = re.compile(r"(?:<\|.*|</?think>.*|\s*\Z)", re.DOTALL)
-_BEFORE = re.compile(r"\A(?:\s+|</?think>\s*|(?:functions?|default_api)[.:])+")
+# a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), tags (vllm-ascend#12398).
+_AROUND = re.compile(r"(?:<\|.*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.DOTALL)
+_BEFORE = re.compile(r"\A(?:\s+|</?\w+>|(?:functions?|default_api)[.:])+")
 _COUNTED = re.compile(r":\d+\Z")
 
 

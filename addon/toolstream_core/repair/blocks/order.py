@@ -96,9 +96,8 @@ class BlockOrder:
             message.by_call[id(call)] = block
         return block
 
-    def _report_overlap(self, block: Block) -> bool:
+    def _report_overlap(self, block: Block, why: str = "a block starts before the one before it has stopped") -> bool:
         """Report that this block starts within the one before it; whether that is repaired."""
-        why = "a block starts before the one before it has stopped"
         return self._stream.report(OVERLAPPING_BLOCKS, why, block.call)
 
     def _owner(self, waiting: Waiting) -> Block | None:
@@ -148,7 +147,8 @@ class BlockOrder:
         """Report that a delta follows the stop of its block; whether that is repaired."""
         message = self.message
         if message.turn + 1 < len(message.blocks):
-            return self._report_overlap(message.blocks[message.turn + 1])
+            why = "a delta follows the stop of its block and the start of the next one"
+            return self._report_overlap(message.blocks[message.turn + 1], why)
         return self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.call)
 
     def _in_turn(self) -> Block | None:
