@@ -25,7 +25,6 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
-from toolstream_core.repair.event_shapes import FINISH_APART
 from toolstream_core.report.catalogue import SHAPES
 from toolstream_core.settings import Words, settings
 from toolstream_core.stages.framing import PLAIN_LINES
@@ -105,7 +104,7 @@ def test_everything_that_can_be_injected_is_a_case(protocol: WireProtocol) -> No
     cases = cases_of(protocol)
     names = {kind: {case.name for case in cases if case.kind is kind} for kind in Kind}
     assert names[Kind.FAULT] == protocol.injectors.keys()
-    assert names[Kind.SHAPE] == protocol.shapes.keys() - {PLAIN_LINES, FINISH_APART}  # so are healthy responses
+    assert names[Kind.SHAPE] == protocol.shapes.keys() - {PLAIN_LINES}  # healthy responses have plain lines
     transports = {Transport.HTTP} if protocol.over_http else set()
     transports |= {Transport.SOCKET} if protocol.name in BY_DIALECT else set()
     assert all(case.over & transports for case in cases)

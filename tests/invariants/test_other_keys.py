@@ -65,7 +65,10 @@ def test_shapes_keep_unknown_keys(healthy: Healthy, name: str) -> None:
         body, keys = extended(healthy.body, healthy.content_type, place)
         out = run(body, healthy.exchange, shapes(healthy.dialect)[name]).out
         assert miscounted(keys, out, healthy.content_type) == ([], [])
-        assert keys_by_call(out, healthy.content_type) == keys_by_call(body, healthy.content_type)
+        before, after = (keys_by_call(one, healthy.content_type) for one in (body, out))
+        if name == "interleaved":  # events of different calls change places
+            before, after = ({call: sorted(found) for call, found in one.items()} for one in (before, after))
+        assert after == before
 
 
 @grouped(

@@ -17,7 +17,6 @@ from toolstream_core.model import Severity
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.repair.event_shapes import FINISH_APART
 from toolstream_core.report.catalogue import SHAPES
 from toolstream_core.stages.framing import PLAIN_LINES
 from toolstream_core.testing import Setup
@@ -237,7 +236,7 @@ def _is_required(defect: Defect) -> bool:
 
 def _shapes(protocol: WireProtocol) -> Iterator[Case]:
     for name in protocol.shapes:
-        if name in {PLAIN_LINES, FINISH_APART}:  # so are healthy responses
+        if name == PLAIN_LINES:  # healthy responses have such lines
             continue
         yield Case(
             protocol=protocol.name,

@@ -20,7 +20,7 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
-from toolstream_core.repair.event_shapes import CALLS_IN_ONE_EVENT, FINISH_APART, FINISH_WITH_CALLS
+from toolstream_core.repair.event_shapes import CALLS_IN_ONE_EVENT, FINISH_APART, FINISH_WITH_CALLS, INTERLEAVED
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.stages import framing
 from toolstream_core.state_file import Results
@@ -61,6 +61,7 @@ _UNDONE: Final = {
     **dict.fromkeys(framing.SHAPES, framing.PLAIN_LINES),
     CALLS_IN_ONE_EVENT: "one-call-per-event",
     FINISH_WITH_CALLS: FINISH_APART,
+    INTERLEAVED: "sequential",
 }
 """Shapes, and those that undo them."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}

@@ -1,32 +1,40 @@
-"""Shapes that join or split events: all calls in one event; the finish reason with the last call, or by itself."""
+"""Shapes of the events with calls: several as one, alternating calls, the finish reason with a call or by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import Final, override
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.model import Event, EventContent, Json
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import MAX_BYTES
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Stage, StageMaker
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import Writer
 
 CALLS_IN_ONE_EVENT: Final = "calls-in-one-event"
-FINISH_WITH_CALLS: Final = "finish-with-calls"
 FINISH_APART: Final = "finish-apart"
+FINISH_WITH_CALLS: Final = "finish-with-calls"
+INTERLEAVED: Final = "interleaved"
+_NUMBER: Final = "sequence_number"
+
+type Regroup = Callable[[Sequence[Event], Writer], Sequence[Frame]]
+"""The frames to send for events with calls that directly follow each other."""
+type Join = Callable[[Sequence[Json]], Json | None]
+"""Events as one; `None` if that would lose a key."""
 
 
-class JoinedEvents(Stage):
-    """Joins events with calls that directly follow each other, or the last of them and the finish reason."""
+class Regrouped(Stage):
+    """Holds events with calls that directly follow each other, and sends them in another grouping or order."""
 
-    def __init__(
-        self, context: Context, joined: Callable[[Sequence[Json]], Json | None], *, with_finish: bool = False
-    ) -> None:
-        """`joined`: events as one, or `None` if that would lose a key; `with_finish`: join a call and the finish."""
+    def __init__(self, context: Context, regroup: Regroup, *, with_finish: bool = False) -> None:
+        """`with_finish`: regroup only the last of these events, with the finish reason that follows it."""
         super().__init__(context)
-        self._joined, self._with_finish = joined, with_finish
-        self._held: list[Frame] = []
+        self._regroup, self._with_finish = regroup, with_finish
+        self._held: list[Event] = []
         self._size = 0
 
     @property
@@ -36,17 +44,16 @@ class JoinedEvents(Stage):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        frame, content = event.frame, event.content
-        readable = isinstance(frame.json, dict) and not frame.trailing
-        is_call = readable and _is_call(content)
-        if self._with_finish and self._held and readable and _is_finish(content):
-            self._hold(frame)
+        readable = isinstance(event.frame.json, dict) and not event.frame.trailing
+        is_call = readable and _is_call(event.content)
+        if self._with_finish and self._held and readable and _is_finish(event.content):
+            self._hold(event)
             return self._sent()
         continues = is_call and not self._with_finish and self._size < MAX_BYTES
         before = () if continues else self._sent()
         if not is_call:
-            return [*before, frame]
-        self._hold(frame)
+            return [*before, event.frame]
+        self._hold(event)
         return before
 
     @override
@@ -56,36 +63,88 @@ class JoinedEvents(Stage):
     @override
     def release(self) -> list[Frame]:
         held, self._held, self._size = self._held, [], 0
-        return held
+        return [one.frame for one in held]
 
-    def _hold(self, frame: Frame) -> None:
-        self._held.append(frame)
-        self._size += len(frame.raw)
+    def _hold(self, event: Event) -> None:
+        self._held.append(event)
+        self._size += len(event.frame.raw)
 
-    def _sent(self) -> list[Frame]:
-        """The held events as one."""
-        held = self.release()
-        payload = self._joined([frame.json for frame in held]) if len(held) > 1 else None
-        return held if payload is None else [self._context.writer.rewrite(held[0], payload)]
+    def _sent(self) -> Sequence[Frame]:
+        held = self._held
+        frames = self._regroup(held, self._context.writer) if len(held) > 1 else [one.frame for one in held]
+        self.release()
+        return frames
 
 
-class FinishApart(Stage):
-    """Sends the finish reason of an event with content in an event of its own."""
+def in_one_event(join: Join) -> Regroup:
+    """Sends the events as one."""
 
-    def __init__(self, context: Context, split: Callable[[Json], Sequence[Json]]) -> None:
-        """`split`: an event as its content and its finish reason, or the same event."""
+    def regroup(events: Sequence[Event], writer: Writer) -> list[Frame]:
+        payload = join([one.frame.json for one in events])
+        return [one.frame for one in events] if payload is None else [writer.rewrite(events[0].frame, payload)]
+
+    return regroup
+
+
+def interleaved(events: Sequence[Event], writer: Writer) -> list[Frame]:
+    """The events of several calls in turn, one of each; with the sequence numbers in their order."""
+    by_call: dict[Json, list[Event]] = {}
+    for one in events:
+        fragments = one.content.fragments
+        if len(fragments) != 1 or not isinstance(fragments[0].index, int):
+            return [each.frame for each in events]
+        by_call.setdefault(fragments[0].index, []).append(one)
+    order = [one.frame for turn in zip_longest(*by_call.values()) for one in turn if one is not None]
+    numbers = [json.get(_NUMBER) for each in events if isinstance(json := each.frame.json, dict)]
+    return [_numbered(frame, number, writer) for frame, number in zip(order, numbers, strict=True)]
+
+
+def _numbered(frame: Frame, number: Json, writer: Writer) -> Frame:
+    payload = frame.json
+    assert isinstance(payload, dict)
+    return frame if payload.get(_NUMBER) == number else writer.rewrite(frame, {**payload, _NUMBER: number})
+
+
+INTERLEAVES: Final[StageMaker] = partial(Regrouped, regroup=interleaved)
+
+
+class Rewritten(Stage):
+    """Sends one or more events in place of an event with content, independent of those before it."""
+
+    def __init__(self, context: Context, rewrite: Callable[[Event], Sequence[Json]]) -> None:
+        """`rewrite`: the payloads; the same object for an event that is forwarded unchanged."""
         super().__init__(context)
-        self._split = split
+        self._rewrite = rewrite
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        frame, content, writer = event.frame, event.content, self._context.writer
-        if not content.finishes or content.error or _is_finish(content) or not isinstance(frame.json, dict):
+        frame, writer = event.frame, self._context.writer
+        if not isinstance(frame.json, dict):
             return [frame]
-        first, *more = self._split(frame.json)
-        if not more:
+        first, *more = self._rewrite(event)
+        if first is frame.json:
             return [frame]
         return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in more)]
+
+
+class Preceded(Stage):
+    """Sends an event before the first one."""
+
+    each = True
+
+    def __init__(self, context: Context, payload: Json) -> None:
+        """`payload`: that of the new event."""
+        super().__init__(context)
+        self._payload = payload
+        self._begun = False
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame = event.frame
+        if self._begun or not isinstance(frame.json, dict):
+            return [frame]
+        self._begun = True
+        return [self._context.writer.make(self._payload, frame.number), frame]
 
 
 def _is_call(content: EventContent) -> bool:
@@ -97,3 +156,8 @@ def _is_call(content: EventContent) -> bool:
 def _is_finish(content: EventContent) -> bool:
     """Whether an event has a finish reason and nothing else."""
     return bool(content.finishes) and not (content.fragments or content.error or content.text or content.thought)
+
+
+def has_finish_and_content(content: EventContent) -> bool:
+    """Whether an event has a finish reason, and calls or text."""
+    return bool(content.finishes) and not (content.error or _is_finish(content))

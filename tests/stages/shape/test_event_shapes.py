@@ -1,4 +1,4 @@
-"""Shapes that join or split events: `calls-in-one-event`, `finish-with-calls`, `finish-apart`."""
+"""Shapes of the events with calls, and of the chunks of Chat Completions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import exchange, injected, shaped, sse
+from tests.invariants.driven import exchange, injected, seen, shaped, sse
+from tests.invariants.healthy import streams
 
 type Payload = dict[str, Any]
 
@@ -102,6 +103,60 @@ def test_text_is_sent_before_its_finish_reason() -> None:
     """`finish-apart` also splits an event with text."""
     out = shaped(sse(ROLE, chunk({"content": "Hi"}, "stop"), "[DONE]"), CHAT, "finish-apart")
     assert payloads(out) == [ROLE, chunk({"content": "Hi"}), chunk({}, "stop")]
+
+
+def test_calls_alternate() -> None:
+    """The fragments of each call keep their order, and are unchanged."""
+    out = shaped(sse(*TWO, FINISH, "[DONE]"), CHAT, "interleaved")
+    assert payloads(out) == [ROLE, TWO[1], TWO[4], TWO[2], TWO[5], TWO[3], TWO[6], FINISH]
+    again = payloads(shaped(out, CHAT, "sequential"))
+    places = [one["choices"][0]["delta"]["tool_calls"][0]["index"] for one in again[1:-1]]
+    assert places == sorted(places)
+
+
+def test_events_of_items_alternate() -> None:
+    """All items are added before one is closed, and sequence numbers count up."""
+    [healthy] = [one for one in streams() if (one.dialect, one.name) == ("openai-responses", "fragments of two")]
+    out = payloads(shaped(healthy.body, healthy.exchange, "interleaved"))
+    received = payloads(healthy.body)
+    places = [one["output_index"] for one in out if "output_index" in one]
+    assert places[:4] == [0, 1, 0, 1]
+    bare = [{key: value for key, value in one.items() if key != "sequence_number"} for one in received]
+    assert all({key: value for key, value in one.items() if key != "sequence_number"} in bare for one in out)
+    assert len(out) == len(received)
+    numbers = [one["sequence_number"] for one in out if "sequence_number" in one]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_gemini_finish_reason_is_sent_apart() -> None:
+    """The calls stay in the first event, the usage comes with the finish reason."""
+    parts = [{"functionCall": {"name": "f", "args": {"a": 1}}}]
+    both = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
+    usage = {"usageMetadata": {"totalTokenCount": 3}, "responseId": "r"}
+    out = payloads(shaped(sse({**both, **usage}), exchange("gemini"), "finish-apart"))
+    assert out == [
+        {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}], "responseId": "r"},
+        {
+            "candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP", "index": 0}],
+            **usage,
+        },
+    ]
+
+
+def test_each_delta_is_full() -> None:
+    """A delta without a role or content gets them; others are unchanged."""
+    out = payloads(shaped(sse(ROLE, TWO[1], FINISH, "[DONE]"), CHAT, "full-deltas"))
+    usual = {"role": "assistant", "content": None}
+    assert [one["choices"][0]["delta"] for one in out] == [usual, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
+
+
+def test_a_chunk_without_choices_comes_first() -> None:
+    """It is Azure's, and no finding of toolstream."""
+    body = sse(*TWO, FINISH, "[DONE]")
+    out = shaped(body, CHAT, "empty-choices")
+    assert out.endswith(body)
+    assert payloads(out)[0]["choices"] == []
+    assert seen(out, CHAT).finding_names == seen(body, CHAT).finding_names
 
 
 def test_the_preset_mistral_is_one_event() -> None:

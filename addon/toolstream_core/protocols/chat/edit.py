@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -11,20 +10,19 @@ from toolstream_core.model import ABSENT, Json
 from toolstream_core.repair.fields import Fields
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.json_paths import merged
 
 CHUNK: Final = "chat.completion.chunk"
 """The `object` of a chunk."""
 _NOTHING: Final[tuple[Json, ...]] = ("", None, [], {})
-_HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 """The keys that all chunks of a response have in common."""
-_EVENT: Final = frozenset({*_HEAD, "choices", "usage", "error", "obfuscation"})
+_EVENT: Final = frozenset({*HEAD, "choices", "usage", "error", "obfuscation"})
 _CHOICE: Final = frozenset({"index", "delta", "finish_reason"})
 _ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
 """The keys of an entry and of its function."""
 OF_ENTRY: Final = ("index", "id", "type")
 OF_FUNCTION: Final = ("name", "arguments", "parameters")
-_CHUNK: Final = _EVENT - {"error"} | _CHOICE | {"role", "content", "tool_calls"}
+OF_CHUNK: Final = _EVENT - {"error"} | _CHOICE | {"role", "content", "tool_calls"}
 """The keys of a chunk with calls, at every depth."""
 _NONE: Final[Mapping[str, Json]] = MappingProxyType({})
 
@@ -139,7 +137,7 @@ def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
 def chunk(payload: Json, choice: int, delta: Json, finish: str | None = None) -> dict[str, Json]:
     """A chunk of the same stream as `payload`, with one choice, and without its unknown keys."""
     head = payload if isinstance(payload, dict) else {"object": CHUNK}
-    kept = {key: value for key, value in head.items() if key in _HEAD}
+    kept = {key: value for key, value in head.items() if key in HEAD}
     return {**kept, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
 
 
@@ -152,80 +150,6 @@ def continuation(index: Json, arguments: Json) -> dict[str, Json]:
     """An entry that carries arguments alone."""
     entry = {} if index is ABSENT else {"index": index}
     return {**entry, "function": {"arguments": arguments}}
-
-
-def in_one_chunk(payloads: Iterable[Json], *, least: int = 1) -> dict[str, Json] | None:
-    """Chunks with calls of one choice, and perhaps its finish reason, as one chunk with one entry for each call.
-
-    `None` if they are of several choices, of fewer than `least` calls, or have two values for an unknown key.
-    """
-    chunks = [*map(_only_choice, payloads)]
-    outer = reduce(_as_one_chunk, chunks)
-    calls = _entry_of_each_call(
-        entry for one in chunks if one for entry in json_access.items(one["choices"]["delta"].get("tool_calls"))
-    )
-    if outer is None or len(calls) < least:
-        return None
-    choice = outer["choices"]
-    return {**outer, "choices": [{**choice, "delta": {**choice["delta"], "tool_calls": calls}}]}
-
-
-def _only_choice(payload: Json) -> dict[str, Json] | None:
-    """A chunk with its only choice in place of the list; `None` if it has several, or one without a delta."""
-    match payload:
-        case {"choices": [{"delta": {}} as choice]}:
-            return {**payload, "choices": choice}
-    return None
-
-
-def _as_one_chunk(one: dict[str, Json] | None, other: dict[str, Json] | None) -> dict[str, Json] | None:
-    """Two results of `_only_choice` as one, with the finish reason and usage of the second if it has them."""
-    if one is None or other is None or one["choices"].get("index") != other["choices"].get("index"):
-        return None
-    both = merged(one, other, _CHUNK)
-    if both is None:
-        return None
-    usage, reason = other.get("usage"), other["choices"].get("finish_reason")
-    both = {**both, "usage": usage} if usage else both
-    return {**both, "choices": {**both["choices"], "finish_reason": reason}} if reason else both
-
-
-def _entry_of_each_call(entries: Iterable[Json]) -> list[Json]:
-    """One entry for each index; none if an entry has no index, or keys that cannot be joined."""
-    calls: dict[int, dict[str, Json]] = {}
-    texts: dict[int, list[str]] = {}
-    for entry in entries:
-        index, text = json_access.get(entry, "index"), json_access.get(entry, "function", "arguments")
-        if type(index) is not int or not isinstance(text, str):
-            return []
-        bare = {**entry, "function": {**entry["function"], "arguments": ""}}
-        call = joined(calls[index], bare) if index in calls else bare
-        if call is None:
-            return []
-        calls[index] = call
-        texts.setdefault(index, []).append(text)
-    for index, call in calls.items():
-        call["function"]["arguments"] = "".join(texts[index])
-    return [*calls.values()]
-
-
-def finish_apart(payload: Json) -> list[Json]:
-    """A chunk as its content, and its finish reasons and usage; the same chunk if a choice has no delta."""
-    if not isinstance(payload, dict) or not all(map(_is_usual, json_access.items(payload.get("choices")))):
-        return [payload]
-    kept = {key: value for key, value in payload.items() if key in _HEAD}
-    ends = [
-        {"index": choice_number(choice, place), "delta": {}, "finish_reason": choice["finish_reason"]}
-        for place, choice in enumerate(json_access.items(payload.get("choices")))
-        if choice.get("finish_reason")
-    ]
-    usage = {"usage": payload["usage"]} if payload.get("usage") else {}
-    return [without_ending(payload), {**kept, "choices": ends, **usage}]
-
-
-def _is_usual(choice: Json) -> bool:
-    """Whether a choice has a delta, and no complete message."""
-    return isinstance(choice, dict) and isinstance(choice.get("delta"), dict) and not choice.get("message")
 
 
 class ReceivedEntry(NamedTuple):

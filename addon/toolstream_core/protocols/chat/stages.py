@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from toolstream_core.defects.defect import CHAT
-from toolstream_core.protocols.chat.edit import entry_chunk, finish_apart, in_one_chunk
+from toolstream_core.protocols.chat import shapes
+from toolstream_core.protocols.chat.edit import entry_chunk
 from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.stage import ChatRepair
 from toolstream_core.protocols.writing import Payload
-from toolstream_core.repair.event_shapes import (
-    CALLS_IN_ONE_EVENT,
-    FINISH_APART,
-    FINISH_WITH_CALLS,
-    FinishApart,
-    JoinedEvents,
-)
-from toolstream_core.repair.shapes import POLICIES
 from toolstream_core.stages import framing
 from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.inject.injector import InjectorMaker, injectors
@@ -45,10 +37,4 @@ REPAIRS: Final[tuple[type[Repairer], ...]] = (framing.SseRepairer, ChatRepair)
 AT_END = None
 """The stage itself withholds the end of a response with an incomplete call."""
 INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(CHAT, ChatCodec, OWN), **framing.INJECTORS}
-SHAPES: Final = {
-    **POLICIES,
-    CALLS_IN_ONE_EVENT: partial(JoinedEvents, joined=partial(in_one_chunk, least=2)),
-    FINISH_WITH_CALLS: partial(JoinedEvents, joined=in_one_chunk, with_finish=True),
-    FINISH_APART: partial(FinishApart, split=finish_apart),
-    **framing.SHAPES,
-}
+SHAPES: Final = {**shapes.SHAPES, **framing.SHAPES}

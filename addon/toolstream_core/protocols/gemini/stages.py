@@ -14,6 +14,7 @@ from toolstream_core.model import ABSENT, Event, Json
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
+from toolstream_core.repair.event_shapes import FINISH_APART, Rewritten, has_finish_and_content
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages import framing
 from toolstream_core.stages.context import Promotion
@@ -92,6 +93,15 @@ def apart(payload: Json) -> list[Json]:
             begun = True
         groups[-1].append(part)
     return [payload] if len(groups) == 1 else one_candidate.split(groups)
+
+
+def finish_apart(event: Event) -> list[Json]:
+    """An event as its content and its finish reason; the same event if it has only one of these, or more candidates."""
+    one_candidate = _Parts(event.frame.json)
+    if not (one_candidate.parts and has_finish_and_content(event.content)):
+        return [event.frame.json]
+    content, finish = one_candidate.split([one_candidate.parts, []])
+    return [content, _filled(finish)]
 
 
 FORM: Final = CompleteCallForm(
@@ -182,5 +192,6 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
 SHAPES: Final = {
     "whole-calls": WHOLE_CALLS,
     "one-call-per-event": ONE_CALL_PER_EVENT,
+    FINISH_APART: partial(Rewritten, rewrite=finish_apart),
     **framing.SHAPES,
 }

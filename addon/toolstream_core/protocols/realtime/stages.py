@@ -9,6 +9,7 @@ from toolstream_core.defects.defect import REALTIME
 from toolstream_core.protocols.responses import stages
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
+from toolstream_core.repair.event_shapes import INTERLEAVED, INTERLEAVES
 from toolstream_core.repair.shapes import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
 from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.inject.injector import InjectorMaker, injectors
@@ -41,4 +42,7 @@ def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, realtime=True),)
 AT_END: Final = IncompleteCalls
 INJECTORS: Final[dict[str, InjectorMaker]] = injectors(REALTIME, ResponsesCodec, OWN)
-SHAPES: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS, SEQUENTIAL)}
+SHAPES: Final = {
+    **{one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS, SEQUENTIAL)},
+    INTERLEAVED: INTERLEAVES,
+}

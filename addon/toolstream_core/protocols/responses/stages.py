@@ -10,6 +10,7 @@ from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.protocols.responses.responses import item_events
 from toolstream_core.protocols.writing import Payload
+from toolstream_core.repair.event_shapes import INTERLEAVED, INTERLEAVES
 from toolstream_core.repair.shapes import OF_RESPONSES
 from toolstream_core.stages import framing
 from toolstream_core.stages.context import Promotion, Wanted
@@ -40,4 +41,4 @@ def _promoted_item(identity: str, wanted: Wanted) -> Payload:
 REPAIRS: Final[tuple[type[Repairer], ...]] = (framing.SseRepairer, ResponsesRepair)
 AT_END: Final = IncompleteCalls
 INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(RESPONSES, ResponsesCodec, OWN), **framing.INJECTORS}
-SHAPES: Final = {**OF_RESPONSES, **framing.SHAPES}
+SHAPES: Final = {**OF_RESPONSES, INTERLEAVED: INTERLEAVES, **framing.SHAPES}
