@@ -37,6 +37,7 @@ TOOLS = [
 CALLS_SORTED = {stream: sorted(calls, key=repr) for stream, calls in CALLS.items()}
 """The calls in a fixed order: some clients return calls in the order in which they end."""
 UNREAD = {
+    ("java langchain4j chat", "interleaved"),
     ("javascript google-genai", "event-ids"),
     ("java anthropic", "bom"),
     ("rust async-openai chat", "bom"),

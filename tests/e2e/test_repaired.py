@@ -72,6 +72,7 @@ PRECEDING_SHAPES = {
 """Shapes that change nothing without another shape before them."""
 UNCHANGED = {
     ("openai-chat", "even-ids"): "the ids are equally long",
+    ("gemini", "finish-apart"): "no finish reason comes with content",
     ("gemini", "whole-calls"): "no call is sent in fragments",
 }
 """Shapes that do not change the streams of a protocol, and why."""

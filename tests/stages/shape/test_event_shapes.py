@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import exchange, injected, seen, shaped, sse
+from tests.invariants.driven import exchange, injected, inspected, shaped, sse
 from tests.invariants.healthy import streams
 
 type Payload = dict[str, Any]
@@ -156,7 +156,7 @@ def test_a_chunk_without_choices_comes_first() -> None:
     out = shaped(body, CHAT, "empty-choices")
     assert out.endswith(body)
     assert payloads(out)[0]["choices"] == []
-    assert seen(out, CHAT).finding_names == seen(body, CHAT).finding_names
+    assert inspected(out, CHAT).finding_names == inspected(body, CHAT).finding_names
 
 
 def test_the_preset_mistral_is_one_event() -> None:
