@@ -28,7 +28,7 @@ from tests.browser.chromium import program  # noqa: E402
 from tests.browser.sessions import write_session  # noqa: E402
 from tests.e2e.harness.mitmweb import Web  # noqa: E402
 from tests.e2e.harness.versions import Version  # noqa: E402
-from tests.proxy.ui.shown import interface  # noqa: E402
+from tests.proxy.ui.interfaces import interface  # noqa: E402
 from toolstream_core.cli.main import main as toolstream  # noqa: E402
 from toolstream_core.version import __version__  # noqa: E402
 

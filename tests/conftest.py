@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
+FLOWS = ROOT / "flows"
 
 # Tests are deterministic and do not fail on a slow machine. To search further:
 # scripts/test --hypothesis-profile=search

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +11,24 @@ import jsonschema
 from mitmproxy import flow, http
 from mitmproxy.io import FlowReader
 
+from tests.cli.processes import environment, toolstream
+from tests.conftest import FLOWS, ROOT
 from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
     import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-GLM = ROOT / "flows" / "glm-5.flow"
+GLM = FLOWS / "glm-5.flow"
 SCHEMA = json.loads((ROOT / "docs" / "inspect.schema.json").read_text())
 
 
 def run(*words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
     """Run `toolstream inspect` as a user does, from the project's root."""
     return subprocess.run(
-        [sys.executable, "-m", "toolstream_core.cli.main", "inspect", *words],
+        toolstream("inspect", *words),
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "addon", **env},
+        env=environment(**env),
         input=stdin,
         capture_output=True,
         check=False,

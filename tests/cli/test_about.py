@@ -3,13 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.conftest import ROOT
 from toolstream_core.cli import main as command_line
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
     import pytest
 
-ADDON_SCRIPT = Path(__file__).resolve().parents[2] / "addon" / "toolstream.py"
+ADDON_SCRIPT = ROOT / "addon" / "toolstream.py"
 
 
 def test_addon_path_prints_the_path_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:

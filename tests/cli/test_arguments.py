@@ -1,11 +1,10 @@
-"""Old option names work for one more version."""
+"""Old option names are accepted for one more version."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.conftest import ROOT
 from toolstream_core.cli.arguments import RENAMED
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.main import main, parsed
@@ -34,7 +33,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("old", "new"), FORMS)
 def test_old_names(old: str, new: str) -> None:
-    """They mean the same as the new ones, before `--`."""
+    """An old name before `--` gives the arguments of the new one."""
     assert vars(parsed(old.split())) == vars(parsed(new.split()))
 
 
@@ -42,11 +41,11 @@ def test_old_names(old: str, new: str) -> None:
     ("command", "old"), [(command, old) for command, names in RENAMED.items() for old in names], ids=str
 )
 def test_each_old_name_is_tested_and_hidden(command: str, old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Help has the new names alone; CHANGELOG.md has both."""
+    """The help has the new names only, and CHANGELOG.md has both."""
     assert any(form.startswith(f"{command} ") and f" {old}" in form for form, _ in FORMS)
     assert main([command, "--help"]) == 0
     assert f"  {old} " not in capsys.readouterr().out.replace("--log FILE", "")
-    changes = (Path(__file__).resolve().parents[2] / "CHANGELOG.md").read_text()
+    changes = (ROOT / "CHANGELOG.md").read_text()
     assert any(f"`{old}" in line and command in line for line in changes.splitlines() if line.startswith("|"))
 
 

@@ -9,25 +9,22 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 
+from tests.cli.processes import toolstream, wait_until
+from tests.conftest import ROOT
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.client import Client, clients_of
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.defects.table import DEFECTS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "tests" / "checking" / "agent.py"
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
@@ -368,19 +365,8 @@ def test_an_interrupted_check_reports_finished_cases(tmp_path: Path) -> None:
         f"sys.argv = ['agent.py', 'incomplete']\n"
         f"runpy.run_path({str(AGENT)!r}, run_name='__main__')\n"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "toolstream_core.cli.main",
-        "check",
-        "--case",
-        "empty-id",
-        "--format",
-        "json",
-        "-o",
-        found,
-    ]
-    words = [*map(str, command), "--resume", str(state), "--", sys.executable, str(script)]
+    words = toolstream("check", "--case", "empty-id", "--format", "json", "-o", found, "--resume", state)
+    words += ["--", sys.executable, str(script)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: pid.exists() and pid.read_text() not in {"", "0"})
         process.send_signal(signal.SIGINT)
@@ -392,14 +378,6 @@ def test_an_interrupted_check_reports_finished_cases(tmp_path: Path) -> None:
     assert '"grade": "ok"' in state.read_text()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait up to half a minute until a condition is true."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_the_page_has_all_options_and_valid_commands(capsys: pytest.CaptureFixture[str]) -> None:

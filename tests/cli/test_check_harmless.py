@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+from tests.cli.processes import environment, toolstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,10 +91,9 @@ def check(project: Path, tools: list[dict[str, Any]], *words: str) -> Checked:
 
 def run_check(project: Path, *words: str) -> Checked:
     """Run the command in the project."""
-    command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--quiet", "--repair", "safe"]
-    command += ["--case", "empty-id,duplicate-id", *words]
-    environment = {**os.environ, "TMPDIR": str(project.parent / "temporary")}
-    result = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    command = toolstream("check", "--quiet", "--repair", "safe", "--case", "empty-id,duplicate-id", *words)
+    env = environment(TMPDIR=str(project.parent / "temporary"))
+    result = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
     logs = sorted(project.parent.glob("*.log"))
     calls = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
     return Checked(result.returncode, result.stdout.splitlines(), result.stderr, calls)

@@ -9,7 +9,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from tests.cli.inspected import ROOT, flows
+from tests.cli.inspected import flows
+from tests.conftest import FLOWS
 from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
@@ -18,9 +19,9 @@ from toolstream_core.saved.read import load
 if TYPE_CHECKING:
     from pathlib import Path
 
-GLM = ROOT / "flows" / "glm-5.flow"
-HEALTHY = ROOT / "flows" / "openai-chat-single.flow"
-MISSING = ROOT / "flows" / "openrouter-no-deltas.flow"
+GLM = FLOWS / "glm-5.flow"
+HEALTHY = FLOWS / "openai-chat-single.flow"
+MISSING = FLOWS / "openrouter-no-deltas.flow"
 KEY = "sk-proj-" + "A1b2" * 12
 
 
@@ -138,7 +139,7 @@ def test_only_selected_flows_are_extracted(extract: Extract, words: list[str], c
 
 def test_notes_are_selected_by_name_only(extract: Extract) -> None:
     """`--when findings` ignores notes."""
-    path = ROOT / "flows" / "deepseek-empty-id.flow"
+    path = FLOWS / "deepseek-empty-id.flow"
     assert extract(path, "--when", "findings", code=1) == []
     assert len(extract(path, "--select", "empty-id")) == 1
 

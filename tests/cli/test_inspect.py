@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
+from tests.cli.inspected import GLM, Inspect, body, flows, run, save
+from tests.conftest import FLOWS, ROOT
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
 from toolstream_core.cli.inspect import Inspection, JsonPrinter, TextPrinter
 from toolstream_core.cli.main import main
@@ -510,7 +511,7 @@ def test_the_page_names_every_protocol() -> None:
 
 def test_ignored_findings_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither their events nor the end of the stream list them."""
-    flow = str(ROOT / "flows" / "openclaw-empty-ids.flow")
+    flow = str(FLOWS / "openclaw-empty-ids.flow")
     assert main(["inspect", "--chunks", "--ignore", "empty-id", flow]) == 0
     printed = capsys.readouterr().out
     assert "TS102" not in printed

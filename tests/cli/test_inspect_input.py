@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy import flow
 
-from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
-from tests.conftest import needs_shared
+from tests.cli.inspected import GLM, Inspect, body, flows, run, save
+from tests.cli.processes import environment, toolstream
+from tests.conftest import FLOWS, ROOT, needs_shared
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAVED = sorted((ROOT / "flows").glob("*.flow"))
+SAVED = sorted(FLOWS.glob("*.flow"))
 
 
 FINDINGS = {
@@ -81,9 +81,9 @@ def test_standard_input_is_printed_live() -> None:
     """With `curl --no-buffer … | toolstream inspect -`, an event is printed before the next is sent."""
     first, *others = re.split(rb"(?<=\n\n)", body())
     with subprocess.Popen(
-        [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "-"],
+        toolstream("inspect", "-"),
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "addon"},
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:

@@ -1,27 +1,25 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.processes import environment, toolstream
+from tests.conftest import FLOWS, ROOT
 from toolstream_core.cli import main
 from toolstream_core.cli.arguments import EPILOG
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.version import __version__
 
-ROOT = Path(__file__).resolve().parents[2]
-FLOWS = ROOT / "flows"
-
 
 def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the command line as a user does, from the project's root."""
     return subprocess.run(
-        [sys.executable, "-m", "toolstream_core.cli.main", *words],
+        toolstream(*words),
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "addon", **env},
+        env=environment(**env),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -123,8 +121,7 @@ def test_help_loads_declarations_only(words: list[str]) -> None:
         "print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
     command = [sys.executable, "-c", code, *words]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
-    result = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
     loaded = result.stderr.split()
     assert "mitmproxy" not in loaded
     assert len(loaded) <= 120
@@ -142,11 +139,11 @@ def test_an_interrupted_command_exits_with_130(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
     """`toolstream inspect flows | head -1` prints no error, also with more output than a pipe buffers."""
-    command = [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "--chunks", *["flows"] * 8]
+    command = toolstream("inspect", "--chunks", *["flows"] * 8)
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "addon"},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -163,9 +160,9 @@ def test_a_write_error_is_an_error() -> None:
     """An incomplete report must not look clean."""
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
-            [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "flows/glm-5.flow"],
+            toolstream("inspect", "flows/glm-5.flow"),
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": "addon"},
+            env=environment(),
             stdout=full,
             stderr=subprocess.PIPE,
             encoding="utf-8",

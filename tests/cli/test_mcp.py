@@ -13,6 +13,7 @@ import pytest
 
 from tests.browser.sessions import loop
 from tests.cli.inspected import save
+from tests.conftest import ROOT
 from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
 
@@ -25,7 +26,6 @@ pytest.importorskip(
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 SPLIT: Final = str(ROOT / "flows/openclaw-empty-ids.flow")
 GLM: Final = str(ROOT / "flows/glm-5.flow")
 """A stream that was saved with its next request."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mitmproxy.exceptions import OptionsError
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from tests.invariants.healthy import streams
 from toolstream_core.cli import output
 from toolstream_core.cli.check import Reports
@@ -24,7 +24,7 @@ from toolstream_core.saved.read import load
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FLOW = ROOT / "flows" / "deepseek-empty-id.flow"
+FLOW = FLOWS / "deepseek-empty-id.flow"
 HEALTHY = next(stream for stream in streams() if str(stream) == "openai-chat, fragments of two")
 EXISTING = b"kept by its owner"
 AGENT = ["--", "false"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import FLOWS
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.probing.ask import PROTOCOLS, Asker, key_of, target
@@ -23,7 +24,6 @@ from toolstream_core.testing import ProxySession, Setup
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 KEY = "planted-key-0123456789"
 
 type Reply = tuple[int, dict[str, str], list[bytes]]

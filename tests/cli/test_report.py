@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FLOWS
 from tests.proxy.flows import flow_file
 from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare
@@ -21,7 +22,6 @@ from toolstream_core.cli.main import main
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import flow_of
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
 
 

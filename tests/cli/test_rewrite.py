@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow, Request
 from mitmproxy.io import FlowReader
 from mitmproxy.test.tflow import tflow
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS, ROOT
 from tests.invariants.driven import injected, repaired
 from tests.invariants.healthy import streams
 from tests.proxy.flows import flow_file
@@ -63,7 +63,7 @@ def test_repair_restores_a_faulted_file(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_rewritten_response_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The next request belongs to the response that the client received, not to the one in the file."""
     verdicts = []
-    flow, broken = ROOT / "flows" / "openclaw-empty-ids.flow", tmp_path / "b.flow"
+    flow, broken = FLOWS / "openclaw-empty-ids.flow", tmp_path / "b.flow"
     assert main(["fault", "truncated-stream", str(flow), "-o", str(broken)]) == 0
     for path in (flow, broken):
         capsys.readouterr()
@@ -115,11 +115,11 @@ def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:
 
 def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder is written file by file, and the flows keep all other data."""
-    assert main(["fault", "openclaw", str(ROOT / "flows"), "-o", str(tmp_path / "broken")]) == 0
+    assert main(["fault", "openclaw", str(FLOWS), "-o", str(tmp_path / "broken")]) == 0
     assert main(["repair", str(tmp_path / "broken"), "-o", str(tmp_path / "fixed")]) == 0
-    others = len([*(ROOT / "flows").glob("[!.]*")]) - len([*(ROOT / "flows").glob("*.flow")])
+    others = len([*FLOWS.glob("[!.]*")]) - len([*FLOWS.glob("*.flow")])
     assert f"left out {others} files without an LLM stream\n" in capsys.readouterr().err
-    names = [path.name for path in (ROOT / "flows").glob("*.flow")]
+    names = [path.name for path in FLOWS.glob("*.flow")]
     assert sorted(path.name for path in (tmp_path / "fixed").iterdir()) == sorted(names)
     assert main(["inspect", "--format", "json", "--exit-zero", str(tmp_path / "fixed")]) == 0
     left = [finding["name"] for s in json.loads(capsys.readouterr().out)["streams"] for finding in s["findings"]]
@@ -188,7 +188,7 @@ EXAMPLES = re.findall(r"^```console\n\$ toolstream ((?:repair|fault) .*?)\n(.*?)
 def test_the_examples_of_the_page_are_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, printed: str
 ) -> None:
-    (tmp_path / "flows").symlink_to(ROOT / "flows")
+    (tmp_path / "flows").symlink_to(FLOWS)
     monkeypatch.chdir(tmp_path)
     assert main(command.split()) == 0
     assert capsys.readouterr().err == printed

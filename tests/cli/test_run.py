@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.started import FLOW, environment, toolstream
-from tests.conftest import ROOT
+from tests.cli.processes import FLOW, environment, toolstream
+from tests.conftest import FLOWS, ROOT
 from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.run import wants_sockets
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-EMPTY_ID = ROOT / "flows" / "deepseek-empty-id.flow"
+EMPTY_ID = FLOWS / "deepseek-empty-id.flow"
 SDK = """
 import openai, os, signal, sys, time
 request = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": "hi"}]}

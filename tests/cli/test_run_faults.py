@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.started import environment, toolstream
-from tests.conftest import ROOT
+from tests.cli.processes import environment, toolstream
+from tests.conftest import FLOWS
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-FLOW = ROOT / "flows" / "openai-chat-single.flow"
+FLOW = FLOWS / "openai-chat-single.flow"
 NAIVE = """
 import json, os, urllib.error, urllib.request
 messages = [{"role": "user", "content": "What is the weather?"}]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from tests.cli.started import FLOW, environment, toolstream
+from tests.cli.processes import FLOW, environment, toolstream
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.serve import setup_of
 from toolstream_core.saved.read import load

@@ -7,24 +7,19 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.inspected import flows
+from tests.cli.processes import toolstream, wait_until
+from tests.conftest import FLOWS
 from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.flow import UNCAUSED
 from toolstream_core.saved.read import load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
 HEALTHY = FLOWS / "openai-chat-single.flow"
 RECEIVED_IS_SHRUNK = "shrinking the response that the client received"
@@ -254,10 +249,8 @@ def test_an_interrupted_run_is_resumable(tmp_path: Path) -> None:
     """Ctrl-C ends the command at once with exit code 130, and the state has no wrong result."""
     client, pids, state = (tmp_path / name for name in ("client.sh", "pids", "state"))
     client.write_text(f"[ -e {pids} ] || {{ echo $$ > {pids}; exit 1; }}\necho $$ >> {pids}\nsleep 100\n")
-    words = ["shrink", FLOW, "-o", tmp_path / "o.flow", "--resume", state, "--jobs", "2", "--", "sh", client]
-    with subprocess.Popen(
-        [sys.executable, "-m", "toolstream_core.cli.main", *map(str, words)], stderr=subprocess.PIPE
-    ) as process:
+    words = toolstream("shrink", FLOW, "-o", tmp_path / "o.flow", "--resume", state, "--jobs", "2", "--", "sh", client)
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as process:
         wait_until(lambda: pids.exists() and len(pids.read_text().split()) >= 2)
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=60)
@@ -267,11 +260,3 @@ def test_an_interrupted_run_is_resumable(tmp_path: Path) -> None:
     for pid in map(int, pids.read_text().split()):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait up to a minute until a condition is true."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

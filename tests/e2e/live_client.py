@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
-from tests.cli.started import toolstream
+from tests.cli.processes import toolstream
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

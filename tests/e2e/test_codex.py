@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.started import environment, toolstream
+from tests.cli.processes import environment, toolstream
 from tests.e2e.harness import repair_options
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
 from tests.e2e.test_sockets import messages_of

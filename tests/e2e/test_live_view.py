@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.started import toolstream
+from tests.cli.processes import toolstream
 from tests.e2e.harness import samples
 from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.script import Gate, Response, Send, Wait

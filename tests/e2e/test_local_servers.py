@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.started import environment, toolstream
+from tests.cli.processes import environment, toolstream
 from tests.e2e.harness.samples import openai_chat
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from toolstream_core.engine.sink import Sink
+from tests.proxy.sinks import RecordSink
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mitmproxy import http
-
-    from toolstream_core.model import Record
 
 
 @pytest.fixture
@@ -91,16 +89,6 @@ def test_log_levels(addon: tuple[ToolstreamAddon, taddons.context], capsys: pyte
     assert flow.response.stream is True
     addon[0].response(flow)
     assert capsys.readouterr().out == ""
-
-
-class RecordSink(Sink):
-    """Keeps the records of all responses."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def ended(self, record: Record) -> None:
-        self.records.append(record)
 
 
 def test_sinks_receive_each_response_without_a_log() -> None:
@@ -212,7 +200,7 @@ def test_jsonl(addon: tuple[ToolstreamAddon, taddons.context], tmp_path: Path) -
 
 def test_provider(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     """With a provider, saved flows give the responses, and mitmproxy connects only on demand."""
-    addon[1].configure(addon[0], toolstream_provider=[str(ROOT / "flows" / "openai-chat-single.flow")])
+    addon[1].configure(addon[0], toolstream_provider=[str(FLOWS / "openai-chat-single.flow")])
     assert addon[1].options.connection_strategy == "lazy"
     flow = llm_flow()
     flow.response = None

@@ -10,8 +10,9 @@ from mitmproxy import http
 
 from tests.invariants.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
+from tests.proxy.sinks import RecordSink
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Record, StreamFacts
+from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, SAFE, Settings
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.model import Event
-
-
-class RecordSink(Sink):
-    """Keeps the records of all responses."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def ended(self, record: Record) -> None:
-        self.records.append(record)
 
 
 class FailingSink(Sink):

@@ -10,6 +10,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from tests.conftest import FLOWS
 from tests.synthetic.test_responses import request_of
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.errors import ErrorKind
@@ -23,7 +24,6 @@ from toolstream_core.saved.read import load
 from toolstream_core.synthetic.responses import DONE
 from toolstream_core.wire.frame import Form
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")
 KEY = RequestKey(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
 

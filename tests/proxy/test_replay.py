@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from tests.proxy.flows import SECRET, llm_flow
 from tests.test_schemas import LINE
 from toolstream_core.proxy.flow_facts import REPLAY, report_match
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.saved.read import load
 
-GLM = load(ROOT / "flows" / "glm-5.flow")[0]
+GLM = load(FLOWS / "glm-5.flow")[0]
 
 
 def reported(request: Any, *, strict: bool = False) -> tuple[str, dict[str, Any], str]:
@@ -57,7 +57,7 @@ def test_a_rejected_request_is_reported_with_the_nearest_flow() -> None:
 
 def test_a_final_text_is_reported_with_the_flow_of_the_calls() -> None:
     """The report says that the request has the results of the flow's calls."""
-    messages = [*GLM.request["messages"], *load(ROOT / "flows" / "glm-5.flow")[1].request["messages"][-2:]]
+    messages = [*GLM.request["messages"], *load(FLOWS / "glm-5.flow")[1].request["messages"][-2:]]
     line, document, comment = reported({**GLM.request, "messages": messages})
     assert (document["answer"], document["source"]) == ("finished", GLM.source)
     reason = "finished: the request has the results of its calls; the response is a final text"

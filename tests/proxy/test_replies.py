@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import models, nothing_saved
 from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.saved.read import load
 from toolstream_core.wire.frame import Form
 
-FLOWS = ROOT / "flows"
 FIXTURES = load(FLOWS)
 
 

@@ -8,7 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, StreamFacts
 from toolstream_core.proxy.provider import assembled
@@ -20,7 +20,6 @@ from toolstream_core.wire.frame import Form
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FLOWS = ROOT / "flows"
 FIXTURES = load(FLOWS)
 
 

@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def project(folder: Path, *flows: str, **tests: str) -> Path:
     """Create a folder with saved flows and test files, given by text or by the name of a file in `plugin_project`."""
     (folder / "flows").mkdir()
     for name in flows:
-        for path in (ROOT / "flows").glob(f"{name}.*"):
+        for path in FLOWS.glob(f"{name}.*"):
             shutil.copy(path, folder / "flows")
     for name, text in tests.items():
         content = text if "\n" in text else (PROJECT / f"{text}.py").read_text()

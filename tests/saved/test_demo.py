@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved import demo
@@ -15,7 +15,7 @@ from toolstream_core.saved.files import files
 from toolstream_core.saved.read import load
 from toolstream_core.testing import Setup
 
-NAMES = sorted(path.stem for path in (ROOT / "flows").glob("*.flow"))
+NAMES = sorted(path.stem for path in FLOWS.glob("*.flow"))
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def test_one_packaged_flow(name: str) -> None:
 
 def test_a_file_with_such_a_name_needs_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
     """`./demo:x` is a file."""
-    Path("demo:x").write_bytes((ROOT / "flows" / "glm-5.flow").read_bytes())
+    Path("demo:x").write_bytes((FLOWS / "glm-5.flow").read_bytes())
     assert main(["inspect", "./demo:x"]) == 0
     assert "#1 ./demo:x#0 " in capsys.readouterr().out
 

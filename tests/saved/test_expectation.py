@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import FLOWS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.expectation import (
     Expectation,
@@ -24,7 +25,6 @@ from toolstream_core.saved.expectation import (
 )
 from toolstream_core.saved.read import load
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CALL = ExpectedCall(choice=0, position=0, kind="function", id="c1", name="get_time", arguments='{"zone":"Oslo"}')
 FINDING = ExpectedFinding(code="TS102", name="empty-id", event=3, call=0)
 RESPONSE = ExpectedResponse(

@@ -8,6 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from tests.conftest import FLOWS
 from tests.invariants.healthy import streams
 from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
@@ -16,7 +17,6 @@ from toolstream_core.saved.fixtures import conversations, stem_of
 from toolstream_core.saved.flow import LlmFlow, exchange_of, flow_of, read_flow
 from toolstream_core.saved.read import LeftOut, gathered, load
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))
 BODY = next(stream for stream in streams() if str(stream) == "openai-chat, fragments of two").body
 

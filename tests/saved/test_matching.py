@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
+from tests.conftest import FLOWS
 from tests.counted import functions_called
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY
@@ -24,7 +25,6 @@ from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
 from toolstream_core.wire.frame import Form
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 PROTOCOLS = (
     *("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"),
     *("ollama", "cohere-v2", "bedrock"),

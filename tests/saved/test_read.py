@@ -12,6 +12,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 from mitmproxy.test import tflow
 
+from tests.conftest import FLOWS
 from tests.proxy.flows import flow_file
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
@@ -19,7 +20,6 @@ from toolstream_core.saved import files
 from toolstream_core.saved.flow import chunks_of, read_flow
 from toolstream_core.saved.read import load
 
-FLOWS = Path(__file__).resolve().parents[2] / "flows"
 EVENTS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n\n"]
 
 

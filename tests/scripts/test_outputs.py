@@ -9,7 +9,7 @@ import pytest
 
 import outputs
 from outputs import SUFFIX, Input, Kept, Tables, digest, inside, shown
-from tests.conftest import ROOT
+from tests.conftest import FLOWS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ FLOW = "deepseek-empty-id.flow"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the kept outputs of one flow."""
     flows = tmp_path_factory.mktemp("flows")
-    shutil.copy(ROOT / "flows" / FLOW, flows)
+    shutil.copy(FLOWS / FLOW, flows)
     target = tmp_path_factory.mktemp("kept")
     assert outputs.main(["keep", "--quick", "--flows", str(flows), str(target)]) == 0
     return target
@@ -53,7 +53,7 @@ def test_a_changed_output_is_reported(folder: Path, tmp_path: Path, capsys: pyte
 
 def test_every_command_is_kept(tmp_path: Path) -> None:
     """Found defects are repaired one by one, other options together, and nothing is left out."""
-    (tmp_path / FLOW).write_bytes((ROOT / "flows" / FLOW).read_bytes())
+    (tmp_path / FLOW).write_bytes((FLOWS / FLOW).read_bytes())
     with inside(tmp_path):
         tables = Tables()
         argvs = list(tables.commands(Input(FLOW, b"")))

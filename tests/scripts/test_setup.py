@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 COPIED = ("pyproject.toml", "requirements/dev.txt", "scripts/setup")
 BASH = shutil.which("bash") or "bash"
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 NOTES = """#!/bin/sh
 case $1 in -c) echo 3 ;; *) echo "$(basename "$0") $*" >>"$NOTES" ;; esac
 """

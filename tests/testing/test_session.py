@@ -17,7 +17,7 @@ import httpx2
 import openai
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import FLOWS, ROOT
 from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing import session as sessions
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-FLOWS = ROOT / "flows"
 CHAT = Setup(flows=(FLOWS / "openai-chat-single.flow",))
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.conftest import ROOT
 from toolstream_core.report import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 CORE: Final = ROOT / "addon" / "toolstream_core"
 HELP_KEYWORDS: Final = frozenset({"help", "description", "epilog"})
 _CODE: Final = re.compile(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.texts.collected import ROOT, descriptions, packages, pages, prose, sentences, texts
+from tests.conftest import ROOT
+from tests.texts.collected import descriptions, packages, pages, prose, sentences, texts
 from tests.texts.patterns import ANYWHERE, HELP
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.main import main

@@ -10,7 +10,7 @@ from mitmproxy import websocket
 from mitmproxy.test import taddons, tflow
 from wsproto.frame_protocol import Opcode
 
-from toolstream_core.engine.sink import Sink
+from tests.proxy.sinks import RecordSink
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.sockets.relay import SocketRelay
 
@@ -19,26 +19,12 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.model import Record
-
 CREATE = {"type": "response.create", "model": "m", "input": "go"}
 EVENTS = [
     {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}},
     {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0, "delta": "hi"},
     {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": []}},
 ]
-
-
-class RecordSink(Sink):
-    """Keeps the records of all responses."""
-
-    live = False
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def ended(self, record: Record) -> None:
-        self.records.append(record)
 
 
 class SocketThroughAddon:

@@ -14,7 +14,7 @@ from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
 from tests.proxy.flows import CHUNK, DONE, flow_file, llm_flow
-from tests.proxy.ui.shown import Interface, interface
+from tests.proxy.ui.interfaces import Interface, interface
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:

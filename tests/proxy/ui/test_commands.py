@@ -9,8 +9,9 @@ import pytest
 from mitmproxy import http
 from mitmproxy.exceptions import CommandError
 
+from tests.conftest import FLOWS
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from tests.proxy.ui.shown import FLOWS, Interface, interface
+from tests.proxy.ui.interfaces import Interface, interface
 from tests.proxy.ui.test_bodies import EMPTY_ID, FIRST_FRAGMENT, shown_response
 from tests.proxy.ui.test_marks import misread_response
 from tests.saved.test_sockets import SECRET as SOCKET_SECRET

@@ -9,8 +9,9 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from tests.conftest import FLOWS
 from tests.proxy.flows import DONE, SECRET, flow_file
-from tests.proxy.ui.shown import FLOWS, Interface, interface
+from tests.proxy.ui.interfaces import Interface, interface
 from tests.proxy.ui.test_marks import HEALTHY
 from tests.proxy.ui.test_views import response_flow, returned_call
 from tests.saved.test_sockets import socket

@@ -16,8 +16,9 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
+from tests.conftest import FLOWS
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from tests.proxy.ui.shown import FLOWS, Interface, flows_in, interface
+from tests.proxy.ui.interfaces import Interface, flows_in, interface
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.addon import ToolstreamAddon

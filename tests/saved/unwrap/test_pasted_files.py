@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.processes import environment, toolstream
 from tests.conftest import ROOT
 from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare, read
@@ -26,8 +26,7 @@ CHAT, CLAUDE = "openai-chat-parallel", "anthropic-parallel"
 
 def command(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run toolstream and return the finished process."""
-    program = [sys.executable, "-m", "toolstream_core.cli.main", *words]
-    return subprocess.run(program, input=stdin, capture_output=True, cwd=ROOT / "addon", check=False)
+    return subprocess.run(toolstream(*words), input=stdin, capture_output=True, env=environment(), check=False)
 
 
 def removed_parts(path: Path) -> list[str]:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.conftest import FLOWS
 from tests.grouped import Case, grouped
 from tests.saved.unwrap import wrappers
 from toolstream_core.engine.session import read_body
@@ -17,7 +18,6 @@ from toolstream_core.saved.flowfile import responses_in
 if TYPE_CHECKING:
     from toolstream_core.model import Record
 
-FLOWS = Path(__file__).resolve().parents[3] / "flows"
 NAMES = (
     "openai-chat-parallel",
     "openai-chat-text-then-call",

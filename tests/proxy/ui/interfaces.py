@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import contentviews, http
 from mitmproxy.addons.next_layer import NextLayer
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mitmproxy.websocket import WebSocketMessage
-
-FLOWS: Final = Path(__file__).resolve().parents[3] / "flows"
 
 
 class Interface:

@@ -12,6 +12,7 @@ import pytest
 from mitmproxy import connection, flow, http
 
 from tests.calls.patterns import patterns
+from tests.conftest import FLOWS
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
@@ -24,7 +25,6 @@ from toolstream_core.settings import Words, injectable_names, settings
 if TYPE_CHECKING:
     from toolstream_core.model import Json
 
-FLOWS: Final = Path(__file__).parents[2] / "flows"
 NOT_SAVED: Final = {"unreadable-body": "a body that cannot be decoded is never kept"}
 """Defects that no saved flow can show, and why."""
 MESSAGES_KEYS: Final = {"/responses": "input", "Content": "contents"}
