@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +12,8 @@ from tests.clients import complete_reading
 from tests.clients.streams import CHAT, chat, entry, received
 from tests.invariants.driven import injected
 from tests.invariants.healthy import streams
-from toolstream_core.clients.explanation import parting
-from toolstream_core.clients.fields import arguments_of, id_of, kept, kept_arguments, name_of
-from toolstream_core.clients.grouping import Grouping, grouped
+from toolstream_core.clients.fields import kept, kept_arguments
+from toolstream_core.clients.grouping import Grouping
 from toolstream_core.clients.model import (
     AXES,
     STANDARD,
@@ -28,7 +26,6 @@ from toolstream_core.clients.model import (
     ReceivedEvent,
     Source,
     entries_of,
-    shortened,
 )
 from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
 from toolstream_core.defects.table import DEFECTS
@@ -41,9 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.grouping import Group
     from toolstream_core.clients.model import ClientModel, Deviation, Entry
-    from toolstream_core.model import Event, Record, Seen, StreamFacts
+    from toolstream_core.model import Event, Record, StreamFacts
 
 type Values = list[str]
 """Id, name and arguments of a call."""
@@ -185,63 +181,6 @@ def test_the_changes_add_up_to_the_complete_reading(
     entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
     for model in (*MODELS, STANDARD.having(one for one in DEVIATIONS if one in more)):
         check(model, form, entries)
-
-
-TEXT_RUNS = (['{"a":', '"x', "y", "1", "{", '"'], ['{"a":"', "x", "y", " z"], ['{"a":', '"x"', "}", '{"b":1}', "z"])
-
-
-def run(chance: random.Random) -> list[EventContent]:
-    """An entry, and perhaps deltas that differ only in their text."""
-    seen: list[Seen[str]] = [ABSENT, "", None, "a", "b"]
-    indexes: list[Seen[int]] = [ABSENT, 0, 0, 1, 4]
-    items: list[Seen[str]] = [ABSENT, ABSENT, "i1"]
-    texts: list[Seen[str]] = [ABSENT, "", '{"a":', "{}"]
-    opening = Fragment(
-        index=chance.choice(indexes),
-        id=chance.choice(seen),
-        item_id=chance.choice(items),
-        name=chance.choice(seen),
-        arguments=chance.choice(texts),
-        phase=chance.choice([*Phase, Phase.OPEN, Phase.MORE]),
-    )
-    kept_identity = chance.random() < 0.5
-    delta = opening._replace(phase=Phase.MORE)
-    delta = delta if kept_identity else delta._replace(id=chance.choice(seen), name=chance.choice(seen))
-    more = chance.choices(chance.choice(TEXT_RUNS), k=chance.choice([0, 5, 9, 14]))
-    return [EventContent((one,)) for one in (opening, *(delta._replace(arguments=text) for text in more))]
-
-
-@pytest.mark.parametrize("form", [*CallForm])
-@pytest.mark.parametrize("seed", range(15))
-def test_shortened_entries_are_read_like_all_entries(
-    form: CallForm, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Models share a trace exactly if they read all entries alike."""
-    chance = random.Random(seed)
-    contents = [one for _ in range(chance.randint(1, 3)) for one in run(chance)]
-    entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
-    short = shortened(entries)
-    models = [*MODELS, *(STANDARD.having(chance.sample(DEVIATIONS, 2)) for _ in range(40))]
-    by_model = {model: trace for trace in traces(models, form, entries) for model in trace.models}
-    for model in models:
-        stepper = Stepper(model, form)
-        changes = tuple(map(stepper.take, entries))
-        trace = by_model[model]
-        assert (trace.changes, trace.calls) == (changes, tuple(stepper.calls())), model.deviations
-        parted = parting(model, form, entries)
-        with monkeypatch.context() as patched:
-            patched.setattr("toolstream_core.clients.explanation.shortened", list)
-            assert parted == parting(model, form, entries), model.deviations
-        shortened_groups = grouped(model, form, entries, short)
-        assert values(model, form, shortened_groups) == values(model, form, grouped(model, form, entries)), (
-            model.deviations
-        )
-
-
-def values(model: ClientModel, form: CallForm, groups: Sequence[Group]) -> list[Values]:
-    """The id, name and arguments of each call."""
-    rules = (form, model.source, model.arguments, model.objects)
-    return [[id_of(one, model.id), name_of(one, model.name), arguments_of(one, *rules)] for one in groups]
 
 
 @pytest.mark.parametrize("name", ["", *(row.name for row in DEFECTS if row.code)])

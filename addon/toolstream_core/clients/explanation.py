@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
 from toolstream_core.clients.fields import CallValues, kept, kept_arguments
-from toolstream_core.clients.fit import KEYS, any_model, fitting, gives, giving
-from toolstream_core.clients.grouping import grouped, splits
+from toolstream_core.clients.fit import KEYS, any_model, fitting, gives
+from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import (
     AXES,
     STANDARD,
@@ -29,7 +29,6 @@ from toolstream_core.clients.model import (
     ReceivedEvent,
     axis_of,
     entries_of,
-    shortened,
 )
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import Change, Stepper
@@ -66,9 +65,7 @@ def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Par
     """Where `model` first reads `entries` otherwise than the protocols mean; `None` if it never does."""
     if model == STANDARD or not entries:
         return None
-    short = shortened(entries)
-    read = entries if any(splits(one, form, short) for one in (model, STANDARD)) else short
-    found = [*_of_groups(model, form, read), *_of_values(model, form, read)]
+    found = [*_of_groups(model, form, entries), *_of_values(model, form, entries)]
     # Made-up ids and calls show in no entry: they are there from the first one on.
     return min(found, default=Parting(entries[0].event, ""), key=lambda one: one.event)
 
@@ -322,7 +319,7 @@ def _fitting(
 def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
     """Clients with a known key, with or without calls that lack a name, that return the calls of the request."""
     models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
-    return giving(models, form, entries, echoed)
+    return (one for one in models if gives(one, form, entries, echoed))
 
 
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -180,19 +180,13 @@ def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, 
 
 
 def _take_name(value: Value, group: Group, entry: Entry, rule: Name) -> Edit | None:
-    return _take_identity(value, group, entry, entry.fragment.name, joined=rule is Name.JOINED)
+    return value.take(entry.fragment.name, _rank(group, entry.fragment, joined=rule is Name.JOINED))
 
 
 def _take_id(value: Value, group: Group, entry: Entry, rule: Id) -> Edit | None:
     if rule is Id.ITEM:
         return value.take(group.item_id)
-    return _take_identity(value, group, entry, entry.fragment.id, joined=rule is Id.JOINED)
-
-
-def _take_identity(value: Value, group: Group, entry: Entry, seen: Seen[str], *, joined: bool) -> Edit | None:
-    if joined and isinstance(seen, str):
-        seen *= entry.times
-    return value.take(seen, _rank(group, entry.fragment, joined=joined))
+    return value.take(entry.fragment.id, _rank(group, entry.fragment, joined=rule is Id.JOINED))
 
 
 def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:

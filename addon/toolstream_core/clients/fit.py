@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.fields import arguments_of, fits, id_of, kept, kept_arguments, name_of
-from toolstream_core.clients.grouping import Group, grouped, splits
+from toolstream_core.clients.grouping import Group, grouped
 from toolstream_core.clients.model import (
     AXES,
     STANDARD,
@@ -29,7 +29,6 @@ from toolstream_core.clients.model import (
     NoObject,
     Objects,
     Source,
-    shortened,
 )
 from toolstream_core.model import Phase
 from toolstream_core.protocols.protocol import CallForm
@@ -159,35 +158,16 @@ def fitting(
     echoed: Sequence[EchoedCall],
     possible: Callable[[ClientModel], bool] = any_model,
 ) -> list[ClientModel]:
-    """The possible models of fewest deviations that turn `entries` into `echoed`; none if no small set does.
-
-    They are looked for in the shortened entries, and confirmed with all of them.
-    """
-    short = shortened(entries)
-    found = _found(form, entries, short, echoed, possible)
-    confirmed = found if len(short) == len(entries) else [one for one in found if gives(one, form, entries, echoed)]
-    return confirmed if confirmed or not found else _found(form, entries, entries, echoed, possible)
-
-
-def _found(
-    form: CallForm,
-    entries: Sequence[Entry],
-    short: Sequence[Entry],
-    echoed: Sequence[EchoedCall],
-    possible: Callable[[ClientModel], bool],
-) -> list[ClientModel]:
-    """As `fitting`, with the entries that are read by models which treat the entries of a run alike."""
+    """The possible models of fewest deviations that turn `entries` into `echoed`; none if no small set does."""
     best = MAX_DEVIATIONS if echoed else MAX_WITHOUT_CALLS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
     search = _Search(form, echoed, objects(entries))
-    for model in groupings(form, entries, 1 if len(short) > MANY else MAX_OF_GROUPING):
+    for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
         cost = len(model.deviations)
         if cost > best:
             break
-        if cost > 1 and len(entries) > MANY and splits(model, form, short):
-            continue
-        groups = grouped(model, form, entries, short)
+        groups = grouped(model, form, entries)
         read = tuple((len(one.before), *map(id, one.entries)) for one in groups)
         partition = (model.source, read)
         if seen.setdefault(partition, cost) < cost:
@@ -202,22 +182,9 @@ def _found(
     return found
 
 
-def giving(
-    models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]
-) -> Iterator[ClientModel]:
-    """Those of the models that turn `entries` into `echoed`, tried on the shortened entries first."""
-    short = shortened(entries)
-    tried = (one for one in models if _gives(one, grouped(one, form, entries, short), form, echoed))
-    return (one for one in tried if gives(one, form, entries, echoed))
-
-
 def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
     """Whether the client of `model` turns `entries` into `echoed`."""
-    return _gives(model, grouped(model, form, entries), form, echoed)
-
-
-def _gives(model: ClientModel, groups: Sequence[Group], form: CallForm, echoed: Sequence[EchoedCall]) -> bool:
-    calls = kept(groups, form, model)
+    calls = kept(grouped(model, form, entries), form, model)
     if len(calls) != len(echoed):
         return False
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]

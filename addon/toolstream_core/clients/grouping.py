@@ -327,8 +327,6 @@ class Grouping:
         self._alone = ALONE.get(model.source)
         self._deltas: list[Entry] = []
         """Of all calls, for a client that has a single buffer for them."""
-        self.splits = False
-        """Whether the client opened a call for an entry that stands for several: it would open more for all of them."""
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -341,9 +339,7 @@ class Grouping:
             self._choice = entry.fragment.choice
         if entry.fragment.choice != self._choice or not _is_read(self._model, entry):
             return None
-        before = len(self.groups)
         group = _group(self._model, self._calls, entry)
-        self.splits = self.splits or (entry.times > 1 and len(self.groups) > before)
         if group is None or (self._model.adding is Adding.WHOLE and group.is_complete):
             return None
         self._add(group, entry)
@@ -363,29 +359,12 @@ class Grouping:
             group.is_complete = group.object.closed_by(fragment.arguments)
 
 
-def grouped(
-    model: ClientModel, form: CallForm, entries: Iterable[Entry], short: Iterable[Entry] | None = None
-) -> Sequence[Group]:
-    """The calls that the client of `model` makes of `entries`, in the order in which it opens them.
-
-    `short`: the entries shortened, which are taken for them where that does not mislead.
-    """
-    if short is None:
-        return _run(model, form, entries).groups
-    grouping = _run(model, form, short)
-    return grouped(model, form, entries) if grouping.splits else grouping.groups
-
-
-def splits(model: ClientModel, form: CallForm, short: Iterable[Entry]) -> bool:
-    """Whether the client opens a call for each entry of a run, so that shortened entries mislead."""
-    return _run(model, form, short).splits
-
-
-def _run(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Grouping:
+def grouped(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Sequence[Group]:
+    """The calls that the client of `model` makes of `entries`, in the order in which it opens them."""
     grouping = Grouping(model, form)
     for entry in entries:
         grouping.take(entry)
-    return grouping
+    return grouping.groups
 
 
 def _is_read(model: ClientModel, entry: Entry) -> bool:

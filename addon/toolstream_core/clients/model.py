@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple
 
@@ -204,10 +204,6 @@ def axis_of(deviation: Deviation) -> str:
     return _FIELDS[type(deviation)]
 
 
-_KEPT: Final = 2
-"""Entries at each end of a run that stay as they are; the middle is joined."""
-
-
 class ReceivedEvent(NamedTuple):
     """An event as the client got it."""
 
@@ -233,8 +229,6 @@ class Entry(NamedTuple):
     """Whether its event has the finish reason, too."""
     at: int
     """Its place among all fragments of its event, those of calls that the provider runs included."""
-    times: int = 1
-    """How many entries of a run it stands for."""
 
 
 def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
@@ -252,42 +246,3 @@ def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
         if content.end:
             break
     return found
-
-
-def shortened(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries with the middles of runs joined; a run is alike but for its argument text.
-
-    Readings differ at the ends of runs, but for clients that open a call for each entry of a run.
-    """
-    found: list[Entry] = []
-    run: list[Entry] = []
-    for one in entries:
-        bare = _bare(one)
-        if run and not (bare and _alike(one, run[-1])):
-            found += _joined(run)
-            run = []
-        (run if bare else found).append(one)
-    return [*found, *_joined(run)]
-
-
-def _bare(entry: Entry) -> bool:
-    """Whether an entry only adds argument text that completes no object."""
-    fragment, text = entry.fragment, entry.fragment.arguments
-    alone = entry.alone and not entry.with_finish and fragment.phase is Phase.MORE and fragment.well_formed
-    return alone and isinstance(text, str) and bool(text) and not text.rstrip().endswith("}")
-
-
-def _alike(entry: Entry, other: Entry) -> bool:
-    return entry.finished == other.finished and entry.fragment == other.fragment._replace(
-        arguments=entry.fragment.arguments
-    )
-
-
-def _joined(run: Sequence[Entry]) -> Sequence[Entry]:
-    """The first two and the last two of a run, and between them one with the rest's text."""
-    middle = run[_KEPT:-_KEPT]
-    if not middle:
-        return run
-    text = "".join(one.fragment.arguments for one in middle if isinstance(one.fragment.arguments, str))
-    joined = middle[0]._replace(fragment=middle[0].fragment._replace(arguments=text), times=len(middle))
-    return [*run[:_KEPT], joined, *run[-_KEPT:]]

@@ -15,7 +15,7 @@ from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.deviations import QUIRKS
 from toolstream_core.clients.fields import MADE_UP, CallValues, Edit, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
-from toolstream_core.clients.model import ClientModel, Entry, Kept, shortened
+from toolstream_core.clients.model import ClientModel, Entry, Kept
 from toolstream_core.model import Call, EventContent, Fragment
 from toolstream_core.protocols.protocol import CallForm
 
@@ -87,10 +87,6 @@ class Stepper:
         self._values: list[CallValues] = []
         """By place of the call."""
 
-    @property
-    def splits(self) -> bool:
-        return self._grouping.splits
-
     def take(self, entry: Entry) -> tuple[Change, ...]:
         group = self._grouping.take(entry)
         if group is None:
@@ -138,29 +134,13 @@ def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry], choice: 
 
 
 def traces(models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry]) -> list[Trace]:
-    """How each of `models` reads a response, in the order of the first model of each trace.
-
-    Models that read the shortened entries alike read all entries alike.
-    """
-    short = shortened(entries)
-    alike: dict[tuple[_Read, ClientModel | None], list[ClientModel]] = {}
+    """How each of `models` reads a response, in the order of the first model of each trace."""
+    alike: dict[tuple[tuple[tuple[Change, ...], ...], tuple[SteppedCall, ...]], list[ClientModel]] = {}
     for model in dict.fromkeys(models):
         stepper = Stepper(model, form)
-        read = _read(stepper, short)
-        alike.setdefault((read, model if stepper.splits else None), []).append(model)
-    found: list[Trace] = []
-    for (read, _), group in alike.items():
-        reading = read if len(short) == len(entries) else _read(Stepper(group[0], form), entries)
-        found.append(Trace(tuple(group), *reading))
-    return found
-
-
-type _Read = tuple[tuple[tuple[Change, ...], ...], tuple[SteppedCall, ...]]
-"""The changes of a response, and the calls at its end."""
-
-
-def _read(stepper: Stepper, entries: Iterable[Entry]) -> _Read:
-    return tuple(map(stepper.take, entries)), tuple(stepper.calls())
+        changes = tuple(map(stepper.take, entries))
+        alike.setdefault((changes, tuple(stepper.calls())), []).append(model)
+    return [Trace(tuple(group), *read) for read, group in alike.items()]
 
 
 def _changes(entry: Entry, place: int, edits: Sequence[Edit | None]) -> Iterator[Change]:
