@@ -24,6 +24,7 @@ SHAPES: Final = {
     "interleaved": "Events of several calls in turn, one of each.",
     "finish-with-calls": "The finish reason in the event with the last arguments.",
     "finish-apart": "The finish reason in an event of its own, without calls and text.",
+    "delta-after-finish": "An empty delta after the finish reason, with the usage, as OpenRouter sends it.",
     "full-deltas": "A role and content in each delta, as OpenRouter sends them.",
     "empty-choices": "A chunk without choices at the start, as Azure OpenAI sends it.",
     "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",

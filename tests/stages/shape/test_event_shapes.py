@@ -150,6 +150,15 @@ def test_each_delta_is_full() -> None:
     assert [one["choices"][0]["delta"] for one in out] == [usual, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
 
 
+def test_an_empty_delta_follows_the_finish_reason() -> None:
+    """The usage moves to it, and toolstream reports nothing."""
+    body = sse(*TWO, chunk({}, "tool_calls", usage={"total_tokens": 3}), "[DONE]")
+    out = shaped(body, CHAT, "delta-after-finish")
+    last = chunk({"role": "assistant", "content": ""}, usage={"total_tokens": 3})
+    assert payloads(out) == [*TWO, chunk({}, "tool_calls", usage=None), last]
+    assert inspected(out, CHAT).finding_names == inspected(body, CHAT).finding_names
+
+
 def test_a_chunk_without_choices_comes_first() -> None:
     """It is Azure's, and no finding of toolstream."""
     body = sse(*TWO, FINISH, "[DONE]")

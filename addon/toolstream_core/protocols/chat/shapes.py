@@ -120,6 +120,21 @@ def full_deltas(event: Event) -> list[Json]:
     return [payload if full == choices else {**payload, "choices": full}]
 
 
+def delta_after_finish(event: Event) -> list[Json]:
+    """A chunk with a finish reason, and a chunk with its usage and an empty delta."""
+    payload = event.frame.json
+    choices = json_access.items(json_access.get(payload, "choices"))
+    if not (event.content.finishes and isinstance(payload, dict) and all(map(_has_delta, choices))):
+        return [payload]
+    empty = [
+        {"index": choice_number(choice, place), "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+        for place, choice in enumerate(choices)
+    ]
+    head = {key: payload[key] for key in HEAD if key in payload}
+    usage = {"usage": payload["usage"]} if payload.get("usage") else {}
+    return [{**payload, **dict.fromkeys(usage)}, {**head, "choices": empty, **usage}]
+
+
 def _has_delta(choice: Json) -> bool:
     """Whether a choice has a delta, and no complete message."""
     return isinstance(choice, dict) and isinstance(choice.get("delta"), dict) and not choice.get("message")
@@ -131,6 +146,7 @@ SHAPES: Final[Mapping[str, Policy | StageMaker]] = {
     INTERLEAVED: INTERLEAVES,
     FINISH_WITH_CALLS: partial(Regrouped, regroup=in_one_event(in_one_chunk), with_finish=True),
     FINISH_APART: partial(Rewritten, rewrite=finish_apart),
+    "delta-after-finish": partial(Rewritten, rewrite=delta_after_finish),
     "full-deltas": partial(Rewritten, rewrite=full_deltas),
     "empty-choices": partial(Preceded, payload=_BEFORE_CHOICES),
 }
