@@ -1,4 +1,4 @@
-"""The error of everything that a user can ask for, and its text for unknown names."""
+"""The error of a request that cannot be carried out, and its text for unknown names."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 
 
 class ToolstreamError(ValueError):
-    """A request of the user cannot be carried out. The message: what is wrong, and what was expected."""
+    """A request of the user cannot be carried out. The message has what is wrong, and what was expected."""
 
 
 _LISTED: Final = 12
 """Known names that are still listed in full."""
 _LIKE: Final = 0.65
-"""How much of two names is alike where one is meant by the other, from 0 to 1: less suggests TS409 for TS999."""
+"""The least similarity of a suggested name, from 0 to 1: less would suggest TS409 for TS999."""
 LIST: Final = "`toolstream list`"
 
 
@@ -26,7 +26,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def unknown(noun: str, word: str, known: Iterable[str], see: str = LIST) -> str:
-    """The error text for an unknown name. `see` is a command that lists the known names, where there are many."""
+    """The error text for an unknown name. `see` is a command that lists the known names, if they are many."""
     names = list(known)
     near = nearest(word, names)
     parts = [f"unknown {noun} {word!r}", *([f"did you mean {near}?"] if near else [])]

@@ -1,6 +1,6 @@
 """Files inside the installed package: saved flows, defect pages, the addon's script.
 
-Folders exist once in the repository. A clone has them beside `addon/`, an installed package has a copy inside it.
+Folders exist once in the repository. A clone has them next to `addon/`, an installed package has a copy inside it.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ def packaged(folder: str) -> Path:
 
 
 def addon_script() -> Path:
-    """The script for `mitmdump -s`: it lies beside the package, in a checkout and when installed."""
+    """The script for `mitmdump -s`: it is next to the package, in a clone and when installed."""
     return _PACKAGE.parent / "toolstream.py"

@@ -10,7 +10,7 @@ from toolstream_core.wire.json_value import encode_basestring, encode_basestring
 
 
 def quoted_text(text: str) -> str:
-    """`text` as one line of JSON string, with nothing in it that steers a terminal."""
+    """`text` as a JSON string on one line, without characters that control a terminal."""
     return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
 
 
@@ -21,12 +21,12 @@ def quoted(text: str, limit: int) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with nothing in it that steers a terminal."""
+    """`text` without characters that control a terminal."""
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
 def word(text: str) -> str:
-    """Foreign text that stands bare in a line: a host, a model, a reason."""
+    """Foreign text as a word of a line, without quotes if possible: a host, a model, a reason."""
     return text if text.isprintable() and " " not in text else quoted(text, 200)
 
 
@@ -42,7 +42,7 @@ def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def shown_json(value: Any) -> str:
-    """A value as JSON, with nothing in it that steers a terminal."""
+    """A value as JSON, without characters that control a terminal."""
     plain = json.dumps(value, ensure_ascii=False)
     return plain if plain.isprintable() else json.dumps(value)
 

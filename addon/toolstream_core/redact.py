@@ -52,7 +52,7 @@ def _redacted(text: str, secrets: tuple[str, ...]) -> str:
     out: list[bytes] = []
     at = 0
     for start, end in spans(data, clean):
-        # Digits stay digits, so that JSON stays JSON.
+        # Digits stay digits, because JSON must stay JSON.
         out += (data[at:start], clean[start:end] if data[start:end].isdigit() else HIDDEN.encode())
         at = end
     return b"".join((*out, data[at:])).decode("utf-8", "surrogatepass")

@@ -42,7 +42,7 @@ def injectable_names() -> frozenset[str]:
 
 @cache
 def fault_names() -> frozenset[str]:
-    """All that a fault may be called."""
+    """The names of all faults and presets."""
     return frozenset({*injectable_names(), *PARTS, *shape_names(), *(definition.name for definition in TRANSIT)})
 
 
@@ -78,7 +78,7 @@ class Settings:
 
     @property
     def rewrites(self) -> bool:
-        """Whether any stream may leave otherwise than it came."""
+        """Whether any stream may be changed."""
         return bool(self.repairs or self.shapes or self.faults or self.transit or self.destream)
 
 
@@ -87,7 +87,7 @@ NOTHING: Final = Settings()
 
 @dataclass
 class Words:
-    """Words as they were given; each may hold several with commas between them."""
+    """The values of options. Each may have several names, separated by commas."""
 
     repair: Iterable[str] = field(default_factory=tuple)
     shape: Iterable[str] = field(default_factory=tuple)
@@ -96,7 +96,7 @@ class Words:
 
 
 def settings(words: Words) -> Settings:
-    """What `words` ask for. Raises `ToolstreamError`."""
+    """The settings of these options. Raises `ToolstreamError`."""
     names = list(_split(words.repair))
     shapes: list[str] = []
     for word in _split(words.shape):

@@ -22,7 +22,7 @@ class Results[K, V](ABC):
     command: ClassVar[str]
     """The command that the file belongs to."""
     parts: ClassVar[str]
-    """What has to be the same in both runs, for people."""
+    """What must be the same in both runs, for the error message."""
 
     def __init__(self, path: Path | None = None, about: Mapping[str, object] | None = None) -> None:
         """Continue the file at `path`, or create one that only its owner can read; without it, keep nothing.

@@ -1,4 +1,4 @@
-"""Recognises the agent that a command starts, and starts it so that it uses the proxy."""
+"""Recognises the agent that a command starts, and makes it use the proxy."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Recognised(NamedTuple):
     at: int
     """The place of the agent's first argument in the command line."""
     separator: bool = False
-    """Whether a `--` has to stand before what is put there."""
+    """Whether a `--` must precede inserted arguments."""
 
 
 def recognise(command: Sequence[str]) -> Recognised | None:
-    """The agent that a command line starts, also by `npx` and its like; `None` if it is none that is known."""
+    """The agent that a command line starts, also with `npx` and its like; `None` if it is unknown."""
     at, separated = program(command)
     if at >= len(command):
         return None
@@ -112,7 +112,7 @@ def _program_name(word: str) -> str:
 PROXY: Final = "PROXY"
 """The placeholder of the proxy's own URL in the table of agents."""
 SOCKETS: Final = "SOCKETS"
-"""What stands there for whether the user wants WebSockets."""
+"""The placeholder for `true` if the user wants WebSockets, else `false`."""
 _NAMED: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
 
 
@@ -122,14 +122,14 @@ class Launch:
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
-    """All of it."""
+    """The complete environment."""
     agent: Agent | None = None
     variables: tuple[str, ...] = ()
-    """Names of those that were set for the agent alone."""
+    """Names of the variables that were set only for the agent."""
     removed: tuple[str, ...] = ()
-    """Names of those that it does not get."""
+    """Names of the variables that it does not get."""
     arguments: tuple[str, ...] = ()
-    """Those that were added to the command line."""
+    """The arguments that were added to the command line."""
 
 
 def launch(
@@ -143,7 +143,7 @@ def launch(
 ) -> Launch:
     """Start `command` in `environment`, which leads all clients to the proxy; `own` is the user's environment.
 
-    `sockets`: an agent that can ask over HTTP or over WebSockets is to use the latter.
+    `sockets`: an agent that supports HTTP and WebSockets uses the latter.
     """
     found = recognise(command)
     if found is None:

@@ -1,4 +1,4 @@
-"""An agent: how it is recognised, and what it needs beside the variables that all clients get."""
+"""An agent: how it is recognised, and what it needs in addition to the variables of all clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Agent:
     variables: Mapping[str, str] = field(default_factory=dict)
     """Always set."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Set where base URLs name the proxy."""
+    """Set if base URLs name the proxy."""
     offline: Mapping[str, str] = field(default_factory=dict)
     """Set with saved flows."""
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -51,15 +51,15 @@ class Agent:
     configured: Callable[[Mapping[str, str], Sequence[str]], bool] | None = None
     """Whether the user's environment, files or arguments already set what the arguments for real providers would."""
     headless: tuple[str, ...] = ()
-    """Arguments with which it does not take over the terminal; empty where it never does."""
+    """Arguments with which it does not take over the terminal; empty if it never does."""
     protocols: str
-    """What it speaks, for people."""
+    """Its protocols, for people."""
     reaches: str
     """Which of the variables lead it to the proxy, and which it ignores, for people."""
     tried: str = ""
-    """The version that went through the proxy; empty if the entry rests on documents."""
+    """The version that was tried with the proxy; empty if the entry relies on documentation."""
     sources: tuple[str, ...]
-    """Where that is documented."""
+    """Links to the documentation."""
 
     def takes_terminal(self, arguments: Sequence[str]) -> bool:
         """Whether it uses the full screen of the terminal with these arguments."""
@@ -76,7 +76,7 @@ _LOCAL: Final = frozenset({"--oss", "--local-provider"})
 def override(**settings: str | bool) -> tuple[str, ...]:
     """The arguments that choose a provider with these settings, which speaks Responses.
 
-    Without a base URL it is asked where the user's login leads to. Over HTTP each request holds the whole
+    Without a base URL, requests go where the user's login leads to. Over HTTP each request has the complete
     conversation, over a WebSocket only what is new.
     """
     toml = [

@@ -34,7 +34,7 @@ class JoinedText(list[str]):
     full = _BLOCK
 
     def merge(self) -> None:
-        """Join the last fragments into one, so that many of them cost little."""
+        """Join the last fragments into one: many fragments cost little."""
         self[-_BLOCK:] = ["".join(self[-_BLOCK:])]
         self.full += 1
 
@@ -89,12 +89,12 @@ def is_garbage(complete: str, rest: str) -> bool:
     return is_markup(rest) and not (rest[:1] in {"}", "]"} and has_nothing(complete))
 
 
-# Two readings are kept of every argument text, because both are in the wild:
+# Every argument text has two readings, because providers need both:
 #
-#   joined      what the protocols say: the fragments, one after the other.
-#   last whole  the last fragment that is a whole object by itself *and cannot be a part of the joined text*:
-#               providers that send the arguments so far in each delta (hermes-agent#35718) or the whole call
-#               again at the end (eliza#16973).
+#   joined         as the protocols define: the fragments, one after the other.
+#   last complete  the last fragment that is a complete object by itself *and cannot be a part of the joined text*:
+#                  for providers that send the arguments so far in each delta (hermes-agent#35718), or the complete
+#                  call again at the end (eliza#16973).
 #
 # Joined wins whenever it is one JSON value. "Cannot be a part" keeps a call cut off inside `{"a":{}` from being read as
 # `{}`. Only an object is complete by itself (also within a JSON string): `2` may be the start of `25`.
@@ -106,7 +106,7 @@ MAX_KEPT = 32 * 1024 * 1024
 
 EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
 PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
-"""What may stand before the arguments."""
+"""What may precede the arguments."""
 _PLACEHOLDER = re.compile(rf"{PLACEHOLDER}(?=.)", re.DOTALL)
 _USUAL_BEGIN: Final = re.compile(rf'{WS}\{{{WS}"[^ain"]')
 """The beginning of an object whose first key is none of a call."""
@@ -131,7 +131,7 @@ class Room:
 
 
 ENDLESS = Room(math.inf)
-"""For a text that belongs to no response."""
+"""Room without a limit, for a text that belongs to no response."""
 
 
 class ArgumentText:
@@ -146,7 +146,7 @@ class ArgumentText:
         """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `room` has left."""
         self.room = room
         self.parameters = parameters
-        """Those of the tool; they may be set until the first fragment comes."""
+        """Those of the tool; they may be set until the first fragment arrives."""
         self._joined = JoinedText()
         self.size = 0
         """The number of characters that arrived."""
@@ -165,10 +165,10 @@ class ArgumentText:
         self._intended = (0, "")
         """The size of the text at the last reading, and its result."""
         self._several = False
-        """Whether several complete objects came that are not states of one."""
+        """Whether several complete objects arrived that are not states of one."""
         self.spilled = False
         """Whether something other than white space follows the value that ended."""
-        self.whole_again: str | None = None
+        self.complete_again: str | None = None
         """The last fragment that is a complete object by itself and not a part of the joined text."""
 
     @property
@@ -199,9 +199,9 @@ class ArgumentText:
     @property
     def is_complete(self) -> bool:
         """Whether the text starts with a complete object."""
-        if self.whole_again is None and (self.spilled or not self.scanner.ended):
+        if self.complete_again is None and (self.spilled or not self.scanner.ended):
             return False
-        return self.whole_again is not None or self._object or (self.scanner.is_complete and self._holds_object())
+        return self.complete_again is not None or self._object or (self.scanner.is_complete and self._holds_object())
 
     @property
     def inside_value(self) -> bool:
@@ -212,7 +212,7 @@ class ArgumentText:
     def unclosed(self) -> bool:
         """Whether the text is an open object or array, and nothing else."""
         scanner = self.scanner
-        over = scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None
+        over = scanner.depth <= 0 or scanner.ended or self.spilled or self.complete_again is not None
         return not over and scanner.viable
 
     @property
@@ -267,14 +267,14 @@ class ArgumentText:
                 self._scan(fragment)
         self._last = fragment
         if count > self.size > 0 and fragment[0] == "{" and not self.viable and closes_object(fragment):
-            self.whole_again = fragment if fragment.startswith(self.text()) else self.whole_again
+            self.complete_again = fragment if fragment.startswith(self.text()) else self.complete_again
         if tail := fragment.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
         self._first = self._first or fragment.lstrip(WHITE)[:1]
         self.size += count
         room = self.room
         if self.truncated or self.size > MAX_TEXT or count > room.left:
-            self.truncated, self._last, self.whole_again = True, "", None
+            self.truncated, self._last, self.complete_again = True, "", None
             return
         room.left -= count
         joined = self._joined
@@ -324,8 +324,8 @@ class ArgumentText:
             return unwrapped(joined), True
         if (placeholder := _PLACEHOLDER.match(joined)) and (after := _read(joined[placeholder.end() :])):
             return after, True
-        if self.whole_again is not None:
-            return self.whole_again, True
+        if self.complete_again is not None:
+            return self.complete_again, True
         rest = joined[placeholder.end() :] if placeholder else ""
         if rest.startswith("{"):
             return rest, False
@@ -380,7 +380,7 @@ class ArgumentText:
         self.scanner.feed(beginning)
         end = self.scanner.feed(text)
         self._end, self.spilled = len(beginning) + end, bool(text[end:].strip(WHITE))
-        self.whole_again = self._object = None
+        self.complete_again = self._object = None
         self._first = "{"
 
     def _holds_object(self) -> bool:
@@ -400,22 +400,22 @@ class ArgumentText:
             self._scan(fragment)
             is_json = fragment[-1] in "} \t\r\n" and self.is_json
         if is_json and fragment.lstrip(WHITE).startswith("{"):
-            self.whole_again = fragment
+            self.complete_again = fragment
 
     def _note_complete(self, fragment: str) -> None:
         restarts = self._may_restart(fragment)
         if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
-        if restarts and fragment == self.whole_again:
+        if restarts and fragment == self.complete_again:
             return
         if restarts and closes_object(fragment) and not (self.ended and self._is_another(fragment)):
-            self.whole_again = fragment
+            self.complete_again = fragment
         elif restarts or self.ended:
-            self.whole_again = None
+            self.complete_again = None
 
     def _is_another(self, fragment: str) -> bool:
         """Whether an object after a complete one is no later state of it: nothing shows which one is intended."""
-        before = self.whole_again or self.ended_object()
+        before = self.complete_again or self.ended_object()
         if not (self._several or before is None):
             self._several = not (same_arguments(before, fragment) or grows_into(before, fragment))
         return self._several

@@ -16,5 +16,5 @@ _CUT: Final = re.compile(
 
 
 def is_cut(reason: str) -> bool:
-    """Whether a finish reason reports a truncated turn, so that open calls may be incomplete."""
+    """Whether a finish reason reports a truncated turn: open calls may be incomplete then."""
     return _CUT.search(reason) is not None

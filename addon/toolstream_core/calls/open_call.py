@@ -1,4 +1,4 @@
-"""One call while its fragments arrive: what is known of it, and whether it is complete."""
+"""One call while its fragments arrive, and whether it is complete."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class OpenCall:
         self.cut = False
         """Whether the protocol declared the call incomplete (`status` of a Responses item)."""
         self.cancelled = False
-        """Whether another model continues the response, so that the call is not to be run."""
+        """Whether another model continues the response, and the call must not run."""
         self.guessed = False
         self.in_objects = False
-        """Whether its arguments came as objects, so that another one may add keys."""
+        """Whether its arguments arrived as objects: another one may add keys."""
         self.shared = False
         """Whether an earlier call has the same index, so a fragment may belong to either."""
         self.header_of: OpenCall | None = None

@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
     required: bool = False
     """Whether any of them is required."""
     heads: tuple[str, ...] = ()
-    """What stands before the arguments in a call, without white space, where it cannot be arguments of the tool."""
+    """The text before the arguments in a call, without white space, if it cannot be arguments of the tool."""
 
     @property
     def tells_calls(self) -> bool:
@@ -83,7 +83,7 @@ def _heads(names: frozenset[str], tool: str) -> Iterator[str]:
 
 
 def _end_of(text: str, characters: int) -> int:
-    """Where so many characters that are not white space end."""
+    """The end of this number of characters that are not white space."""
     seen = 0
     for at, character in enumerate(text):
         if seen == characters:
@@ -93,4 +93,4 @@ def _end_of(text: str, characters: int) -> int:
 
 
 UNKNOWN: Final = Parameters()
-"""Of a tool of which nothing is known."""
+"""The parameters of an unknown tool."""

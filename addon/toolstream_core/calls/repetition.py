@@ -1,4 +1,4 @@
-"""Calls that come again under their id: while their fragments arrive, and in the list of calls."""
+"""Calls that are repeated with the same id: while their fragments arrive, and in the list of calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import Call, Runs
 
 MAX_SAME_ID: Final = 16
-"""Calls of one id with which a further one is compared."""
+"""Number of calls of an id that are compared with a further one."""
 _BEGINNING: Final = 256
 """Characters of incomplete arguments that are compared."""
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
 
 class Compared(NamedTuple):
-    """What shows whether a call repeats an earlier one of its id."""
+    """The facts that show whether a call repeats an earlier one of its id."""
 
     name: str
     meaning: str | None
@@ -28,7 +28,7 @@ class Compared(NamedTuple):
     beginning: str = ""
     """The beginning of its arguments, without white space."""
     settled: bool = True
-    """Whether no more of it comes."""
+    """Whether the call is over."""
 
     def repeats(self, earlier: Iterable[Compared]) -> bool | None:
         """Whether the call only repeats one of these; `None` while that is unknown."""
@@ -48,7 +48,7 @@ def beginning(arguments: ArgumentText) -> str:
 
 
 class SameId[T]:
-    """The first calls of each id, in the order in which they came."""
+    """The first calls of each id, in order of arrival."""
 
     def __init__(self, compared: Callable[[T], Compared]) -> None:
         """`compared`: how a call compares with others now."""

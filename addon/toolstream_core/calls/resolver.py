@@ -25,7 +25,7 @@ def numbered(calls: list[Call]) -> list[Call]:
 
 
 MAX_CALLS = 1 << 14
-"""The most calls of one response that are kept apart. A stream with more is broken or hostile."""
+"""The most calls of one response that are distinguished. A stream with more is malformed or hostile."""
 
 
 _NUMBER: Final = frozenset("-0123456789")
@@ -61,9 +61,9 @@ class Calls:
         self._checks_names = False
         """Whether a name may be a part of the arguments of an earlier call."""
         self._beyond: OpenCall | None = None
-        """Stands for all calls beyond those that are kept apart; it is not reported."""
+        """Stands for all further calls; it is not reported."""
         self.overflowed = False
-        """Whether more calls arrived than are kept apart."""
+        """Whether more calls arrived than are distinguished."""
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """The call that `fragment` of event number `event` belongs to, with the fragment in it.
@@ -98,7 +98,7 @@ class Calls:
         return resolved
 
     def _as_read(self, fragment: Fragment) -> Fragment:
-        """The fragment as the calls so far show that it is meant."""
+        """The intended fragment, in view of the calls so far."""
         return fragment
 
     def _cancel(self) -> None:
@@ -277,7 +277,7 @@ _LONGEST_OBJECT: Final = 1 << 16
 
 
 def _add_object(call: OpenCall, text: str) -> None:
-    """Add arguments that came as an object: one more argument, or all so far (can1357/oh-my-pi#2082).
+    """Add arguments that arrived as an object: one more argument, or all so far (can1357/oh-my-pi#2082).
 
     With other values of the same keys, the arguments are unknown.
     """

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Final
 
 WHITE: Final = " \t\n\r"
-"""White space of JSON, and no other character that looks like it."""
+"""White space of JSON."""
 WS: Final = rf"[{WHITE}]*+"
 INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
 _NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
@@ -15,7 +15,7 @@ _SCALAR: Final = rf'(?:"{INSIDE}"|{_NUMERAL}|true|false|null)'
 SPACE: Final = re.compile(WS)
 STRING: Final = re.compile(INSIDE)
 TO_STRING: Final = re.compile(rf'"{WS}:{WS}"')
-"""From the end of a key to the beginning of its value, where that is a string."""
+"""From the end of a key to the beginning of its value, if that is a string."""
 FIRST_KEY: Final = re.compile(rf'{WS}\{{{WS}"')
 """From the beginning of an object to that of its first key."""
 MEMBERS: Final = re.compile(rf'(?:{WS}"{INSIDE}"{WS}:{WS}{_SCALAR}{WS},)*+')
@@ -41,7 +41,7 @@ NUMBER: Final[dict[str, dict[str, str]]] = {
     "sign": dict.fromkeys("0123456789", "exponent"),
     "exponent": dict.fromkeys("0123456789", "exponent"),
 }
-"""What leads where in a number (RFC 8259, section 6)."""
+"""The transitions inside a number (RFC 8259, section 6)."""
 WHOLE_NUMBER: Final = frozenset({"zero", "int", "fraction", "exponent"})
 
 
@@ -73,10 +73,10 @@ def escape_with(escape: str, character: str) -> str | None:
 
 
 class JsonScanner:
-    """Reads one JSON value from fragments cut anywhere; each character is read once.
+    """Reads one JSON value from fragments with any boundaries; each character is read once.
 
     JSON is RFC 8259: what `json.loads` accepts, without `NaN` and `Infinity`. In text that is not JSON, quotes and
-    brackets are followed from there on, so that its end is still found. `[ARGS]` before an object is no list.
+    brackets are followed from there on: its end is still found. `[ARGS]` before an object is no list.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class JsonScanner:
         return at + 1
 
     def _run(self, pattern: re.Pattern[str], text: str, at: int, after: At) -> int:
-        """Let what is plain go by in one step."""
+        """Skip plain text in one step."""
         end = pattern.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if end > at:
             self._at = after
@@ -227,7 +227,7 @@ class JsonScanner:
         return at + 1
 
     def _escaped(self, text: str, at: int) -> int:
-        """An escape that is cut in two, or is none."""
+        """An escape that is split over two fragments, or invalid."""
         escape = self.escape
         following = escape_with(escape, text[at])
         if following is None:
@@ -289,7 +289,7 @@ class JsonScanner:
 
 
 AN_OBJECT: Final = JsonScanner()
-"""The state after an object that came at once. A scanner whose value has ended never changes."""
+"""The state after an object in one fragment. A scanner whose value has ended never changes."""
 AN_OBJECT.feed("{}")
 NOTHING: Final = JsonScanner()
-"""Of which nothing has come; never to be fed."""
+"""The state before the first fragment; must not be fed."""

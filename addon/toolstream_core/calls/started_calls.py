@@ -27,9 +27,9 @@ class StartedCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
-        """By index, the call that was started there last, by a delta where nothing else started it."""
+        """By index, the call that was started there last, by a start or by a delta."""
         self._given: dict[Seen[int], OpenCall] = {}
-        """By index that is not its own, the call that got what came there since the last start."""
+        """By foreign index, the call that gets the deltas there since the last start."""
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not ended, by their position."""
         self._others: set[Seen[int]] = set()
@@ -55,7 +55,7 @@ class StartedCalls(Calls):
             self._cut_short(last)
 
     def _cut_short(self, call: OpenCall) -> None:
-        """A limit cut this call, whose end has come."""
+        """A limit truncated this call, whose end has arrived."""
         call.cut, call.over = True, False
 
     @override
@@ -115,7 +115,7 @@ class StartedCalls(Calls):
         return call
 
     def _is_past(self, call: OpenCall) -> bool:
-        """Whether a delta under a call's own index may all the same be another's."""
+        """Whether a delta at a call's own index may belong to another call."""
         return False
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
@@ -154,16 +154,16 @@ class StartedCalls(Calls):
 
     @property
     def _only_taking(self) -> OpenCall | None:
-        """The call that may get what comes under another index, if there is one alone."""
+        """The call that gets deltas at another index, if it is the only one."""
         return self._only_open
 
     @property
     def _only_open(self) -> OpenCall | None:
-        """The open call, if there is one alone."""
+        """The open call, if it is the only one."""
         return next(iter(self._still_open.values())) if len(self._still_open) == 1 else None
 
     def _ended(self, fragment: Fragment) -> OpenCall | None:
-        """The call that an end ends; `None` if it is of something else."""
+        """The call that an end ends; `None` if it ends something else."""
         call = self._given.get(fragment.index) or self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 

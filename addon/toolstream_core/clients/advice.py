@@ -1,4 +1,4 @@
-"""Which options make a client understand a response: each one is tried on the response before it is advised."""
+"""The options that make a client understand a response. Each is tried on the response before it is advised."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def advise(
     """Options under which the client of `model` reads the intended calls of `response`, the smallest first.
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
-    is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
+    is. Clients' sets are tried if no repair or shape helps. An empty list: all were tried, and none helps. `None`:
     nothing was tried, since the response is too long or the client reads its calls anyway. An incomplete
     call must not be run. `choice`: the one that the client uses; by default the first that has calls.
     """
@@ -55,7 +55,7 @@ def advise(
 
 
 class _Trial(NamedTuple):
-    """The response on which options are tried, and what counts as help."""
+    """The response on which options are tried, and the criterion for help."""
 
     response: ReceivedBytes
     choice: int
@@ -65,7 +65,7 @@ class _Trial(NamedTuple):
 
 
 def tried_repairs(response: ReceivedBytes, lost: Container[str] = ()) -> str:
-    """Safe repairs of errors and warnings, as options: those that change `response` so that it is read as intended.
+    """Safe repairs of errors and warnings, as options: those after which `response` is read as intended.
 
     For responses without a verdict: no client is known, so the protocol's reading is tried. `lost` are the codes of
     findings that are not the provider's.

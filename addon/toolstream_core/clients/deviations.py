@@ -68,20 +68,20 @@ PROJECTS: Final[Mapping[str, str]] = {
     "strands": f"{_GITHUB}strands-agents/sdk-python",
     "whip": f"{_GITHUB}context-labs/whip/pull/111",
 }
-"""Where each project, or the report on it, is found."""
+"""The address of each project, or of the report on it."""
 
 
 class Quirk(NamedTuple):
     """A deviation of a client, in words."""
 
     words: str
-    """What the client does; a sentence without its subject."""
+    """What the client does; a predicate whose subject is the client."""
     fix: str
     """What to change in the client, imperative. `{key}`, `{index}`, `{item}`, `{id}` stand for fields of a protocol."""
     cause: str
     """What it did at the event where the deviation first shows, without a full stop. `{did}` is what it did with it."""
     projects: tuple[str, ...] = ()
-    """In which it was seen, by their names in `PROJECTS`."""
+    """The projects in which it was seen, by their names in `PROJECTS`."""
 
 
 _FINDS: Final = "At event {event} the client {did}, because it "

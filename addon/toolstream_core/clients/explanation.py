@@ -1,4 +1,4 @@
-"""Why a client got a response wrong: the model that reproduces what it returned, and where it misread."""
+"""Why a client misread a response: the model that reproduces its calls, and the event that it misread."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Parting(NamedTuple):
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
-    """Where `model` first reads `entries` otherwise than the protocols mean; `None` if it never does."""
+    """Where `model` first reads `entries` differently from the protocol; `None` if it never does."""
     if model == STANDARD or not entries:
         return None
     found = [*_of_groups(model, form, entries), *_of_values(model, form, entries)]
@@ -77,7 +77,7 @@ def _of_groups(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
     for entry in entries:
         change = stepper.take(entry)[0]
         if usual.get(id(entry)) != theirs.get(id(entry)):
-            yield Parting(entry.event, _went_by(model, entry), _GROUPING, change)
+            yield Parting(entry.event, _key_of(model, entry), _GROUPING, change)
             return
 
 
@@ -86,8 +86,8 @@ def _openers(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> di
     return {id(one): id(group.entries[0]) for group in grouped(model, form, entries) for one in group.entries}
 
 
-def _went_by(model: ClientModel, entry: Entry) -> str:
-    """The value of the field that the client uses."""
+def _key_of(model: ClientModel, entry: Entry) -> str:
+    """The value of the field that the client keys by."""
     fragment = entry.fragment
     call_id, index = _shown(fragment.id), _shown(fragment.index)
     if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
@@ -110,7 +110,7 @@ def _shown(value: Json) -> str:
 
 
 def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
-    """The first entry of each call from which on its id, name or arguments are read otherwise, to the end."""
+    """The first entry of each call from which on its id, name or arguments differ, to the end."""
     groups = grouped(model, form, entries)
     left = set(map(id, groups)) - set(map(id, kept(groups, form, model)))
     for group in groups:
@@ -135,7 +135,7 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
 _MODELS: Final = 4096
 """Models of which it is remembered whether they understand a healthy response."""
 MAX_CLIENTS: Final = 256
-"""Clients of which something is remembered; then the one not met for longest is forgotten."""
+"""Number of remembered clients; then the least recent one is forgotten."""
 _ORDER: Final = {value: place for values in AXES.values() for place, value in enumerate(values)}
 
 
@@ -145,7 +145,7 @@ class Explanation:
 
     model: ClientModel
     event: int | None = None
-    """The event where its reading parts from the one that the protocol means; `None` if it never does."""
+    """The event where its reading first differs from the protocol's; `None` if it never does."""
     seen: str = ""
     """The value that the client used in that event to assign the fragment; `""` unless it is a single value."""
     others: tuple[ClientModel, ...] = ()
@@ -157,9 +157,9 @@ class Explanation:
     shows: Deviation | None = None
     """The deviation that shows in that event."""
     change: Change | None = None
-    """The change to the client's calls in that event, if the client assigned it otherwise than the protocol does."""
+    """The change to the client's calls in that event, if the client assigned it differently from the protocol."""
     choice: int = 0
-    """The choice that the client went on with."""
+    """The choice that the client used."""
     protocol: WireProtocol | None = None
     doubtful: bool = False
     """Whether the client may have read a call as one of another kind, which no model does (`Fragment.doubtful`)."""
@@ -193,14 +193,14 @@ class Explanation:
 
     @property
     def where(self) -> str:
-        """Where it shows first."""
+        """The first event that it misreads."""
         if self.event is None or self.separate:
             return ""
         return f"first misreads event {self.event}{f': {self.seen}' if self.seen else ''}"
 
 
 class Explainer:
-    """Explains what clients sent, using what earlier conversations showed of a client."""
+    """Explains the calls of clients, with the knowledge from earlier conversations of a client."""
 
     def __init__(self, understood: int = 0) -> None:
         """`understood`: the number of calls of the healthy responses that all clients are known to understand."""
@@ -258,8 +258,8 @@ class Explainer:
         if got.protocol is None or got.record is None:
             return None
         malformed = any(one.severity.counts for one in got.record.findings)
-        asked = malformed or self._understood
-        possible = partial(_got_along, got.protocol.name, self._understood) if asked else any_model
+        restricted = malformed or self._understood
+        possible = partial(_got_along, got.protocol.name, self._understood) if restricted else any_model
         found = self.explain(got.protocol.call_form, got.events, echoed, client, possible)
         if found is None:
             return None
@@ -323,7 +323,7 @@ def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
 
 
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """The entries of each choice: a client goes on with one of them."""
+    """The entries of each choice, of which a client uses one."""
     choices = dict.fromkeys(one.fragment.choice for one in entries) or {0: None}
     return [[one for one in entries if one.fragment.choice == choice] for choice in choices]
 
@@ -338,7 +338,7 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
 
 
 _REFUSALS: Final = frozenset({*Invalid, *NoObject, Kept.NAMED, Kept.WITH_ID, Kept.VALID})
-"""Deviations in how a client handles calls that cannot be read: a fix makes it report them, whatever the stream."""
+"""Deviations in how a client handles unreadable calls: for any stream, a fix makes it report them."""
 
 
 def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
@@ -359,11 +359,11 @@ _BLUNT: Final[Mapping[Deviation, int]] = {
     **dict.fromkeys((Key.ENTRY, Key.ONE, *Kept), 1),
     **dict.fromkeys(Arguments, 2),
 }
-"""Deviations that leave so little of a call that they go with nearly everything that became of it."""
+"""Deviations that leave so little of a call that they explain nearly any result."""
 
 
 def _unlikely(model: ClientModel, known: ClientModel) -> tuple[int, int, int, int, list[int]]:
-    """The less, the likelier: what the client did before; what one project does; what many do; what stands first."""
+    """Sort key, the likeliest first: the client's earlier deviations, those of one project, frequent ones, order."""
     deviations = model.deviations
     new = sum(one not in known.deviations for one in deviations)
     seen = [name for one in deviations for name in QUIRKS[one].projects]

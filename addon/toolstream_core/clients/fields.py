@@ -1,4 +1,4 @@
-"""The values of calls as a client gathers them, entry by entry, and what it does with invalid arguments."""
+"""The values of calls as a client collects them, entry by entry, and how it treats invalid arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from toolstream_core.protocols.protocol import CallForm
 
 
 class Edit(NamedTuple):
-    """What an entry does to a text."""
+    """The change of a text by an entry."""
 
     text: str
     appended: bool
@@ -36,7 +36,7 @@ class Edit(NamedTuple):
 
 
 class Value:
-    """A text that is gathered entry by entry. Each entry costs its own bytes, however long the text is."""
+    """A text that is collected entry by entry. The cost of an entry does not depend on the length of the text."""
 
     __slots__ = ("_count", "_parts", "_rank", "_rule", "size")
 
@@ -102,7 +102,7 @@ class Value:
 
 
 OWN_STRING: Final = "[object Object]"
-"""What JavaScript makes of an object where it wants a string."""
+"""JavaScript's string for an object."""
 MADE_UP: Final = frozenset({Id.OWN, Id.UNIQUE})
 """Ids that the client generates."""
 _DELTAS: Final = frozenset({Phase.OPEN, Phase.MORE})
@@ -128,7 +128,7 @@ _ANNOUNCED: Final[Mapping[Source, Mapping[Phase, int]]] = {
 
 
 def readable(group: Group, source: Source) -> bool:
-    """Whether a client that reads `source` gets to know the call at all."""
+    """Whether a client that reads `source` sees the call at all."""
     if source in ALONE:
         return any(one.fragment.phase is ALONE[source] for one in group.entries)
     return source is not Source.DELTAS or any(one.fragment.phase in _DELTAS for one in group.entries)
@@ -146,7 +146,7 @@ class CallValues:
             _take_arguments(self.arguments, one.fragment, form, model.source, model.objects)
 
     def take(self, group: Group, entry: Entry) -> tuple[Edit | None, Edit | None, Edit | None]:
-        """What an entry changes in id, name and arguments; it is one of `group` by now."""
+        """The changes of id, name and arguments by an entry, which is already in `group`."""
         model = self._model
         return (
             _take_id(self.id, group, entry, model.id),
@@ -219,13 +219,13 @@ def named(group: Group) -> bool:
 
 
 MAX_TEXT: Final = 1 << 15
-"""Characters of a text that is looked through; longer ones are not completed."""
+"""Maximum characters of a text that is completed."""
 _TAKEN_BACK: Final = 24
-"""Characters that are taken back one by one, at most: an unfinished number or word."""
+"""Maximum number of characters that are removed one by one: an unfinished number or word."""
 _MEMBERS: Final = 8
-"""Members that are taken back, at most."""
+"""Maximum number of removed members."""
 _MAX_DEPTH: Final = 100
-"""Brackets within each other; deeper ones are not completed."""
+"""Maximum depth of nested brackets that are completed."""
 _DECODER: Final = json.JSONDecoder()
 _CLOSING: Final = {"{": "}", "[": "]"}
 
@@ -271,7 +271,7 @@ def shortened(text: str) -> str:
 
 
 class _Cuts:
-    """The places where a text may be cut, and what closes it there."""
+    """The places where a text may be cut, and the brackets that close it there."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -288,7 +288,7 @@ class _Cuts:
             if at + 1 > len(text) - _TAKEN_BACK:
                 self._note(at + 1)
         self.members = ends[: -_MEMBERS - 1 : -1]
-        """Where a bracket opens, or a member ends, the last ones first."""
+        """The places where a bracket opens, or a member ends, the last ones first."""
 
     def first_complete(self, cuts: Iterable[int]) -> str:
         """The text up to the first of these places where closing it makes it JSON; `""` if there is none."""
@@ -296,7 +296,7 @@ class _Cuts:
         return next(filter(is_json, closed), "")
 
     def _step(self, at: int, letter: str) -> list[int]:
-        """Pass one letter; where a member may end there, note that place."""
+        """Read one letter, and record the place if a member may end there."""
         if self._escaped:
             self._escaped = False
         elif self._quoted:
@@ -321,7 +321,7 @@ WRAPPED: Final = "INVALID_JSON"
 """The name that Pydantic AI gives arguments that are not JSON; each client has its own."""
 
 MAX_PADDED: Final = 128
-"""Places that a list of calls is filled up to."""
+"""Maximum length of a list of calls that is filled up."""
 _OWN_STRINGS: Final = re.compile(r"Array|map\[.*\]|\{.*\}", re.DOTALL)
 """How other languages than JavaScript write an object: PHP, Go; Python, Java, Ruby."""
 
@@ -337,7 +337,7 @@ _RULES: Final[Mapping[Invalid, Callable[[str], str]]] = {
 
 
 def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
-    """What `text`, the arguments as the client joined them, becomes."""
+    """The arguments that the client makes of `text`, its joined fragments."""
     if not text.strip() or is_object(text) or (no_object is NoObject.KEPT and is_json(text)):
         return text
     return _RULES[invalid](text)
@@ -360,7 +360,7 @@ def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:
     # Some parsers make a list of several values.
     if (several := listed(text)) and same(several, echoed):
         return True
-    # Some take the space off first, so that a string which was cut off behind one ends without it.
+    # Some strip white space first: a string that was truncated after a space ends without it.
     return same(kept_arguments(text.rstrip(), invalid, no_object), echoed)
 
 

@@ -1,4 +1,4 @@
-"""Which client models return what a client sent: the smallest sets of deviations."""
+"""The client models that return the calls of a client: the smallest sets of deviations."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     ),
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),
 }
-"""The keys that clients use, beside the protocol's own."""
+"""The keys that clients use, apart from the protocol's own."""
 MAX_CONTINUED: Final = 100
-"""Calls, at most, that may have one buffer."""
+"""Maximum number of calls with one buffer."""
 _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
     CallForm.DELTAS: (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE),
     CallForm.ANNOUNCED: (Adding.REPLACE,),
@@ -83,7 +83,7 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     ending = (Entries.BEFORE_FINISH,) if not announced and any(one.with_finish for one in entries) else ()
     without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
     opened = sum(one.fragment.phase is Phase.OPEN for one in entries)
-    # A buffer that is never reset. Of many calls it is not tried: each would repeat all before it.
+    # A buffer that is never reset. It is not tried for many calls, because each would repeat all before it.
     continued = (Adding.CONTINUED,) if form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
     named = any(nonblank(one.fragment.item_id) for one in entries)
@@ -122,17 +122,17 @@ def objects(entries: Sequence[Entry]) -> tuple[Objects, ...]:
 
 MAX_DEVIATIONS: Final = 4
 MAX_WITHOUT_CALLS: Final = 1
-"""Deviations, at most, if no call came back: that is so little that nearly every two would explain it."""
+"""Maximum number of deviations if no call was returned: nearly every two would explain it."""
 MAX_OF_GROUPING: Final = 2
-"""Deviations, at most, that concern which entries make a call."""
+"""Maximum number of deviations about which entries make a call."""
 MANY: Final = 2000
-"""From so many entries on, one at most."""
+"""Number of entries from which on only one such deviation is tried."""
 MAX_REORDERED: Final = 100
-"""Calls that are looked for in another order, at most."""
+"""Maximum number of calls that are compared in another order."""
 
 
 class _Fields(NamedTuple):
-    """How the fields of calls are read, and which calls are kept."""
+    """Rules for reading the fields of calls, and for keeping calls."""
 
     name: Name
     id: Id
@@ -245,7 +245,7 @@ class _Search:
     def _of_order(
         self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
     ) -> Iterator[_Fields]:
-        """The cheapest ways to read the fields of `calls` so that each is the one of `echoed` in its place."""
+        """The cheapest rules that turn each of `calls` into the call of `echoed` in its place."""
         pairs = list(zip(calls, echoed, strict=True))
         names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
         rules = Id if any(one.item_id for one in calls) else [rule for rule in Id if rule is not Id.ITEM]
@@ -269,11 +269,11 @@ class _Search:
         found = {tuple(kept_arguments(text, *rule) for text in texts): rule for rule in reversed(rules)}
         return list(reversed(found.values()))
 
-    def _rules(self, text: str, said: str) -> list[tuple[Invalid, NoObject]]:
-        if (text, said) not in self._fitting:
-            fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, said)]
-            self._fitting[text, said] = fit
-        return self._fitting[text, said]
+    def _rules(self, text: str, returned: str) -> list[tuple[Invalid, NoObject]]:
+        if (text, returned) not in self._fitting:
+            fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, returned)]
+            self._fitting[text, returned] = fit
+        return self._fitting[text, returned]
 
 
 def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:
@@ -302,7 +302,7 @@ def _by_id(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> list[EchoedC
 
 
 def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
-    """A call without an id gets any; so does one where the protocol has no place for it."""
+    """Whether ids fit. A call without an id may get any, and so may all calls if the protocol has no ids."""
     taken: set[str] = set()
     for group, echoed in pairs:
         if echoed.id is None:

@@ -1,4 +1,4 @@
-"""Which entries a client puts into one call."""
+"""Assigns entries to calls as a client does."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Calls:
     """The calls that a client has opened."""
 
     def __init__(self, form: CallForm, no_index: NoIndex) -> None:
-        """`no_index`: what it does with an entry without an index, where the index decides."""
+        """`no_index`: how it treats an entry without an index, if it keys by index."""
         self.form = form
         self.no_index = no_index
         self.groups: list[Group] = []
@@ -100,7 +100,7 @@ class Calls:
         self.by_item: dict[str, Group] = {}
         """The newest call of each first item id."""
         self.last: Group | None = None
-        """That of the entry before."""
+        """The call of the entry before."""
         self.entry: Entry | None = None
         """The entry before."""
 
@@ -135,7 +135,7 @@ class Calls:
         return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
 
     def of_index(self, entry: Entry) -> CallIndex:
-        """The calls of an entry's index; where it has none, those to which the client assigns it."""
+        """The calls of an entry's index; without one, those to which the client assigns it."""
         index = entry.fragment.index
         if isinstance(index, int):
             return self.at(index)
@@ -314,7 +314,7 @@ _CONTINUED_BY_START: Final = frozenset({Key.INDEX_ALONE, Key.ONE})
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
 """The phase of the events from which a client takes the name and the id too."""
 _UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
-"""The deviations for which it matters whether the arguments so far are a complete object."""
+"""The deviations that depend on whether the arguments so far are a complete object."""
 
 
 class Grouping:

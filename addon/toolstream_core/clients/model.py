@@ -1,4 +1,4 @@
-"""A client model: one point of a small space of ways to put the fragments of calls together."""
+"""A client model: a combination of rules for assembling calls from fragments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from toolstream_core.model import EventContent, Fragment, Kind, Phase
 
-# Of each axis the first value is the reading that the protocols mean; every other value is a deviation, and its
-# text is the deviation's name. `deviations.py` says each in words, and where it was seen.
+# The first value of each axis is the protocols' reading. Every other value is a deviation, and its text is the
+# deviation's name. `deviations.py` has their descriptions, and where they were seen.
 
 
 class Key(enum.StrEnum):
@@ -39,7 +39,7 @@ class Key(enum.StrEnum):
 
 
 class NoIndex(enum.StrEnum):
-    """Which call an entry without an index belongs to, where the index decides."""
+    """Which call an entry without an index belongs to, if the client keys by index."""
 
     ZERO = "no-index-zero"
     NEW = "no-index-new-call"
@@ -159,7 +159,7 @@ type Deviation = Key | NoIndex | Entries | Adding | Source | Name | Id | Argumen
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """One way to put the fragments of calls together; without arguments the protocols' reading."""
+    """Rules for assembling calls from fragments; by default those of the protocols."""
 
     key: Key = Key.PROTOCOL
     no_index: NoIndex = NoIndex.ZERO
@@ -176,7 +176,7 @@ class ClientModel:
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
-        """Where it departs from the protocols' reading, in the order of the axes."""
+        """The differences from the protocols' reading, in the order of the axes."""
         return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
 
     def having(self, deviations: Iterable[Deviation]) -> ClientModel:
@@ -222,7 +222,7 @@ class Entry(NamedTuple):
     """Whether it is the only entry of its event."""
     fragment: Fragment
     repeated: bool
-    """Whether it stands in the final `message` of a stream of deltas, which repeats calls that were streamed."""
+    """Whether it is in the final `message` of a stream of deltas, which repeats calls that were streamed."""
     finished: bool
     """Whether an earlier event had the finish reason."""
     with_finish: bool

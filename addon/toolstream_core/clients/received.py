@@ -26,14 +26,14 @@ class ReceivedBytes:
     exchange: StreamFacts
     body: bytes
     broken: str | None = None
-    """How the connection broke, where it did."""
+    """How the connection broke, if it did."""
 
 
 class Repaired(NamedTuple):
-    """What a response becomes under some settings."""
+    """A response after its repair with some settings."""
 
     response: ReceivedBytes | None
-    """`None` if it ends with a disconnect, so that no call is run."""
+    """`None` if it ends with a disconnect: no call runs then."""
     changes: Collection[str]
     """The names of the repairs and shapes that changed it."""
     cut_off: str = ""
@@ -41,19 +41,19 @@ class Repaired(NamedTuple):
 
 
 def rewritten(response: ReceivedBytes, tried: Settings) -> ReceivedBytes | None:
-    """What a response becomes under some settings; `None` if it ends with a disconnect, so that no call is run."""
+    """The response after its repair with some settings; `None` if it ends with a disconnect, and no call runs."""
     return repair(response, tried).response
 
 
 def repair(response: ReceivedBytes, tried: Settings) -> Repaired:
-    """As `rewritten`, with what changed it."""
+    """As `rewritten`, with the changes."""
     session = Session(response.exchange, tried)
     sent = [*session.feed(response.body), *session.end(broken=response.broken)] if response.body else []
     record = session.record(broken=response.broken)
     changes = () if record is None else record.changes
     if record is not None and (cut_off := session.cut_off(record)) is not None:
         return Repaired(None, changes, cut_off.name)
-    # What is rewritten goes on without its content coding.
+    # A rewritten response has no content coding.
     exchange = replace(response.exchange, content_encoding="") if tried.rewrites else response.exchange
     return Repaired(ReceivedBytes(exchange, b"".join(sent), response.broken), changes)
 
@@ -64,7 +64,7 @@ class Received:
     def __init__(self, response: ReceivedBytes, choice: int | None = None) -> None:
         """Read `response`. `choice`: the one that the client uses; by default the first that has calls."""
         self.protocol: WireProtocol | None = None
-        """Its protocol; `None` if it is none that is known."""
+        """Its protocol; `None` if it is unknown."""
         collected = _Events()
 
         def sinks(protocol: WireProtocol) -> Sequence[Sink]:

@@ -23,14 +23,14 @@ _UNREAD: Final = "does not read the events that contain the call"
 
 
 class What(enum.StrEnum):
-    """What an entry does to a client's calls."""
+    """The effect of an entry on a client's calls."""
 
     OPENED = "opened"
     """The client opens a call; `id`, `name` and `arguments` are its first values."""
     REPLACED = "replaced"
-    """The values that are given replace those of the call."""
+    """The new values replace those of the call."""
     APPENDED = "appended"
-    """The values that are given are appended to those of the call; none given: the entry changes nothing."""
+    """The new values are appended to those of the call; without new values, the entry changes nothing."""
     SKIPPED = "skipped"
     """The client skips the entry."""
 
@@ -57,7 +57,7 @@ class SteppedCall(NamedTuple):
     """`""` if it has none, or if the client generates it."""
     name: str
     arguments: str
-    """As the client makes them: completed, emptied, wrapped."""
+    """The client's final arguments: completed, emptied or wrapped."""
     place: int | None = None
     """As in `Change`; `None`: the client made the call up."""
     valid: bool = True
@@ -70,7 +70,7 @@ class Trace(NamedTuple):
     """How some client models read a response."""
 
     models: tuple[ClientModel, ...]
-    """Those that read it so."""
+    """The models with this reading."""
     changes: tuple[tuple[Change, ...], ...]
     """By entry."""
     calls: tuple[SteppedCall, ...]
@@ -78,7 +78,7 @@ class Trace(NamedTuple):
 
 
 class Stepper:
-    """Reads a response as the client of a model does, entry by entry. An entry costs its own bytes."""
+    """Reads a response as the client of a model does, entry by entry. The cost is linear."""
 
     def __init__(self, model: ClientModel, form: CallForm, choice: int | None = None) -> None:
         """`choice`: the only one that the client reads; by default that of the first entry."""
@@ -229,7 +229,7 @@ class _Text:
         self._held = ""
         """The beginning of a character that is not complete."""
         self._encoded: bool | None = None
-        """Whether the fragments are a JSON string that holds the text; `None`: none has come."""
+        """Whether the fragments are a JSON string that holds the text; `None`: no fragment has arrived."""
 
     def take(self, text: str) -> str:
         if text and self._encoded is None:

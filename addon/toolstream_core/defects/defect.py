@@ -21,9 +21,9 @@ ALL_DIALECTS: Final = (
     *(CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_INTERACTIONS, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK),
 )
 BLOCK_DIALECTS: Final = (ANTHROPIC, GEMINI_INTERACTIONS, COHERE, BEDROCK)
-"""Those that stream content blocks: events start and stop each call."""
+"""Protocols that stream content blocks: events start and stop each call."""
 JUDGED_DIALECTS: Final = tuple(name for name in ALL_DIALECTS if name != GEMINI_LIVE)
-"""Those whose streams are repaired; those of Gemini Live are only read."""
+"""Protocols whose streams are repaired; those of Gemini Live are only read."""
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -50,27 +50,27 @@ TEXT_KEYS: Final = ("content", "text", "delta")
 """Keys of events that findings are about, in all protocols."""
 
 LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
-"""Codes of the defects whose repair takes the connection itself, or another request: only the proxy can do that."""
+"""Codes of the defects whose repair needs the connection, or another request: only the proxy has those."""
 
 
 class Defect(NamedTuple):
-    """A defect. Its code is never used for another; its name is the bad pattern."""
+    """A defect. Its code is never used for another; its name describes the malformed stream."""
 
     code: str
     name: str
     family: str
     severity: Severity
-    """The usual one; a finding may be milder where a provider's healthy streams all look so."""
+    """The usual severity; a finding may be milder if all healthy streams of a provider have the defect."""
     repair: Safety | None
     dialects: tuple[str, ...]
     meaning: str
     """What is wrong, as part of a sentence."""
     must: str
-    """What a correct client does under it."""
+    """What a correct client does with it."""
     also: tuple[str, ...] = ()
     """Names of the defects that the same stream has, or may have, wherever this one is injected."""
     lossy: bool = False
-    """Whether a part of the response is lost, so that a client which does not run the call is right."""
+    """Whether a part of the response is lost: a client that does not run the call is correct then."""
     may_refuse: bool = False
     """Whether a client may also report it, instead of running the call."""
     keys: tuple[str, ...] = ()

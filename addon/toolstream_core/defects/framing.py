@@ -1,4 +1,4 @@
-"""Defects of the events themselves: what carries the calls is malformed."""
+"""Defects of the events themselves: their framing or data is malformed."""
 
 from typing import Final
 

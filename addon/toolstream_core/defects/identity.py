@@ -1,4 +1,4 @@
-"""Defects of who a call is: index, id, name, type."""
+"""Defects of a call's identity: index, id, name, type."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Defects of calls that are written as text instead of being made."""
+"""Defects of calls that are written as text."""
 
 from typing import Final
 

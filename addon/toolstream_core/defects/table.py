@@ -1,4 +1,4 @@
-"""The table of defects, and the words that name them. Knows no stream."""
+"""The table of defects, and how options select them. Knows no stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFECTS: Final = tuple(
 )
 """All defects, in the order in which the files define them."""
 LEAK: Final = tuple(one for one in DEFECTS if one.family == "leak")
-"""Those of calls that are written as text."""
+"""The defects of calls that are written as text."""
 
 ALL: Final = "all"
 
@@ -60,5 +60,5 @@ def repairs(words: Iterable[str]) -> frozenset[Defect]:
 
 
 def _known() -> list[str]:
-    """What an unknown word may have meant: a code never, since all codes look alike."""
+    """The words that are suggested for an unknown one: no codes, since all codes look alike."""
     return [*(defect.name for defect in DEFECTS), *sorted({defect.family for defect in DEFECTS}), ALL]

@@ -27,7 +27,7 @@ from toolstream_core.wire.write import writer_for
 type Drawn = Sequence[tuple[TransitFault, Picker]]
 """The timing faults that were selected for a response."""
 
-# It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
+# It gets the bytes for the client: decoded, and rewritten by the settings. Frames are forwarded when they are complete.
 
 _CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
 """The finish reasons of such an end."""
@@ -63,9 +63,9 @@ class Schedule:
         self._bytes = 0
         self._out: list[Action] = []
         self.rest = bytearray()
-        """Bytes that came and were not passed to the faults: mostly an incomplete event.
+        """Received bytes that were not passed to the faults: mostly an incomplete event.
 
-        Who calls `release` adds each chunk before it is fed.
+        A caller of `release` adds each chunk before it is fed.
         """
         self._passing: tuple[int, list[Action]] = (0, [])
         """The number of the fault that acts now, and the actions that it takes."""
@@ -73,11 +73,11 @@ class Schedule:
         """Whether a fault has ended the stream."""
 
     def begin(self) -> list[Action]:
-        """What happens before the headers go."""
+        """The actions before the headers are sent."""
         return [action for stage in self._stages for action in stage.begin()]
 
     def feed(self, chunk: bytes) -> list[Action]:
-        """What happens for `chunk`; `b""` is the end."""
+        """The actions for `chunk`; `b""` is the end."""
         if self._reading and not self.over:
             self._look(chunk)
         elif chunk:
@@ -89,7 +89,7 @@ class Schedule:
         return out
 
     def release(self) -> list[Action]:
-        """After an internal error: the actions that are left, and all bytes that came and have not gone."""
+        """After an internal error: the remaining actions, and all received bytes that were not sent."""
         out, self._out = self._out, []
         if self.over:
             return out
@@ -158,7 +158,7 @@ class Schedule:
         if found is not None:
             self._dialect = found
             binary = isinstance(self._framing.framer, EventStreamFramer)
-            # Another API's events within messages are asked for in a way of their own.
+            # Another API's events inside messages have another form of request.
             asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
             self._resolver = found.calls(tools.parameters(self._exchange.request))
@@ -192,12 +192,12 @@ class Schedule:
         )
 
     def _pass(self, action: Action, raw: bytes) -> None:
-        """Let an action that stands for the next bytes go through the faults."""
+        """Pass an action for the next bytes through the faults."""
         del self.rest[: len(raw)]
         self._through([action], 0)
 
     def _through(self, actions: Iterable[Action], at: int) -> None:
-        """Let actions go through the faults from number `at` on."""
+        """Pass actions through the faults from number `at` on."""
         passing = [*actions]
         for number, stage in enumerate(self._stages[at:], at):
             self._passing = (number, passing)
@@ -247,5 +247,5 @@ def _is_within_arguments(call: OpenCall) -> bool:
 
 
 def bytes_of(actions: Iterable[Action]) -> bytes:
-    """The bytes that go, whenever they do."""
+    """All bytes that are sent, at any time."""
     return b"".join(action.raw for action in actions if isinstance(action, Send))

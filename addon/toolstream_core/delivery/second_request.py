@@ -50,7 +50,7 @@ def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, response:
 
 
 def _distinct(calls: Iterable[Call], prefix: str, ids: ResponseIds) -> Iterator[str]:
-    """The calls' own ids; one that is missing, or an earlier call's, is made up."""
+    """The calls' own ids. A missing id, or that of an earlier call, is generated."""
     given: set[str] = set()
     for call in calls:
         own = nonblank(call.id)

@@ -1,4 +1,4 @@
-"""The bytes that the client gets of one response, which are read again if they were changed."""
+"""The bytes of one response that the client gets, which are read again if they were changed."""
 
 from __future__ import annotations
 

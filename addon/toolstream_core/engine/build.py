@@ -1,4 +1,4 @@
-"""Makes the stages of one response, from the settings and from what its protocol offers."""
+"""Makes the stages of one response, from the settings and its protocol."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ class ChainFactory:
         return Audited(context, make(context), kind, name)
 
     def _with_own_calls(self, stage: Stage) -> OwnCalls:
-        """A stage that sees other calls than the provider's."""
+        """A stage that gets other calls than the provider's."""
         return OwnCalls(self._context(), stage, self.dialect.calls(self._tools))
 
     def _faults(self) -> list[OwnCalls]:
-        """The stages that break this stream."""
+        """The stages that inject faults into this stream."""
         stages: list[OwnCalls] = []
         if not self.settings.faults:
             return stages
@@ -179,6 +179,6 @@ class ChainFactory:
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
-    """A shape within a fault is counted by its changes: it knows nothing of faults."""
+    """A shape inside a fault, which counts its changes for the fault."""
     pick.acted()
     changed(change._replace(names=(pick.fault.name,), kind="fault"))

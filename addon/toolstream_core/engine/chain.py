@@ -76,7 +76,7 @@ class Chain:
         for at, stage in enumerate(self._stages):
             try:
                 gone = list(stage.take(event, as_read))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 return self._failed(at, error, frame)
             if len(gone) != 1 or gone[0] is not frame:
                 return gone if at == self._final else self._from(at + 1, gone, event)
@@ -146,7 +146,7 @@ class Chain:
                 one = event if event is not None and event.frame is frame else Event(frame, self._read)
                 as_read = () if frame.data is None else self.reader.resolved
                 gone = list(stage.take(one, as_read))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
             out.extend(self._from(at + 1, gone, one, until))
@@ -178,7 +178,7 @@ def never(raw: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StageSet:
-    """What reads and changes the events of one response."""
+    """The stages and the reader of one response."""
 
     reader: RecordBuilder | None = None
     """Sees every event."""
@@ -189,7 +189,7 @@ class StageSet:
     stages: Chain | None = None
     """Judges, repairs and shapes the stream for the client."""
     resolver: RecordBuilder | None = None
-    """Resolves the calls, if all stages use those of the provider's stream: only then may events pass without the
+    """Resolves the calls, if all stages use those of the provider's stream: only then may events skip the
     stages."""
     may_leak: Callable[[bytes], bool] = never
     """Whether the text of a frame without calls may contain one, and has to be read."""

@@ -1,4 +1,4 @@
-"""Forwards events unparsed that differ from an earlier one only in a text. Knows JSON only."""
+"""Forwards events unparsed if they differ from an earlier one only in a text. Knows JSON only."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _INTEGER: Final = re.compile(rb"(?:0|[1-9][0-9]{0,17}+)(?=[,}])")
 _VARIES: Final = re.compile(
     rb'(?<=[{, ])"(?:(sequence_number)"\s*:\s*(?=[0-9])|obfuscation"\s*:\s*(?=")|\w*[tT]oken\w*"\s*:\s*(?=[0-9]))'
 )
-"""Keys whose values differ in every event and are read by nobody here, but for the number of the event."""
+"""Keys whose values differ in every event and are not read here, except for the number of the event."""
 _CLOSED: Final = re.compile(rb"[ }\]]*\r?\n(?:\r?\n)?")
 _CLOSING: Final = b"]}\r\n"
 _TEXT_KEY: Final = re.compile(rb'(?<=[{, ])"(?:content|text|delta|reasoning_content|reasoning|thinking)" ?: ?(?=")')
 _FIELDS: Final = (b"data:", b"event:", b"{")
 _MAX_LITERAL: Final = 4096
-"""Bytes of a frame around its text above which nothing is learned from it."""
+"""Maximum bytes of a frame, without its text, of which a likeness is learned."""
 _MAX_MISSES: Final = 16
 """Frames learned one after the other without use, after which a stream has no likeness."""
 _MANY: Final = 256
 """Events after which a run is reported."""
 
-# Strings, quotes included, that are plain where they stand. No character is incomplete, no escape hides a quote.
+# Plain strings with their quotes. No character is incomplete, no escape hides a quote.
 _TEXT: Final = re.compile(
     rb'"(?![\x80-\xbf])[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u(?!00[0-7])[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"',
 )
@@ -81,7 +81,7 @@ _ANY_WRITTEN: Final = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\["\\bfnrt][^"\\\x00-\
 type Match = tuple[int, int, int, int | None]
 """Begin and end of the text, quotes included, end of the frame, and the event's own number."""
 type Send = Callable[[bytes, int, int, bytes | None], None]
-"""Receives a chunk, the range in it that passes, and its replacement."""
+"""Receives a chunk, the skipped range in it, and its replacement."""
 
 
 class Likeness:
@@ -154,7 +154,7 @@ class Likeness:
 
 
 class Way(NamedTuple):
-    """What became of an event of a call."""
+    """How an event of a call was forwarded."""
 
     like: Likeness
     call: OpenCall
@@ -180,7 +180,7 @@ class Way(NamedTuple):
 
 
 class FastPath:
-    """Decides which frames of one stream pass unparsed, and reports them to the reader and the stages."""
+    """Decides which frames of one stream are forwarded unparsed, and reports them to the reader and the stages."""
 
     _begun = False
     """Whether frames without calls may pass."""
@@ -196,9 +196,9 @@ class FastPath:
     _change: Change | None = None
     """The change of the event before, if single events are reported."""
     _seen: Way | None = None
-    """What became of the event before, if the next one may be treated alike."""
+    """How the event before was forwarded, if the next one may be treated alike."""
     _way: Way | None = None
-    """What becomes of the next events."""
+    """How the next events are forwarded."""
     _plain, _plain_inside = _PLAIN, _INSIDE
     """The arguments that such events may have, and those inside a string."""
     _inside = False
@@ -232,7 +232,7 @@ class FastPath:
     ) -> None:
         """`read` and `quiet` as in `WireProtocol`. Without `fast` every event is parsed; the result is the same."""
         self._cutter = framer if fast and isinstance(framer, TextCutter) else None
-        """Counts the frames that are never cut; `None` if every frame is."""
+        """Counts the frames that are not split off; `None` if every frame is."""
         self._read = read
         self._is_quiet = quiet
         self._stages = stages
@@ -269,14 +269,14 @@ class FastPath:
         return content
 
     def forward_frame(self, chunk: bytes) -> bytes | None:
-        """The bytes that are forwarded for a chunk that is one frame; `None` if it has to be cut."""
+        """The bytes that are forwarded for a chunk that is one frame; `None` if it must be split."""
         if self._cutter is None or self._cutter.holding:
             return None
         found = self._pass(chunk, 0, None, stop=len(chunk))
         return None if found is None else found[1] if found[1] is not None else chunk
 
     def along(self, chunk: bytes, at: int, send: Send) -> int:
-        """Let the next frames of a chunk pass, from `at` on; where the rest begins."""
+        """Forward the next frames of a chunk, from `at` on. Returns the start of the rest."""
         if self._cutter is None or self._cutter.holding:
             return at
         while at < len(chunk) and (found := self._pass(chunk, at, None)) is not None:
@@ -344,7 +344,7 @@ class FastPath:
         self._look(way)
 
     def hand_on(self) -> None:
-        """Report the events that passed."""
+        """Report the skipped events."""
         if self._quiet_frames:
             frames, self._quiet_frames = self._quiet_frames, 0
             self._report_text(self._quiet_first, frames, self._quiet_size, *self._quiet_last)
@@ -365,7 +365,7 @@ class FastPath:
     def _pass(
         self, raw: bytes, at: int, number: int | None, *, stop: int | None = None
     ) -> tuple[int, bytes | None] | None:
-        """Let the frame at `at` pass: its end and its replacement. `None` if it has to be parsed.
+        """Forward the frame at `at`. Returns its end and its replacement, or `None` if it must be parsed.
 
         `stop`: where it has to end; `number`: that of the frame, if it was counted already.
         """
@@ -398,12 +398,12 @@ class FastPath:
         return None
 
     def _counted(self) -> int:
-        """The number of a frame that is not cut."""
+        """The number of a frame that is not split off."""
         assert self._cutter is not None
         return self._cutter.skip()
 
     def _skip(self, way: Way, raw: bytes, at: int, match: Match, number: int, *, inside: bool) -> bytes | None:
-        """Let an event of a call pass; its replacement. The numbers of a run are consecutive."""
+        """Forward an event of a call. Returns its replacement. The numbers of a run are consecutive."""
         if self._quiet_frames or (self._texts and number != self._first + len(self._texts)):
             self.hand_on()
         begin, end, stop, self._number = match
@@ -452,7 +452,7 @@ class FastPath:
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return None
         if not event.content.fragments or not event.content.fragments[0].arguments or len(resolved) != 1:
-            return None  # An empty fragment says nothing of others.
+            return None  # An empty fragment shows nothing about others.
         edit = like.edit(frame.raw, out[0].raw)
         # A frame that was rewritten with the same result may have another one with other spaces in it.
         if edit is None or (edit == (None, None) and out[0] is not frame):

@@ -26,31 +26,31 @@ class Output:
         self.taken = bytearray()
         """Decoded bytes that are in no frame yet; none unless frames are collected."""
         self.discards = False
-        """Whether frames are dropped: what they came from was forwarded already."""
-        self._whole = False
+        """Whether frames are dropped, because their bytes were forwarded already."""
+        self._is_document = False
         """Whether the body is one JSON document, which is forwarded unchanged."""
         self._out: list[bytes] = []
         self._first = b""
-        """The first bytes that came, as many as a byte order mark has."""
+        """The first received bytes, as many as a byte order mark has."""
         self._started = False
         """Whether anything was forwarded."""
         self._begun = False
         """Whether anything was, and no byte order mark is due any more."""
 
     def take(self, data: bytes) -> None:
-        """Take decoded bytes as they come in, before they are cut."""
+        """Take decoded bytes as they arrive, before they are split."""
         if not self.collects:
             return
         if len(self._first) < len(BOM):
             self._first += data[: len(BOM) - len(self._first)]
-        if self._whole:
+        if self._is_document:
             self._out.append(data)
         else:
             self.taken += data
 
     def send(self, frames: Sequence[Frame]) -> None:
         """Forward frames."""
-        if not self.collects or self.discards or self._whole:
+        if not self.collects or self.discards or self._is_document:
             return
         if self._begun or not frames:
             self._out.extend([frame.raw for frame in frames])
@@ -58,7 +58,7 @@ class Output:
             self._begin(frames)
 
     def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
-        """Forward a part of a chunk that was never cut into frames, or its replacement."""
+        """Forward a part of a chunk that was not split into frames, or its replacement."""
         if self.collects:
             del self.taken[: end - begin]
             self._started = self._begun = True
@@ -66,7 +66,7 @@ class Output:
 
     def pass_document(self) -> None:
         """The body is one JSON document."""
-        self._whole = True
+        self._is_document = True
         self.flush()
 
     def flush(self) -> None:

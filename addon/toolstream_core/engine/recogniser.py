@@ -10,7 +10,7 @@ from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.wire.frame import DamagedFrame, Frame
 
 MAX_UNRECOGNISED: Final = 8
-"""Frames with data that are read before a stream counts as no LLM stream."""
+"""Number of frames with data after which a stream counts as no LLM stream."""
 KEEP_ALIVE: Final = frozenset({b"", b":"})
 """The first byte of data without meaning in any protocol."""
 

@@ -39,7 +39,7 @@ class RecordBuilder:
         *,
         streamed: bool = True,
     ) -> None:
-        """`exchange.request` gives the tools offered, which are evidence for reading."""
+        """`exchange.request` has the offered tools, which help to interpret fragments."""
         model = dialect.api.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
@@ -53,7 +53,7 @@ class RecordBuilder:
         self._framing = stream_checks.Framing(self.found, dialect.quiet)
         self._judged = True
         self.discards = False
-        """Whether the client does not get what is changed."""
+        """Whether the client does not get the changes."""
         self.faults: Sequence[Picker] = ()
         """The faults that reach this response."""
         self._found: set[tuple[str, int, int | None]] = set()
@@ -91,7 +91,7 @@ class RecordBuilder:
         return stream_checks.cut_off(self._calls.incomplete_calls(), self._record.findings)
 
     def passes_on(self) -> None:
-        """Judge the rest of the response no more."""
+        """Stop judging the rest of the response."""
         self._judged = False
 
     def found(self, finding: Finding) -> None:
@@ -115,7 +115,7 @@ class RecordBuilder:
             sink.changed(changed)
 
     def noted(self, name: str, message: str) -> None:
-        """Note what was done, or could not be done, beside the events."""
+        """Record a change apart from the events, or one that was not possible."""
         self._record.notes.append(Note(name, message))
 
     def recovered(self, calls: Sequence[Call]) -> None:
@@ -155,12 +155,12 @@ class RecordBuilder:
     def on_each_skipped(
         self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
     ) -> None:
-        """Report an event that passes unparsed, and its change; `on_skipped` counts both."""
+        """Report an event that is forwarded unparsed, and its change; `on_skipped` counts both."""
         for sink in self._live:
             sink.on_each_skipped(number, arguments, call, change, event)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """Count events that passed unparsed."""
+        """Count events that were forwarded unparsed."""
         record = self._record
         record.bytes += passed.size
         record.events += passed.events

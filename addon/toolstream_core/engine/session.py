@@ -32,7 +32,7 @@ from toolstream_core.wire.write import writer_for
 
 _EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
 _STEP: Final = 4096
-"""Bytes that are cut before the next frames may pass again."""
+"""Number of bytes that are split into frames before frames may be skipped again."""
 EVERY_FRAME: Final = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
 """The protocols, with every frame read: none is skipped because it looks like one without calls."""
 
@@ -69,7 +69,7 @@ class Session:
     """
 
     exchange: StreamFacts
-    """The facts of the request and of the response's headers."""
+    """The facts of the request, and of the response's headers."""
     settings: Settings = NOTHING
     """The changes to the response; none by default."""
     sinks: Callable[[WireProtocol], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
@@ -81,14 +81,14 @@ class Session:
     number: int = 0
     """The number of the stream in its run, from which faults are selected."""
     transit: Sequence[Picker] = ()
-    """Timing faults that act on it further on, to be reported with the others."""
+    """Timing faults that act later, to be reported with the others."""
     fast: bool = True
     """Whether events like earlier ones pass unparsed: it changes the cost, and no result."""
 
     def __post_init__(self) -> None:
-        """Put the parts together."""
+        """Make the parts."""
         self.reader: RecordBuilder | None = None
-        """Gathers the record; `None` before the protocol is known."""
+        """Collects the record; `None` before the protocol is known."""
         self.state = State.FRAMING
         self.reading = True
         """Whether the bytes are still read."""
@@ -104,7 +104,7 @@ class Session:
         self._recogniser = Recogniser(self.dialects, self.exchange.path)
         self._stages = StageSet()
         self._fast: FastPath | None = None
-        """Decides what passes unparsed, while the stream is read."""
+        """Decides which events are forwarded unparsed, while the stream is read."""
         self._read: Callable[[Frame], EventContent]
         self._read_healthy: Callable[[Frame], EventContent]
         """Reads the events that faults get, which are another stream than the reported one."""
@@ -134,7 +134,7 @@ class Session:
             return None
         try:
             return fast.forward_frame(chunk)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+        except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
             self.fail(error)
             return None
 
@@ -159,7 +159,7 @@ class Session:
         """
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        explained = record.finish or record.error  # After an error, clients take a disconnect for a lost connection.
+        explained = record.finish or record.error  # After an error, clients treat a disconnect as a lost connection.
         silent = not explained and any(one.code == CUT_OFF_CALL.code for one in record.findings)
         return CUT_OFF_CALL if silent or self._cut_off else None
 
@@ -185,7 +185,7 @@ class Session:
             return output.unread(chunk, self._decoder)
         try:
             self._look(chunk, clean=clean)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+        except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
             self.fail(error)
         if output.taken and not self.reading:
             output.flush()
@@ -204,7 +204,7 @@ class Session:
             self._finish(clean=clean)
 
     def _opened(self, data: bytes, *, ended: bool = False) -> bytes:
-        """Find out the framing of the body; the bytes that are to be cut now."""
+        """Find the framing of the body. Returns the bytes to split now."""
         data = self._framing.open(data, ended=ended)
         if self._framing.foreign:
             self._stop()
@@ -215,7 +215,7 @@ class Session:
         return data
 
     def _cut(self, data: bytes) -> None:
-        """Cut decoded bytes into frames, some at a time, and let those pass first that need not be cut."""
+        """Split decoded bytes into frames, some at a time. Frames that need no split are forwarded first."""
         framer, at, end = self._framing.framer, 0, len(data)
         while framer is not None and at < end and self.state is not State.PASSING:
             stop, fast = end, None if self._stages.faults is not None else self._fast
@@ -240,7 +240,7 @@ class Session:
         self._end_stages(clean=clean)
 
     def _take(self, frames: Sequence[Frame], *, again: bool = False) -> None:
-        """Take the next frames; `again`: they came before, and were only kept."""
+        """Take the next frames; `again`: they arrived before, and were only kept."""
         taken = None if again else self._output.taken
         for frame in frames:
             if taken:
@@ -258,7 +258,7 @@ class Session:
                     self._break(self._stages.faults, frame)
                 elif not self._pass_alike(frame):
                     self._report(frame)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 self.fail(error, [frame])
 
     def _report(self, frame: Frame) -> None:
@@ -278,18 +278,18 @@ class Session:
             out = [frame] if stages.stages is None else stages.stages.take(event)
             if event.content.end:
                 self.state = State.OVER
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+        except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
             self.fail(error, [frame])
             return
         self._output.send(out)
         if self._fast is not None:
             try:
                 self._fast.learn(event, out)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 self.fail(error)
 
     def _break(self, faults: Chain, frame: Frame) -> None:
-        """Let faults change a frame, unless it is quiet, and everything else see the result."""
+        """Inject faults into a frame, unless it is quiet, and pass on the result."""
         if self._fast is not None and self._fast.quiet(frame):
             self._output.send([frame])
             return
@@ -298,7 +298,7 @@ class Session:
                 self._report(one)
 
     def _pass_alike(self, frame: Frame, *, quiet: bool = True) -> bool:
-        """Forward a frame that is like earlier ones, or quiet; whether it is one."""
+        """Forward a frame that is like earlier ones, or quiet. Returns whether it is one."""
         fast = self._fast
         if fast is None:
             return False
@@ -354,7 +354,7 @@ class Session:
             self._read, self._read_healthy = self._fast.read, dialect.read
         self.state = State.READING
         self._replay(last)
-        # The first frames are never quiet: what only they say is read.
+        # The first frames are never quiet, because their content is read.
         if self._fast is not None and self.state is State.READING:
             self._fast.begin()
 
@@ -367,7 +367,7 @@ class Session:
         self._discard(on=last is None)
 
     def _discard(self, *, on: bool) -> None:
-        """Begin or end to drop what is forwarded, and its changes."""
+        """Start or stop dropping the forwarded bytes and their changes."""
         self._output.discards = on
         if self.reader is not None:
             self.reader.discards = on

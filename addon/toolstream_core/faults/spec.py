@@ -14,7 +14,7 @@ from toolstream_core.errors import ToolstreamError, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What to cause, and where."""
+    """What to inject, and where."""
 
     name: str
     """A defect or a preset."""
@@ -27,7 +27,7 @@ class Fault:
     tool: str | None = None
     """Only calls of tools that match this glob."""
     turn: int | None = None
-    """Only the response to a request with so many tool results: 0 is a conversation's first."""
+    """Only the response to a request with this number of tool results: 0 is the first of a conversation."""
     nth: int | None = None
     """Only the nth call of each stream (from 1), among those that match the other targets."""
     p: float = 1.0
@@ -35,7 +35,7 @@ class Fault:
     times: int | None = None
     """The most times that it acts, over all streams."""
     own: tuple[tuple[str, str], ...] = ()
-    """Keys that only this fault has, with their values as given."""
+    """Keys that only this fault has, with their values."""
 
     def reaches(self, *, host: str, path: str, model: str | None, turn: int) -> bool:
         """Whether a stream is among the targets."""
@@ -125,12 +125,12 @@ def _text(value: object) -> str:
 
 @dataclass
 class Budget:
-    """How often a fault with `times` may still be drawn; shared by all streams."""
+    """How often a fault with `times` may still be selected; shared by all streams."""
 
     left: int | None
 
     def spend(self) -> bool:
-        """Take one; whether there was one left."""
+        """Use one up. Returns whether one was left."""
         if self.left == 0:
             return False
         if self.left is not None:
@@ -144,7 +144,7 @@ class Picker:
 
     fault: Fault
     seed: str
-    """Of this stream and this fault."""
+    """The random seed of this stream and this fault."""
     budget: Budget
     rolled: int = 0
     """How many calls or streams were picked."""
@@ -162,7 +162,7 @@ class Picker:
         """Whether the fault acts on a call; the same for all its events."""
         key = (call.choice, call.position)
         if key not in self._calls:
-            self._calls[key] = self._drawn(call)
+            self._calls[key] = self._select(call)
         return self._calls[key]
 
     def stream(self) -> bool:
@@ -175,7 +175,7 @@ class Picker:
         """Count changes that were made."""
         self.touched += times
 
-    def _drawn(self, call: OpenCall) -> bool:
+    def _select(self, call: OpenCall) -> bool:
         if not self.fault.hits(call.name):
             return False
         self._seen += 1

@@ -53,13 +53,13 @@ class Fragment(NamedTuple):
     phase: Phase = Phase.MORE
     kind: Kind = Kind.FUNCTION
     well_formed: bool = True
-    """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
+    """Whether the entry has the form of the protocol: in a list, arguments as text, index a number."""
     cut: bool = False
     """Whether it marks the call as cut off (`status` of a Responses item)."""
     doubtful: bool = False
     """Whether clients may read it as a call of another kind: a function's entry that has `custom` too (pi#8504)."""
     is_object: bool = False
-    """Whether its arguments came as an object, not as text."""
+    """Whether its arguments are an object, not text."""
 
 
 class Finish(NamedTuple):
@@ -67,7 +67,7 @@ class Finish(NamedTuple):
 
     choice: int
     reason: str
-    """Perhaps `""`, which some servers send while the turn goes on."""
+    """May be `""`, which some servers send during the turn."""
 
 
 class EventContent(NamedTuple):
@@ -85,9 +85,9 @@ class EventContent(NamedTuple):
     thought: str = ""
     """Reasoning that is shown, of all choices."""
     begins: tuple[Seen[int], ...] = ()
-    """Places at which something else than a call begins, so that they are no call's any more."""
+    """Places at which something other than a call begins: they belong to no call any more."""
     cancels: bool = False
-    """Whether all calls so far are cancelled, so that the client must not run them: another model continues the
+    """Whether all calls so far are cancelled, and the client must not run them: another model continues the
     response (Anthropic `fallback`), or the provider has run them (Interactions `function_result`)."""
 
 
@@ -96,7 +96,7 @@ NOTHING: Final = EventContent()
 
 
 class Event:
-    """A frame and what it means. A stage that wants another event makes another frame."""
+    """A frame and its meaning. A stage that changes an event makes another frame."""
 
     __slots__ = ("content", "frame")
 
@@ -109,20 +109,20 @@ class Event:
 
 
 class SkippedRun(NamedTuple):
-    """Events that passed unparsed: each has some text of one call's arguments, and nothing else."""
+    """Events that were forwarded unparsed: each has some text of one call's arguments, and nothing else."""
 
     first: int
     """Number of the first one; the others follow it."""
     events: int
     size: int
-    """Bytes."""
+    """Total size in bytes."""
     text: str
-    """Their texts, joined, where they are plain."""
+    """Their texts, joined, if they are plain."""
     last: str
     """The text of the last one."""
     changed: bool
     """Whether they were rewritten."""
     counter: int | None
-    """The number that the last one gives itself, where they do."""
+    """The last event's own number, if the events have one."""
     fragments: Sequence[str] = ()
-    """Their texts one by one, where they are not plain."""
+    """Their texts one by one, if they are not plain."""

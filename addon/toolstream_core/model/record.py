@@ -15,7 +15,7 @@ from toolstream_core.wire.json_value import ABSENT, Json
 
 
 class Runs:
-    """Event numbers, rising, kept as runs so that a call of a million deltas costs a few bytes."""
+    """Rising event numbers, kept as runs: a call of a million deltas costs a few bytes."""
 
     __slots__ = ("_bounds",)
 
@@ -31,7 +31,7 @@ class Runs:
             bounds.extend((number, number + 1))
 
     def extend(self, first: int, count: int) -> None:
-        """Append so many numbers from `first` on."""
+        """Append `count` numbers from `first` on."""
         self.add(first)
         self._bounds[-1] = first + count
 
@@ -61,7 +61,7 @@ class Runs:
 
 @dataclass(slots=True)
 class Call:
-    """One resolved call: what the fragments meant together."""
+    """One resolved call: the meaning of all its fragments."""
 
     choice: int
     position: int
@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFacts:
-    """The facts of a stream beside its bytes."""
+    """The facts of a stream, apart from its bytes."""
 
     source: str = ""
     """Where it was read from, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
@@ -116,7 +116,7 @@ class Severity(enum.StrEnum):
 
 
 class Finding(NamedTuple):
-    """Something wrong with a stream, where it shows."""
+    """A defect at an event of a stream."""
 
     code: str
     name: str
@@ -131,7 +131,7 @@ class Change(NamedTuple):
     """Events, and what was sent instead of them."""
 
     names: tuple[str, ...]
-    """Names of the defects that demanded it, of the shape, or of the fault."""
+    """Names of the repaired defects, of the shape, or of the fault."""
     event: int
     """The number under which it is reported: that of the first event that was replaced, else of the first one sent."""
     old: Sequence[Frame]
@@ -161,7 +161,7 @@ class Change(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A change to a response beside its events, or one that was not possible."""
+    """A change to a response apart from its events, or one that was not possible."""
 
     name: str
     """The name of the defect or shape, or of the removed text."""
@@ -173,9 +173,9 @@ class Injected(NamedTuple):
 
     spec: str
     drawn: int
-    """How many calls, or streams, were drawn to be hit."""
+    """How many calls, or streams, were selected."""
     changes: int
-    """How many changes were made: none, where the fault found nothing to act on."""
+    """How many changes were made: 0 if nothing matched the fault."""
 
 
 @dataclass(slots=True)
@@ -196,7 +196,7 @@ class Record:
     ended: bool = False
     """Whether the protocol's own end was seen: a finish reason or the terminal event."""
     broken: str | None = None
-    """How the connection broke before the body's end, where it did."""
+    """How the connection broke before the body's end, if it did."""
     error: str | None = None
     """The first in-band error."""
     calls: list[Call] = field(default_factory=list)

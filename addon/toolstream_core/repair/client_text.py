@@ -14,14 +14,14 @@ class ClientText:
     """The arguments that a client has: only a length while they are the beginning of the intended text, else a copy."""
 
     def __init__(self, source: ArgumentText) -> None:
-        """Nothing was sent; `source` is what the arguments mean so far."""
+        """Nothing was sent; `source` is the intended text so far."""
         self._source = source
         self._copy: str | None = None
-        """The client's own text, where it differs from the source."""
+        """The client's own text, if it differs from the source."""
         self.size = 0
         """Characters that the client has."""
         self.diverged = False
-        """Whether the client has other than the intended text: the rest is forwarded unchanged."""
+        """Whether the client has another text than the intended one: the rest is forwarded unchanged."""
 
     @property
     def text(self) -> str:
@@ -35,7 +35,7 @@ class ClientText:
         return self._copy is None and source is self._source and self.size == size
 
     def grow(self, more: int) -> None:
-        """The client was sent the next characters of the source, of which these are so many."""
+        """The client was sent the next `more` characters of the source."""
         self.size += more
 
     def add(self, more: str, source: ArgumentText, *, as_received: bool | None = None) -> None:
@@ -60,9 +60,9 @@ class ClientText:
 
 
 def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
-    """Whether an object is open, the client has all of it that came before `fragment`, and needs that unchanged.
+    """Whether an object is open, the client has all of it before `fragment`, and needs that unchanged.
 
-    `fragment`: what came last; without it, the next plain fragment.
+    `fragment`: the last fragment; without it, the next plain fragment.
     """
     if text.diverged or not meaning.is_inside:
         return False
@@ -73,7 +73,7 @@ def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
 
 
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:
-    """Whether a JSON string is open that may hold the arguments, so that plain fragments of it are withheld."""
+    """Whether a JSON string is open that may hold the arguments: its plain fragments are withheld."""
     source = meaning.source
     if text.size or text.diverged or meaning.suspect is not None or not source.quoted or source.in_escape:
         return False

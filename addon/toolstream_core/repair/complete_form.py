@@ -62,7 +62,7 @@ class CompleteCallForm(NamedTuple):
     failed: frozenset[str] = frozenset()
     """The finish reasons by which the provider gives up on a call."""
     entry: Callable[[Path], Path] = lambda path: path
-    """The path of what is removed from an event with a call."""
+    """The path of the part that is removed from an event with a call."""
     emptied: Callable[[Json], Json] | None = None
     """Completes an event after calls were removed from it."""
     is_empty: Callable[[Json], bool] = lambda _: False
@@ -70,7 +70,7 @@ class CompleteCallForm(NamedTuple):
     apart: Callable[[Json], Sequence[Json]] = lambda payload: [payload]
     """Splits an event into one for each call."""
     joins_text: bool = False
-    """Whether arguments may also come as JSON text in several entries."""
+    """Whether arguments may also arrive as JSON text in several entries."""
     is_lines: bool = False
     """Whether events are JSON lines, of which the last one may lack its line feed."""
 
@@ -99,7 +99,7 @@ class CompleteCallForm(NamedTuple):
             name = text if isinstance(text, str) else ""
             is_text_part = False
             if self.joins_text and "arguments" in fields and fields["arguments"].__class__ is str:
-                is_text_part = not (name and call.arguments.whole_again)
+                is_text_part = not (name and call.arguments.complete_again)
             out.append(Entry(path, fragment, call, fields, name, is_partial, is_text_part))
         return out
 
@@ -114,7 +114,7 @@ class CompleteCallForm(NamedTuple):
         }
 
     def other_keys(self, payload: Json, entry: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
-        """The keys beside the arguments that `other`, an entry of the same call, has and `entry` lacks."""
+        """The keys, apart from the arguments, that `other`, an entry of the same call, has and `entry` lacks."""
         pairs = {entry.path: other.path, self.entry(entry.path): self.entry(other.path)}
         pairs |= {entry.path + steps[:-1]: other.path + steps[:-1] for steps in self.fields.values()}
         known = {other.path, *(other.path + path for name, path in self.fields.items() if name not in {"id", "name"})}

@@ -1,4 +1,4 @@
-"""Judges and repairs streams whose calls come complete, each in one event. Knows no protocol."""
+"""Judges and repairs streams with complete calls, each in one event. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIFFERENCES: Final[Mapping[str, tuple[Defect, str]]] = {
 """Defect and message by the field that differs from the intended call."""
 _IN_PARTS: Final = "the arguments are JSON text in several parts, where an object belongs"
 _LATER: Final = (PLACEHOLDER_ARGUMENTS, "a part names the call without arguments, and a nameless one brings them")
-"""The same for arguments that come in another entry than the name."""
+"""The same for arguments that arrive in another entry than the name."""
 
 
 class CompleteCallClient:
@@ -72,7 +72,7 @@ class CompleteCallClient:
         """The fields that the client lacks of an entry in event `number`; `None` if it has the entire call.
 
         These are the intended fields, except for deviations whose repair is off. `latest`: the number of the last
-        event that came.
+        received event.
         """
         call, fields = entry.call, entry.fields
         if entry.is_text_part and call.arguments.is_complete:
@@ -118,7 +118,7 @@ class CompleteCallClient:
         return intended
 
     def _repairs(self, entry: Entry, number: int, latest: int, differs: Deviation) -> bool:
-        """Report a field that differs from the intended call; whether it is to be repaired."""
+        """Report a field that differs from the intended call. Returns whether to repair it."""
         later = differs.field == "arguments" and differs.intended and entry.lacks_arguments
         defect, message = _LATER if later else _DIFFERENCES[differs.field]
         text = message.format(differs.received, differs.intended)
@@ -222,7 +222,7 @@ class CompleteCallStage(Repairer):
         return out
 
     def _waits(self, first: Waiting, rest: Sequence[Waiting]) -> bool:
-        """Whether an event, after which `rest` came, may still change."""
+        """Whether an event, after which `rest` arrived, may still change."""
         event, entries = first
         if event.frame.trailing and self._form.is_lines:
             return True
@@ -241,15 +241,15 @@ class CompleteCallStage(Repairer):
         return any(call.name not in known and has_nothing(call.arguments.text()) for call in named) if named else False
 
     def _may_go_on(self, entry: Entry) -> bool:
-        """Whether an entry names a streamed call of which the rest is yet to come."""
+        """Whether an entry names a streamed call whose rest has not arrived."""
         return entry.is_partial and bool(entry.name) and not entry.call.over and self._is_open(entry)
 
     def _lacks_text(self, entry: Entry) -> bool:
-        """Whether the rest of a part of JSON text is yet to come."""
+        """Whether an entry has a part of JSON text whose rest has not arrived."""
         return not entry.call.arguments.is_complete and self._is_open(entry)
 
     def _is_open(self, entry: Entry) -> bool:
-        """Whether more of the choice's calls may come."""
+        """Whether more of the choice's calls may arrive."""
         return not self._failed and entry.fragment.choice not in self._ended
 
     def _ended_line(self, frame: Frame, frames: list[Frame]) -> list[Frame]:
@@ -260,7 +260,7 @@ class CompleteCallStage(Repairer):
         return frames
 
     def _frames(self, first: Waiting, rest: Sequence[Waiting]) -> list[Frame]:
-        """The frames to send for an event, after which `rest` came."""
+        """The frames to send for an event, after which `rest` arrived."""
         (event, entries), form, writer = first, self._form, self._context.writer
         number = event.frame.number
         if event.content.error or event.content.finishes:
@@ -285,7 +285,7 @@ class CompleteCallStage(Repairer):
         return self._alone([frame]) if self._policy.alone else [frame]
 
     def _changes(self, first: Waiting, rest: Sequence[Waiting]) -> dict[Path, Json]:
-        """The changes in the calls of an event, after which `rest` came."""
+        """The changes in the calls of an event, after which `rest` arrived."""
         changes: dict[Path, Json] = {}
         number = first.event.frame.number
         for one in first.entries:

@@ -32,7 +32,7 @@ class Deviation(NamedTuple):
 
 
 def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) -> Payload:
-    """The event with every deviation repaired that `judge` accepts; the same object where nothing changes.
+    """The event with every deviation repaired that `judge` accepts; the same object if nothing changes.
 
     Keys that `wanted` does not name keep their values and their order.
     """

@@ -13,7 +13,7 @@ from toolstream_core.model import Json
 USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 """Ids as providers make them."""
 STRICT_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""Ids that Anthropic's API and Bedrock's take."""
+"""Ids that the APIs of Anthropic and Bedrock accept."""
 
 # Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
 # a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), tags (vllm-ascend#12398).
@@ -26,7 +26,7 @@ class Judge(Protocol):
     """Receives the defects of a call."""
 
     def __call__(self, defect: Defect, message: str) -> bool:
-        """Report a defect; whether it is to be repaired."""
+        """Report a defect. Returns whether to repair it."""
 
 
 def judge_id(identity: str, earlier: Container[str], judge: Judge, usual: re.Pattern[str] = USUAL_ID) -> None:

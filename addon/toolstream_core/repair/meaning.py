@@ -39,47 +39,47 @@ from toolstream_core.repair.reading import (
 _BEGUN_OBJECT: Final = re.compile(rf'{WS}(?:\{{{WS}"?)?')
 """An object before the first letter of its first key."""
 _SURELY_AGAIN: Final = 128
-"""From so many characters on, what begins like the complete object before it is the same object."""
+"""From this length on, a text that begins like the complete object before it is the same object."""
 
 
 class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
     def __init__(self, received: ArgumentText) -> None:
-        """No fragment came; `received` is what comes."""
+        """No fragment has arrived; `received` is the received text."""
         self.defect: Defect | None = None
-        """Why the intended text is not the text that came."""
+        """Why the intended text differs from the received text."""
         self.newest: str | None = None
-        """The last fragment, if each was a complete object, so that the next one may replace it."""
+        """The last fragment, if each was a complete object: the next one may replace it."""
         self._reset(received)
 
     def _reset(self, received: ArgumentText) -> None:
         self.newest, self.received = None, received
-        """The fragments that came, joined."""
+        """The received fragments, joined."""
         self.without_placeholder = received
         """The same without a placeholder before the arguments."""
         self.source = received
-        """The intended text, as far as it grows by fragments: most often what came."""
+        """The intended text, as far as it grows by fragments: mostly the received text."""
         self._shift = 0
-        """Characters of what stands before the arguments."""
+        """Number of characters before the arguments."""
         self._own: ArgumentText | None = None
-        """The intended text, from where it differs from what came."""
+        """The intended text, from where it differs from the received text."""
         self.begin = 0
-        """Where in what came the arguments begin; negative if their beginning was lost."""
+        """The place of the arguments in the received text; negative if their beginning was lost."""
         self._whole: str | None = None
-        """The object that is complete, where something follows it."""
+        """The complete object, if more text follows it."""
         self._tail = ""
-        """What follows it, as far as it adds nothing yet."""
+        """The text after it, as far as it adds nothing yet."""
         self._came_again = False
-        """Whether it has come a second time, to its end."""
+        """Whether it was repeated completely."""
         self._high_surrogate = ""
         """The first unit of a surrogate pair, which waits for the second."""
         self.is_uncertain = False
-        """Whether what follows has no certain meaning, so that it is forwarded unchanged."""
+        """Whether the text after it has no certain meaning, and is forwarded unchanged."""
         self.cumulative: str | None = None
-        """The last fragment, where each fragment is all arguments so far."""
+        """The last fragment, if each fragment has all arguments so far."""
         self.suspect: str | None = None
-        """A fragment that begins with all before it: all arguments so far, or the next part.
+        """A fragment that begins with all previous text: all arguments so far, or the next part.
 
         After a complete object, the beginning of the same object, or of another one. `""` if the next fragment may show
         that the text has more or less than the object.
@@ -89,11 +89,11 @@ class Meaning:
         self._known: tuple[int, bool, Reading] | None = None
         """The last result of `read`, and its input."""
 
-    # -- what it means
+    # -- the result
 
     @property
     def decided(self) -> bool:
-        """Whether no fragment has to wait any more."""
+        """Whether no fragment needs to wait any more."""
         if self.cumulative is not None or self.is_uncertain:
             return True
         if self._whole is not None:
@@ -122,24 +122,24 @@ class Meaning:
         if self.is_uncertain:
             return Reading(self._own.text(), self.defect, stands=True)
         reading = read(self._own, over=over)
-        if over and self._tail.lstrip(WHITE).startswith(AGAIN):  # it does not come again to its end
+        if over and self._tail.lstrip(WHITE).startswith(AGAIN):  # it is not repeated completely
             return Reading(reading.text + self._tail, reading.defect, reading.stands)
         return Reading(reading.text, reading.defect or self.defect, reading.stands)
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the arguments are longer than what is kept: the rest of them is forwarded unchanged."""
+        """Whether the arguments are longer than the limit: the rest of them is forwarded unchanged."""
         return self.received.truncated or self.source.truncated
 
     @property
     def may_be_placeholder(self) -> bool:
-        """Whether all that came is `{}` or `null`, which may stand for what follows."""
+        """Whether the received text is `{}` or `null`, which may stand for later arguments."""
         received = self.received
         return not received.empty and received.size <= LONGEST_PLACEHOLDER and is_placeholder(received.text())
 
     @property
     def may_become_placeholder(self) -> bool:
-        """Whether all that came may yet prove to be `{}` or `null`."""
+        """Whether the received text may become `{}` or `null`."""
         received = self.received
         return received.size <= LONGEST_PLACEHOLDER and may_become_placeholder(received.text())
 
@@ -151,9 +151,9 @@ class Meaning:
             return True
         if self.cumulative is not None or self.suspect is not None or self._high_surrogate:
             return False
-        return source.inside_value and source.viable and source.whole_again is None and source.head is not None
+        return source.inside_value and source.viable and source.complete_again is None and source.head is not None
 
-    # -- what comes
+    # -- the input
 
     def add(self, fragment: str, received: ArgumentText) -> None:
         """The next fragment, which `received` has already. With another text than before, all starts over."""
@@ -181,7 +181,7 @@ class Meaning:
                 if received.beginning is None or has_key:
                     self.suspect = ""
             is_first = self.without_placeholder.size == len(fragment) and not is_placeholder(fragment)
-            self.newest = self.without_placeholder.whole_again if is_first else None
+            self.newest = self.without_placeholder.complete_again if is_first else None
 
     def skip(self, text: str, last: str) -> None:
         """Plain fragments were forwarded unseen."""
@@ -198,7 +198,7 @@ class Meaning:
         self._own.add(self.received.text()[begin:])
 
     def settle(self, *, over: bool) -> None:
-        """No later fragment decides what the last one means; `over`: because none comes, or it comes too late."""
+        """No later fragment decides what the last one means; `over`: because none arrives, or it is too late."""
         suspect, self.suspect, self.newest = self.suspect, None, None
         if self._own is not None and self._whole is not None:
             if over and suspect is not None and len(suspect) < _SURELY_AGAIN:
@@ -207,11 +207,11 @@ class Meaning:
             self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
     def _beside(self) -> ArgumentText:
-        """A text beside what came, that shares its limit."""
+        """Another text of the call, which shares the limit of the received one."""
         return ArgumentText(room=self.received.room)
 
     def _judge(self, fragment: str) -> None:
-        """Whether the intended text differs from what came from this fragment on."""
+        """Whether the intended text differs from the received one from this fragment on."""
         received = self.without_placeholder
         if received.beginning and not received.head:
             self.source = self._own = self._beside()
@@ -274,13 +274,13 @@ class Meaning:
             self._stands(own, self.defect)
 
     def _stands(self, own: ArgumentText, defect: Defect | None) -> None:
-        """What follows the complete object is forwarded unchanged."""
+        """The text after the complete object is forwarded unchanged."""
         own.add(self._tail)
         self.defect, self._known = defect, None
         self._whole, self._tail, self.is_uncertain = None, "", True
 
     def _add_snapshot(self, fragment: str) -> None:
-        """A fragment where each is all arguments so far."""
+        """Add a fragment that has all arguments so far."""
         known = self.cumulative or ""
         if fragment.startswith(known):
             self.cumulative, self.begin = fragment, self.received.size - len(fragment)
@@ -295,7 +295,7 @@ class Meaning:
             self._judge(fragment)
 
     def _suspect(self, fragment: str) -> None:
-        """Whether each fragment is all arguments so far, which the joined text alone does not show."""
+        """Whether each fragment has all arguments so far, which the joined text alone does not show."""
         received = self.without_placeholder
         suspect, self.suspect = self.suspect, None
         if suspect and fragment.startswith(suspect) and len(fragment) > len(suspect):
@@ -313,7 +313,7 @@ class Meaning:
 
 
 class FreeText(Meaning):
-    """The arguments of a custom tool's call: they mean what came."""
+    """The arguments of a custom tool's call: the received text is intended."""
 
     is_inside = True
     may_be_placeholder = False

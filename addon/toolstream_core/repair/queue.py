@@ -1,4 +1,4 @@
-"""Events that wait, in the order in which they came. Knows no protocol."""
+"""Waiting events, in order of arrival. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Queue[T]:
         self._most, self._patience = most, patience
         self._queue: deque[T] = deque()
         self._going: list[T] = []
-        """Events that no longer wait, until what goes for them is complete."""
+        """Events that no longer wait, until everything that is sent for them is complete."""
         self._bytes = self._comments = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """The number of waiting events."""
         return len(self._queue)
 
     def __iter__(self) -> Iterator[T]:
-        """Each of them."""
+        """The waiting events."""
         return iter(self._queue)
 
     def clear(self) -> None:
-        """None waits any more."""
+        """Remove all waiting events."""
         self._queue.clear()
         self._going.clear()
         self._bytes = self._comments = 0
@@ -61,7 +61,7 @@ class Queue[T]:
         self._going.append(one)
 
     def sent(self) -> None:
-        """Note that everything was sent for the events that no longer wait."""
+        """Record that everything was sent for the events that no longer wait."""
         self._going.clear()
 
     @property
@@ -70,7 +70,7 @@ class Queue[T]:
         return len(self._queue) > self._most or self._bytes > MAX_BYTES or self._comments > self._patience
 
     def ready(self, waits: Waits[T]) -> Iterator[T]:
-        """Those that go; `waits` gets the first one, and whether an event follows it."""
+        """The events that no longer wait; `waits` gets the first one, and whether an event follows it."""
         while self._queue and not waits(self._queue[0], followed=len(self._queue) - self._comments > 1):
             one = self._queue.popleft()
             self._going.append(one)

@@ -26,7 +26,7 @@ from toolstream_core.defects.arguments import (
 from toolstream_core.defects.defect import Defect
 
 AGAIN: Final = ("{", '"')
-"""How arguments begin that come again."""
+"""The beginning of repeated arguments."""
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
@@ -39,11 +39,11 @@ _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
 
 class Reading(NamedTuple):
-    """What the arguments mean."""
+    """The meaning of the arguments."""
 
     text: str
     defect: Defect | None = None
-    """The defect because of which this differs from the received text."""
+    """The defect for which this differs from the received text."""
     stands: bool = False
     """Whether the text is forwarded unchanged: the defect has no certain repair."""
 
@@ -76,14 +76,14 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
     if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
-    if not received.viable and received.whole_again is not None:
+    if not received.viable and received.complete_again is not None:
         repeats = raw.lstrip(WHITE)[0] == "{"
-        return Reading(received.whole_again, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
+        return Reading(received.complete_again, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
     return _characters(raw, over=over)
 
 
 def read_text(text: str, *, over: bool) -> Reading:
-    """As `read`, of a text that came in one fragment."""
+    """As `read`, for a text in one fragment."""
     received = ArgumentText()
     received.add(text)
     return read(received, over=over)
@@ -104,7 +104,7 @@ def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> 
 
 
 def repetition(complete: str, rest: str) -> Defect | None:
-    """Why text after a complete object adds nothing, or may yet prove to; `None` if it does add something."""
+    """Why text after a complete object adds nothing, or may turn out to; `None` if it adds something."""
     again = begun_inside(rest) if rest[:1] == '"' else rest
     if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
         return REPLAYED_ARGUMENTS
@@ -128,7 +128,7 @@ def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
 
 
 def _placeholders(raw: str) -> Reading:
-    """Several that nothing follows: the call has no arguments."""
+    """Several placeholders without other text: the call has no arguments."""
     plain = _SPACE.sub("", raw)
     is_replayed = plain == "{}" * (len(plain) // 2) or plain == "null" * (len(plain) // 4)
     return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
@@ -143,7 +143,7 @@ def _after_object(complete: str, raw: str, *, over: bool) -> Reading:
 
 
 def _characters(raw: str, *, over: bool) -> Reading:
-    """The text itself, with surrogate pairs joined that came in two fragments."""
+    """The text itself, with split surrogate pairs joined."""
     if raw.isascii():
         return Reading(raw)
     surrogate = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]

@@ -49,7 +49,7 @@ def is_sendable(
 
 
 class Position(NamedTuple):
-    """Where in its call a part of the arguments stands."""
+    """The place of a part of the arguments in its call."""
 
     opens: bool = False
     """Whether the call begins with it."""
@@ -106,7 +106,7 @@ class Policy(NamedTuple):
     even_ids: bool = False
     """Whether no id may be shorter than an earlier one."""
     alone: bool = False
-    """Whether an event speaks of one call alone."""
+    """Whether an event may have only one call."""
     names_calls: bool | None = None
     """Whether deltas have the id and the name of their call (Responses); `None`: as the provider sends them."""
     combined: tuple[Policy, ...] = ()
@@ -114,12 +114,12 @@ class Policy(NamedTuple):
 
     @property
     def shapes_nothing(self) -> bool:
-        """Whether it asks for nothing else than the protocol."""
+        """Whether it needs nothing but the protocol."""
         return not self.names
 
     @property
     def holds(self) -> bool:
-        """Whether something may have to wait for it."""
+        """Whether events may have to wait for it."""
         return self.in_turn or self.leaves_out or self.with_text
 
     @property
@@ -132,7 +132,7 @@ class Policy(NamedTuple):
         return tuple(name for part in self.parts if len(part.cut(text, at)) > 1 for name in part.names)
 
     def then(self, other: Policy) -> Policy:
-        """The needs of a client that needs both. Arguments are cut for this one first."""
+        """The needs of a client that needs both. Arguments are split for this one first."""
         first, second = self.cut, other.cut
 
         def cut(text: str, at: Position) -> Sequence[str]:
@@ -163,11 +163,11 @@ TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_fragments)
 SELF_CONTAINED_DELTAS: Final = WHOLE_CALLS._replace(names=("self-contained-deltas",), names_calls=True)
 BARE_DELTAS: Final = Policy(("bare-deltas",), names_calls=False)
 OF_BLOCKS: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS)}
-"""Those of protocols that stream content blocks, by the name of the shape."""
+"""The policies of protocols that stream content blocks, by the name of the shape."""
 OF_RESPONSES: Final = {
     one.names[0]: one for one in (WHOLE_CALLS, SELF_CONTAINED_DELTAS, BARE_DELTAS, TINY_FRAGMENTS, SEQUENTIAL)
 }
-"""Those of Responses, by the name of the shape."""
+"""The policies of Responses, by the name of the shape."""
 POLICIES: Final = {
     one.names[0]: one
     for one in (
@@ -182,7 +182,7 @@ POLICIES: Final = {
         EVEN_IDS,
     )
 }
-"""Those of Chat Completions, by the name of the shape."""
+"""The policies of Chat Completions, by the name of the shape."""
 
 
 def combined(policies: Iterable[Policy]) -> Policy:

@@ -1,7 +1,7 @@
 """Sends the events of calls to a client that reads less than its protocol allows: the last step of a repair.
 
 Knows no protocol: an event comes with its call, its phase and the paths of its fields. It may wait for its turn, then
-for its complete call; deltas are joined or cut.
+for its complete call; deltas are joined or split.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from toolstream_core.wire.json_paths import known_only, merged, put
 ARGUMENTS: Final = "arguments"
 INDEX: Final = "index"
 PADDING: Final = "obfuscation"
-"""OpenAI's key for characters that hide how long a delta is."""
+"""OpenAI's key for characters that hide the length of a delta."""
 
 
 class Outgoing(NamedTuple):
@@ -51,7 +51,7 @@ class Outgoing(NamedTuple):
     phase: Phase = Phase.ARGUMENTS
     """The fields of its call."""
     paths: Paths = TOP
-    """Where it has arguments and the place of its call."""
+    """The paths of its arguments and of its call's place."""
     status: str = ""
     """The status of a call that it closes: `completed`, `incomplete`, or empty."""
 
@@ -83,16 +83,16 @@ class Outgoing(NamedTuple):
 
 
 class ShapedCalls(NamedTuple):
-    """What a protocol knows of the calls."""
+    """The protocol's knowledge of the calls."""
 
     known: AbstractSet[str]
     """The keys of a delta, at every depth."""
     is_sendable: Callable[[OpenCall, bool], bool]
     """Whether the client gets a complete call; with `True`: the provider ended it, and did not truncate it."""
     identity: Callable[[OpenCall], Payload] = lambda call: {}  # noqa: ARG005
-    """What names a call in its deltas, for a client that needs that."""
+    """The fields that identify a call in its deltas, for a client that needs them."""
     reordered: Callable[[], None] = lambda: None
-    """Notes that events are sent in another order."""
+    """Records that events are sent in another order."""
 
 
 class Shaping:
@@ -125,7 +125,7 @@ class Shaping:
         return self._after_turns([outgoing] if self._turns is None else self._turns.sent(outgoing))
 
     def at_end(self, *, over: bool) -> Iterator[Outgoing]:
-        """The waiting events: the turn ends. `over`: by itself, so that none of its calls is truncated."""
+        """The waiting events at the end of the turn. `over`: the turn ended normally, with no truncated call."""
         yield from self._after_turns([] if self._turns is None else self._turns.take_all())
         if self._complete is not None:
             yield from self._cut(self._complete.at_end(over=over))
@@ -218,7 +218,7 @@ class Turns:
 class CompleteCalls:
     """Each call in one delta: its events, and later ones, wait until it is complete.
 
-    The events of an incomplete call are not sent, nor is an event that closed a call before more of it came. The places
+    The events of an incomplete call are not sent, nor is an event that closed a call before its end. The places
     of later ones are lowered: clients put calls into a list by their place.
     """
 
@@ -264,7 +264,7 @@ class CompleteCalls:
         return self._ready()
 
     def note_change(self) -> None:
-        """Note that an event is changed because only complete calls are sent."""
+        """Record that an event is changed because only complete calls are sent."""
         self._reporter.shape(self._shapes)
 
     def _judge(self, outgoing: Outgoing, call: OpenCall) -> None:
@@ -353,6 +353,6 @@ class CompleteCalls:
 
 
 def turn_over(content: EventContent) -> bool:
-    """Whether an event ends the turn normally, so that none of its calls is truncated."""
+    """Whether an event ends the turn normally, with no truncated call."""
     reasons = [finish.reason for finish in content.finishes]
     return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))

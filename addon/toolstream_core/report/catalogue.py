@@ -1,4 +1,4 @@
-"""Everything that has a name, as `list` and `explain` print it. Knows the tables."""
+"""All names, as `list` and `explain` print them. Knows the tables."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _defect(name: str) -> str:
 
 
 def _group(name: str) -> str:
-    """A word that means several defects: a family, or all whose repair is safe."""
+    """A name for several defects: a family, or all with a safe repair."""
     safe = name == Safety.SAFE
     defects = [defect for defect in DEFECTS if (defect.repair is Safety.SAFE if safe else defect.family == name)]
     lines = "".join(f"* {defect.code} `{defect.name}` {defect.meaning}\n" for defect in defects)

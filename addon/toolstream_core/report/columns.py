@@ -23,7 +23,7 @@ def plain(style: str, text: str) -> str:
 
 
 def colour(style: str, text: str) -> str:
-    """ANSI colour, for what is ok, a warning or an error; nothing else has one."""
+    """ANSI colour for `ok`, `warning` and `error`; other styles have none."""
     return f"{STYLES[style]}{text}\x1b[0m" if style in STYLES else text
 
 
@@ -41,13 +41,13 @@ EVENT = 11
 ID = 28
 """Columns of an id."""
 ID_BESIDE_ITEM = 16
-"""Columns of an id beside the id of its item."""
+"""Columns of an id next to the id of its item."""
 LEAST = 16
-"""Columns that a shortened text gets at least."""
+"""Least columns of a shortened text."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
 _REQUEST = 12
-"""Columns that a request keeps beside a long model."""
+"""Columns that a request keeps next to a long model."""
 
 
 class Label(NamedTuple):
@@ -60,7 +60,7 @@ class Label(NamedTuple):
     flow: str = ""
     """mitmproxy's id of the flow."""
     status: int = 0
-    """The response's HTTP status; 0 where nobody knows it."""
+    """The response's HTTP status; 0 if it is unknown."""
 
     def head(self, model: str | None, protocol: str) -> str:
         failed = [f"HTTP {self.status}"] if self.status >= BAD_STATUS else []
@@ -71,12 +71,12 @@ class Label(NamedTuple):
         return f"{self.tag} {request}{names}{flow}"
 
     def begin(self, elapsed: str = "") -> str:
-        """How each other line begins: the tag, and the time since the request, right-aligned."""
+        """The beginning of each other line: the tag, and the time since the request, right-aligned."""
         return f"{self.tag} {elapsed:>{MARGIN - 2 - len(self.tag)}} "
 
 
 class Blocks:
-    """Writes lines, and sets blocks apart that would stand below the lines of another stream."""
+    """Writes lines, and separates blocks from the lines of another stream."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -104,7 +104,7 @@ class Blocks:
 
 
 def foreign(text: str) -> str:
-    """A name of the wire that stands bare in a line."""
+    """A foreign name as a word of a line, without quotes if possible."""
     return middle(word(text), _NAME)
 
 
@@ -114,18 +114,20 @@ def middle(text: str, width: int, *, count: bool = False) -> str:
 
 
 def shortened(text: str, width: int, *, count: bool = False) -> str:
-    """As `middle`, as a JSON string that has nothing in it that steers a terminal; `width` is 16 at least."""
+    """As `middle`, as a JSON string without characters that control a terminal; `width` is 16 at least."""
     width = max(width, LEAST)
     full = quoted_text(text) if len(text) <= width else text
     if len(full) <= width:
-        return full  # nearly always: nothing else is called
+        return full  # nearly always
     return _shortened(text, full, width, lambda part: quoted_text(part)[1:-1], count=count, quote='"')
 
 
-def _shortened(text: str, whole: str, width: int, shown: Callable[[str], str], *, count: bool, quote: str = "") -> str:
-    """Where `whole` does not fit, as much of the beginning and the end of `text` as does."""
-    if len(whole) <= width:
-        return whole
+def _shortened(
+    text: str, complete: str, width: int, shown: Callable[[str], str], *, count: bool, quote: str = ""
+) -> str:
+    """`complete` if it fits, else as much of the beginning and the end of `text` as fits."""
+    if len(complete) <= width:
+        return complete
     kept = min(width, len(text) - 1)
     while True:
         gap = f"…(+{len(text) - kept})…" if count else "…"
@@ -137,7 +139,7 @@ def _shortened(text: str, whole: str, width: int, shown: Callable[[str], str], *
 
 
 def seen(value: Seen[str] | Seen[int], width: int = ID) -> str:
-    """A value of the wire: absent, null and empty are three things."""
+    """A received value: absent, null and empty are distinguished."""
     if value is ABSENT:
         return "absent"
     if value is None:
@@ -146,7 +148,7 @@ def seen(value: Seen[str] | Seen[int], width: int = ID) -> str:
 
 
 class Marked(NamedTuple):
-    """Text with the parts of it that have a colour, in their order."""
+    """Text, and its coloured parts in their order."""
 
     text: str
     marks: tuple[tuple[str, str], ...] = ()
@@ -185,7 +187,7 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~@]")
 
 
 def fenced(text: Iterable[str], language: str = "text") -> Iterator[str]:
-    """A code block, in a fence that nothing in it can end."""
+    """A code block, in a fence longer than any in it."""
     inner = list(text)
     longest = max((len(run) for line in inner for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -193,7 +195,7 @@ def fenced(text: Iterable[str], language: str = "text") -> Iterator[str]:
 
 
 def code(text: str) -> str:
-    """Foreign text as code within a line, cut where it is long."""
+    """Foreign text as code inside a line, shortened if it is long."""
     shown = printable(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…").replace("|", "\\|")
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
@@ -206,5 +208,5 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Foreign text in a sentence: it formats, links and mentions nothing."""
+    """Foreign text in a sentence, without formatting, links and mentions."""
     return _SPECIAL.sub(lambda found: f"\\{found[0]}" if found[0] != "@" else "@\u200b", printable(text))

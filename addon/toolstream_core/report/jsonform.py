@@ -78,7 +78,7 @@ _SEEN = ("index", "id", "item_id", "name", "type", "arguments")
 class JsonLines(Sink):
     """Writes one object for each event of one stream, and one for its end.
 
-    Absent stays absent: a key that the wire did not have is not in the object, `null` and `""` are as sent.
+    Absent stays absent: a key that was not sent is not in the object, `null` and `""` are as sent.
     """
 
     live = True
@@ -92,14 +92,14 @@ class JsonLines(Sink):
         elapsed: Callable[[], int] | None = None,
         hide: Callable[[str], str] = str,
     ) -> None:
-        """`head` stands in every object (`flow`, `stream`, `host`); `elapsed` gives ms since the request."""
+        """`head` is in every object (`flow`, `stream`, `host`); `elapsed` gives ms since the request."""
         self._write = write
         self._head = _encode(head)[1:-1]
         self._elapsed = elapsed
         self._hide = hide
 
     def quiet(self, first: int, frames: int, size: int) -> None:
-        """An event without anything that concerns tool calls: only its number and size."""
+        """An event without tool calls: only its number and size."""
         del frames
         self._write(f'{{"type":"event",{self._head},"event":{first}{self._time()},"bytes":{size}}}')
 
@@ -162,7 +162,7 @@ class JsonLines(Sink):
 
 
 def may_append(path: Path) -> bool:
-    """Whether a file is empty or begins as JSON lines of toolstream do, so that more of them may follow."""
+    """Whether a file is empty or has JSON Lines of toolstream: more of them may be appended."""
     with path.open("rb") as file:
         line = file.readline(64)
     return not line or _LINE.match(line) is not None

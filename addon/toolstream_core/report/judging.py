@@ -26,14 +26,14 @@ from toolstream_core.verdict.conversations import Conversations, Judged, SentRes
 
 
 def cause(explanation: Explanation) -> str:
-    """How the client reads, in one sentence."""
+    """The client's deviation, in one sentence."""
     return f"The client {explanation.text}."
 
 
 def reason(explanation: Explanation, event: int | None = None) -> str:
     """What the client did at the event where it first misread the response, in one sentence; `""` without an event.
 
-    `event`: the number of that event in what is shown, if it is another one.
+    `event`: the number of that event in the output, if it differs.
     """
     shows, place = explanation.shows, explanation.event if event is None else event
     if shows is None or place is None:
@@ -49,13 +49,13 @@ def _did(change: Change | None) -> str:
 
 
 _PROJECTS: Final = 3
-"""Projects that are named as examples, at most."""
+"""Maximum number of projects named as examples."""
 
 
 _REMEMBERED: Final = 8
-"""Responses whose advice is remembered: a client in a loop gets equal ones."""
+"""Number of responses whose advice is remembered: a client in a loop gets equal ones."""
 NO_HELP: Final = "no repair or shape of toolstream helps: "
-"""Before the fix of a client that no option helps: all were tried on its models."""
+"""Precedes the fix of a client that no option helps: all were tried on its models."""
 _UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this effect")
 _DOUBTFUL: Final = Explained(
     fix="the calls have `function` and also `custom`, so the client may treat them as calls of custom tools; "
@@ -72,7 +72,7 @@ class Explaining:
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
     def __call__(self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
-        """`response` is what the client got, `echoed` the calls that it sent back; `client` tells clients apart."""
+        """`response` is what the client got, `echoed` the calls that it sent back; `client` distinguishes clients."""
         found = self._explainer.explain_response(response, echoed, client)
         if found is None or found.doubtful:
             return _UNKNOWN if found is None else _DOUBTFUL
@@ -107,7 +107,7 @@ _KEPT: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedResponse(SentResponse):
-    """A response that was saved."""
+    """A saved response."""
 
     secrets: tuple[str, ...]
 
@@ -124,7 +124,7 @@ class Judging:
         self._explaining = Explaining()
 
     def take(self, saved: Exchange, record: Record | None) -> Sequence[ReportedVerdict]:
-        """Take the next exchange; the verdicts that it decides. `record` is `None` if its response is not an LLM's."""
+        """Take the next exchange. Returns the decided verdicts. `record` is `None` without an LLM response."""
         decided = self._decided = list[ReportedVerdict]()
         exchange, self._secrets = saved.facts, saved.secrets
         file = exchange.source.rpartition("#")[0]
@@ -148,7 +148,7 @@ class Judging:
         return decided
 
     def _keep(self, token: str, received: ReceivedBytes) -> None:
-        """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
+        """Keep a response to explain its verdict. The oldest are dropped first, and their verdicts stay unexplained."""
         self._received[token] = received
         while sum(len(one.body) for one in self._received.values()) > _KEPT:
             del self._received[next(iter(self._received))]

@@ -49,7 +49,7 @@ _BY_CHANCE: Final = re.compile(r"[:,](?:p|times)=")
 
 
 def overview(record: Record, model: str | None) -> Marked:
-    """One line on the stream; `model` is the one that was named before."""
+    """One line on the stream; `model` was named before."""
     calls, events = counted(len(record.calls), "call"), counted(record.events, "event")
     reasons = ", ".join(foreign(reason) for reason in record.finish)
     finish = f"finish {reasons}" if reasons else "no finish reason"
@@ -138,14 +138,14 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
 
 
 def help_without_verdict(record: Record, repaired: Container[str] = ()) -> Iterator[str]:
-    """Repairs for a response without calls, on which there is never a verdict; those of codes in `repaired` are on."""
+    """Repairs for a response without calls, which never has a verdict; those of codes in `repaired` are on."""
     if not record.calls:
         found = [one for one in record.findings if one.severity is not Severity.NOTE and one.code not in repaired]
         yield from filter(None, dict.fromkeys(map(help_with, found)))
 
 
 def help_with(finding: Finding) -> str:
-    """The option that repairs a finding, and whether it guesses; `""` without a repair."""
+    """The option that repairs a finding, and whether it is unsafe; `""` without a repair."""
     if finding.repair is None:
         return ""
     guesses = " (unsafe)" if finding.repair == "unsafe" else ""
@@ -163,7 +163,7 @@ _CALL_ID, _ITEM, _NAME, _PLACE = range(4)
 
 
 class Lines(Sink):
-    """The lines of one stream: a head, one line for each event that concerns tool calls, and what it came to.
+    """The lines of one stream: a head, one line for each event that concerns tool calls, and the result.
 
     A line has at most 120 columns.
     """
@@ -185,7 +185,7 @@ class Lines(Sink):
     ) -> None:
         """`elapsed` gives ms since the request; `hide` redacts; `shows` selects findings in the stream (default: all).
 
-        `syntax` writes options as the command in use takes them; `repaired` are the codes of the repairs that are on.
+        `syntax` writes options for the command in use; `repaired` are the codes of the repairs that are on.
         """
         self._write = write
         self._label = label
@@ -206,7 +206,7 @@ class Lines(Sink):
         self._head = ""
         """The beginning of the last fragment's line, up to its arguments; equal for equal `_alike`."""
         self._found: set[Finding] = set()
-        """Findings that were written where they showed."""
+        """Findings that were written at their event."""
         self._folded = 0
         self._folded_bytes = 0
         self._folded_from = 0
@@ -340,7 +340,7 @@ class Lines(Sink):
         return shortened(self._hide(text), WIDTH - MARGIN - EVENT - len(self._head), count=True)
 
     def _beginning(self, resolved: ResolvedFragment) -> str:
-        """The line up to the arguments; all of it where it has none."""
+        """The line up to the arguments, or all of it without arguments."""
         fragment, call = resolved
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
@@ -365,6 +365,6 @@ class Lines(Sink):
 
 
 class EndLines(Lines):
-    """The head, and what the stream came to: the calls, the findings, the overview."""
+    """The head and the result of the stream: the calls, the findings, the overview."""
 
     live = False

@@ -30,7 +30,7 @@ from toolstream_core.wire.frame import Frame
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedResponse:
-    """A response, redacted, as a report shows it."""
+    """A redacted response in a report."""
 
     record: Record
     frames: Sequence[Frame]
@@ -41,26 +41,26 @@ class ReportedResponse:
     request: Json
     status: int | None
     recorded: str
-    """The day, in UTC. It is empty, and the status `None`, where only the body was saved."""
+    """The day, in UTC. It is empty, and the status `None`, if only the body was saved."""
     caused: Sequence[str] = ()
     """Specifications of the injected faults; the other fields describe the response with them."""
     provider: Sequence[str] | None = None
     """Names of the defects in the provider's own response; `None` unless it is known and faults changed it."""
     left: Sequence[str] | None = None
-    """Names of the defects that the faults left, before any repair, where there were faults."""
+    """Names of the defects that the faults left, before any repair, if there were faults."""
     client: str = ""
     """How the client interpreted it, in words; `""` if unknown."""
     understood: bool = True
-    """Whether the client did what the response meant, as far as is known."""
+    """Whether the client did what was intended, as far as is known."""
 
     @property
     def is_notable(self) -> bool:
-        """Whether anything went wrong with it."""
+        """Whether it has a finding, a fault, or a misreading."""
         return bool(self.record.findings or self.caused) or not self.understood
 
 
 def understanding(responses: Sequence[ReportedResponse]) -> bool | None:
-    """Whether the client understood all responses; `None` if nothing that was saved shows it.
+    """Whether the client understood all responses; `None` if the saved requests do not show it.
 
     A response without calls has nothing to misread, and is never followed by a verdict.
     """
@@ -89,7 +89,7 @@ _LONGEST = 2000
 
 
 def folded(frames: Sequence[Frame], shown: Collection[int]) -> Iterator[str]:
-    """Lines: the events whose numbers are to be `shown`, and one line for each run of others."""
+    """Lines: the events with the numbers in `shown`, and one line for each run of others."""
     before: Frame | None = None
     waiting: list[Frame] = []
     for frame in frames:
@@ -153,20 +153,20 @@ def described(dialect: str) -> tuple[str, str]:
 
 PORT = 8642
 _LONGEST_BODY = 4096
-"""Bytes of a request that are printed; of a longer one, what is needed for a response."""
+"""Maximum bytes of a printed request; a longer one is reduced to what a response needs."""
 _SHORT = 200
 """Characters of a setting or message in such a short request."""
 _MESSAGES = ("messages", "input", "contents")
 
 
 def fault_here(spec: str) -> str:
-    """A fault as it acts on a response that is served alone: without targets and chance. Raises `ToolstreamError`."""
+    """The fault for a response that is served alone: without targets and probability. Raises `ToolstreamError`."""
     fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
     return replace(fault, host=None, path=None, model=None, turn=None, p=1.0, times=None).spec
 
 
 def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()) -> str:
-    """Shell lines that serve a flow, under faults if there are any, and ask for it."""
+    """Shell lines that serve a flow, with faults if there are any, and request it."""
     under = "".join(f" --fault {shlex.quote(spec)}" for spec in faults)
     url = shlex.quote(f"http://127.0.0.1:{PORT}{path}")
     return (
@@ -179,7 +179,7 @@ def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()
 
 
 def as_test(flow: str, path: str, request: Json, findings: list[str], faults: Sequence[str] = ()) -> str:
-    """A test for `toolstream`'s pytest plugin that runs as it is, and has a place for a client."""
+    """A test for `toolstream`'s pytest plugin that can be run, and has a place for a client."""
     body = numbers.dumps(asking(path, request), ascii_only=True)
     under = f", fault={list(faults)!r}" if faults else ""
     return (
@@ -206,13 +206,13 @@ def asking(path: str, request: Json) -> Json:
     }
     for key in _MESSAGES:
         if key in request:
-            plain[key] = _last_words(request[key])
+            plain[key] = _last_text(request[key])
     wanted, asks = match_key.read(path, request), match_key.read(path, plain)
     return plain if asks is not None and wanted is not None and asks.dialect == wanted.dialect else request
 
 
-def _last_words(messages: Json) -> Json:
-    """The user's last text, shortened."""
+def _last_text(messages: Json) -> Json:
+    """The last text of the user, shortened."""
     if isinstance(messages, str):
         return messages[:_SHORT]
     prompts = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
@@ -287,7 +287,7 @@ _CLIENT_BUGS: Final[Mapping[CallForm, Mapping[Key, str]]] = {
     },
     CallForm.WHOLE: {},
 }
-"""How well-known clients assign fragments to calls, after "a client that"."""
+"""How well-known clients assign fragments to calls, as a clause after "a client that"."""
 _MOST_LINKS = 5
 _READING: Final = {
     True: "the client read it correctly",
@@ -373,7 +373,7 @@ def _events(responses: Sequence[ReportedResponse]) -> Iterator[str]:
 
 
 def _of_interest(response: ReportedResponse) -> set[int]:
-    """The events of the findings, and where their calls begin; the first events where nothing was found."""
+    """The events of the findings, and the starts of their calls; the first events without findings."""
     chosen: dict[int, None] = {}
     calls = response.record.calls
     for finding in response.record.findings:

@@ -22,16 +22,16 @@ _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 
 
 class Explained(NamedTuple):
-    """Why a client got a response wrong."""
+    """Why a client misread a response."""
 
     names: Sequence[str] = ()
-    """Of the ways in which it reads otherwise than the protocol means."""
+    """The names of its deviations from the protocol."""
     event: int | None = None
-    """The event where its reading parts from that."""
+    """The first event that it misreads."""
     text: str = ""
     """The same for people."""
     advice: Sequence[str] = ()
-    """Options of mitmdump under which the client would have understood the response, the smallest first."""
+    """Options of mitmdump with which the client would have understood the response, the smallest first."""
     fix: str = ""
     """The change to the client if no option helps, or the statement that no known bug has this effect."""
     explanation: Explanation | None = None
@@ -49,7 +49,7 @@ class ReportedVerdict:
     """The response: its place in a file, or the id of its flow."""
     verdict: Verdict
     calls: Sequence[Call]
-    """Those of the response as the client got it."""
+    """The calls of the response as the client got it."""
     request: str | None
     """The source of the request that followed."""
     hide: Callable[[str], str] = str
@@ -115,7 +115,7 @@ def as_flags(options: str) -> str:
 
 
 def as_command(options: str) -> str:
-    """Options of mitmdump as a command that runs a client under them."""
+    """Options of mitmdump as a command that runs a client with them."""
     flags, begins, remark = as_flags(options).partition(" (")
     return f"toolstream run {flags} -- CMD{begins}{remark}"
 
@@ -131,7 +131,7 @@ def option_values(options: str) -> dict[str, str]:
 
 
 def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable[[str], str]) -> Iterator[str]:
-    """Each once: of several alike that concern one call, the first, and how many more there are."""
+    """Each problem once: of several equal ones of a call, the first, and the number of others."""
     alike: dict[tuple[Outcome, int | str], list[Problem]] = {}
     for one in problems:
         alike.setdefault((one.outcome, one.text if one.call is None else one.call), []).append(one)
@@ -204,10 +204,10 @@ def without_verdict(record: Record) -> str:
 
 def _read(verdict: Verdict, calls: Sequence[Call]) -> list[int]:
     """The places of the calls that the client runs, of the choice that it used."""
-    ours = [place for place, call in enumerate(calls) if runs_on_client(call)]
+    intended = [place for place, call in enumerate(calls) if runs_on_client(call)]
     ids = {one.id for one in verdict.sent}
-    used = next((calls[place].choice for place in ours if calls[place].id in ids), None)
-    return [place for place in ours if used in (None, calls[place].choice)]
+    used = next((calls[place].choice for place in intended if calls[place].id in ids), None)
+    return [place for place in intended if used in (None, calls[place].choice)]
 
 
 def _calls(calls: Sequence[Call], places: Sequence[int]) -> str:

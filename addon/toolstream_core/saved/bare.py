@@ -1,6 +1,6 @@
-"""The bare layout that others use: a folder with `request.json` and the unchanged response, `response.sse`.
+"""The bare layout of other tools: a folder with `request.json` and the unchanged response, `response.sse`.
 
-Beside them may be `request-headers.json`, `response-headers.json` and `manifest.json`.
+Further files are `request-headers.json`, `response-headers.json` and `manifest.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RESPONSES = {
 }
 """The files that a response may be in, and their content types."""
 VERSION = 1
-"""Of `manifest.json`."""
+"""The version of `manifest.json`."""
 EXPECTATION = ".expect.json"
 """Ends the name of the file with the expected reading of a flow file."""
 
@@ -32,14 +32,14 @@ _BESIDE = (REQUEST, MANIFEST, _REQUEST_HEADERS, _RESPONSE_HEADERS)
 
 
 def response_in(folder: Path) -> Path | None:
-    """The response's file where a folder is of this layout."""
+    """The response's file in a folder of this layout."""
     if not (folder / REQUEST).is_file():
         return None
     return next((folder / name for name in RESPONSES if (folder / name).is_file()), None)
 
 
 def belongs(path: Path) -> bool:
-    """Whether a file only describes a response in the file beside it."""
+    """Whether a file only describes a response in another file of its folder."""
     if path.name.endswith(EXPECTATION):
         return path.with_name(path.name.removesuffix(EXPECTATION) + ".flow").is_file()
     return path.name in _BESIDE and response_in(path.parent) is not None

@@ -35,7 +35,7 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
-# The first line of a block says how far it is indented, and a tool may strip spaces at the ends of lines.
+# The first line of a block shows its indentation, and a tool may strip spaces at the ends of lines.
 _BLOCK = re.compile(r"(?!\s)(?:[\x20-\x7e]*(?<! )\n)+(?:[\x20-\x7e]*(?<! ))?\Z")
 _NO_BODY = "its body is not in the cassette"
 _RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
@@ -56,10 +56,10 @@ def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
 
 
 class _Constructor(SafeConstructor):
-    """Builds plain data of everything: recorders have tags of their own, and none of them is run."""
+    """Builds plain data from every node: recorders have their own tags, and none of them is run."""
 
     def plain(self, node: Node) -> Json:
-        """The text, the list or the object that a node of an unknown tag holds."""
+        """The text, list or object in a node of an unknown tag."""
         if isinstance(node, ScalarNode):
             return node.value
         if isinstance(node, MappingNode):
@@ -78,7 +78,7 @@ def _document(data: bytes) -> Json:
     yaml.Constructor = _Constructor
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of anchors said twice
+            warnings.simplefilter("ignore")  # of repeated anchors
             return yaml.load(data.decode())
     except (YAMLError, ValueError, RecursionError) as error:
         why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
@@ -112,7 +112,7 @@ def _body(message: Json) -> bytes:
 
 
 def _bytes(value: Json) -> bytes:
-    """A text, bytes, or an object that holds them: `string`, `base64_string`, or parsed JSON."""
+    """A text, bytes, or an object with them: `string`, `base64_string`, or parsed JSON."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
@@ -140,7 +140,7 @@ def _time(value: Json) -> float:
 
 
 def cassette(exchanges: Iterable[Exchange]) -> bytes:
-    """The bytes of a `.yaml` file, as vcrpy reads it. Texts are quoted, so that YAML 1.1 and 1.2 read them alike."""
+    """The bytes of a `.yaml` file, as vcrpy reads it. Texts are quoted: YAML 1.1 and 1.2 read them alike."""
     yaml = YAML()
     yaml.width = sys.maxsize
     out = io.BytesIO()

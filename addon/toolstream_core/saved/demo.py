@@ -23,7 +23,7 @@ def is_demo(path: str | Path) -> bool:
 
 
 def located(path: str | Path) -> Path:
-    """Where a file or folder is that a user named; it need not exist."""
+    """The path of a file or folder that a user named; it need not exist."""
     if not is_demo(path):
         return Path(path)
     name = _name(path)
@@ -36,7 +36,7 @@ def beside(path: str | Path) -> Path:
 
 
 def unknown(path: str | Path) -> str | None:
-    """Why a `demo:NAME` names no packaged flow, where it does not."""
+    """Why a `demo:NAME` names no packaged flow; empty if it names one."""
     if not is_demo(path) or located(path).exists():
         return None
     known = [f"{PREFIX}{name}" for name in names()]

@@ -29,7 +29,7 @@ _FLOW_SUFFIXES: Final = frozenset({".flow", ".flows", ".mitm"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong with a file."""
+    """A problem of a file."""
 
     file: str
     flow: int | None = None
@@ -125,7 +125,7 @@ def _flow(path: Path, number: int, flow: http.HTTPFlow, redaction: Redaction, re
 
 
 def _secrets(flow: http.HTTPFlow, clean: http.HTTPFlow) -> Iterator[tuple[str, Overwritten]]:
-    """What redaction overwrites, and where that stands."""
+    """The secrets that redaction overwrites, and their places."""
     yield from (("path", one) for one in overwritten(flow.request.path.encode(), clean.request.path.encode()))
     yield from (("comment", one) for one in overwritten(flow.comment.encode(), clean.comment.encode()))
     if flow.error is not None and clean.error is not None:

@@ -1,4 +1,4 @@
-"""A saved response with its request, and why there may be none. Knows no file format."""
+"""A saved response with its request, and reasons why it may be missing. Knows no file format."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Exchange:
     """A saved response with its request, of any form of file."""
 
     facts: StreamFacts
-    """The facts beside the body: source, address, status, request."""
+    """The facts apart from the body: source, address, status, request."""
     chunks: Iterable[bytes] = ()
     """The body, with the content coding that `facts` names. Read it before the next response."""
     times: Sequence[int] = ()
-    """Milliseconds since the first byte at which each chunk came; empty if unknown."""
+    """The arrival times of the chunks, in milliseconds since the first byte; empty if unknown."""
     broken: str | None = None
     """How the connection broke, if it did."""
     secrets: tuple[str, ...] = ()
@@ -57,13 +57,13 @@ class Exchange:
     """Whether the body was replaced in the file: later requests do not show how a client interprets it."""
     faults: Sequence[Injected] = ()
     began: float = 0.0
-    """When the request came, in seconds since the epoch; 0 if unknown."""
+    """The time of the request, in seconds since the epoch; 0 if unknown."""
     ended: float = 0.0
     """When the response ended; 0 if unknown."""
     response: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     socket: SocketLane | None = None
-    """Where on a WebSocket it came, if it did: each chunk is a message, as a line."""
+    """Its lane on a WebSocket, if it arrived over one: each chunk is a message, as a line."""
     missing: str | None = None
     """Why the body of an LLM response is missing, if it is."""
     unwrapped: Sequence[Note] = ()
@@ -100,7 +100,7 @@ class Exchange:
     ) -> Self:
         """An exchange from HTTP messages without content coding.
 
-        `table` has the milliseconds and bytes of each chunk of `body`, if known; it is left out where it is that of
+        `table` has the milliseconds and bytes of each chunk of `body`, if known; it is ignored if it belongs to
         another body. `missing` is why there is no body, if that was not saved. `more` are other fields.
         """
         host, path = _split(url)
@@ -129,7 +129,7 @@ class Exchange:
 
     @property
     def source(self) -> str:
-        """Where it stands: `PATH`, or `PATH#N` in a file with several."""
+        """Its place: `PATH`, or `PATH#N` in a file with several."""
         return self.facts.source
 
     @property
@@ -149,7 +149,7 @@ class Exchange:
         return replace(self, facts=facts, chunks=[self.sent], times=(), sent=None)
 
     def complete(self, record: Record) -> None:
-        """Add what is known beside the chunks to their record: findings of the framing, faults, removed text."""
+        """Add facts apart from the chunks to their record: findings of the framing, faults, removed text."""
         record.findings = [*self.findings, *filter(self.shows, record.findings)]
         record.faults, record.unwrapped = [*self.faults], [*self.unwrapped]
 
@@ -180,7 +180,7 @@ class NewBody(NamedTuple):
     """The body that replaces a saved one."""
 
     chunks: Sequence[bytes]
-    """What each chunk became, decoded, and what follows the last one."""
+    """The decoded replacement of each chunk, and further bytes at the end."""
     broken: str | None = None
     """How the connection ends for the client, if a repair truncates the response."""
 
@@ -223,7 +223,7 @@ def plain_body(body: bytes, coding: str) -> bytes:
 
 
 def _unzipped(body: bytes) -> bytes:
-    """The content of a complete gzip file; a truncated one stays as it is, so that it is reported."""
+    """The content of a complete gzip file; a truncated one stays as it is, and is reported."""
     try:
         return gzip.decompress(body)
     except (OSError, EOFError, zlib.error):

@@ -1,4 +1,4 @@
-"""The expected reading of saved responses: `.expect.json` beside a flow file. Shape: `docs/expect.schema.json`."""
+"""The expected reading of saved responses: `.expect.json` next to a flow file. Shape: `docs/expect.schema.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPES: Final = {
     "tuple": (list, "a list"),
 }
 """The JSON type of a field and its words, by the start of the field's annotation."""
-# A reviewer does not see these, or sees other characters moved by them; a lone surrogate is not valid UTF-8.
+# A reviewer cannot see these characters, or they move others; a lone surrogate is not valid UTF-8.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _SHOWN = 48
 """Characters of a text that are shown from the first difference on."""
@@ -102,7 +102,7 @@ def expect_path(flow_path: Path) -> Path:
 
 
 def expectation_of(flows: Iterable[LlmFlow]) -> Expectation:
-    """How the responses of one flow file are read now."""
+    """The current reading of the responses of one flow file."""
     return tuple(map(_response_of, flows))
 
 

@@ -28,7 +28,7 @@ from toolstream_core.wire.coding import Decoder
 def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write a new file; with `replace`, also instead of an existing one. Raises `OSError`.
 
-    A device or a pipe is written to. Which existing files a command may replace is decided in `cli/output.py`.
+    Devices and pipes are written directly. `cli/output.py` decides which existing files a command may replace.
     """
     if is_special(path):
         path.write_bytes(data)
@@ -49,7 +49,7 @@ def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether a path is a device, a pipe or a stream of this process (`/dev/stdout`), which holds nothing to lose."""
+    """Whether a path is a device, a pipe or a stream of this process (`/dev/stdout`), which cannot lose data."""
     if not path.exists() or path.is_dir():
         return False
     _, *folders = path.parent.resolve().parts
@@ -76,7 +76,7 @@ _RIGHT[".mitm"] = _RIGHT[".flow"]
 
 
 def check_served(path: Path, expected: str = f"{READABLE}, or a folder of them") -> None:
-    """Raise `ToolstreamError` for what cannot be read again and again, and for what is not there."""
+    """Raise `ToolstreamError` for a path that cannot be read repeatedly, or does not exist."""
     if str(path) == STDIN:
         raise ToolstreamError("standard input cannot be served; save it to a file and name that file")
     if unknown := demo.unknown(path):
@@ -86,7 +86,7 @@ def check_served(path: Path, expected: str = f"{READABLE}, or a folder of them")
 
 
 def files(path: str) -> Iterator[str]:
-    """`path` itself, or where it is a folder all files below it, sorted, but for hidden ones."""
+    """`path` itself, or for a folder all files below it, sorted, except for hidden ones."""
     if path == demo.PREFIX:
         yield from (f"{demo.PREFIX}{name}" for name in demo.names())
         return
@@ -133,7 +133,7 @@ def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchan
 
 @contextmanager
 def begun(path: str) -> Iterator[Begun]:
-    """A file, opened, with its kind known. Raises `UnreadableError`, also for what is read of it inside."""
+    """An opened file of known kind. Raises `UnreadableError`, also for reading errors inside the context."""
     with readable(), _opened(path) as stream:
         file = _begin(stream)
         if file.kind is Kind.BODY and raw.suffix(path) in _RIGHT:
@@ -177,7 +177,7 @@ class Begun:
     removed: tuple[Note, ...] = ()
     """The layers that were undone to read it."""
     complete: bool = False
-    """Whether all of it is there, although `rest` cannot be read again."""
+    """Whether all of it is in memory, although `rest` cannot be read again."""
 
     @property
     def kind(self) -> Kind:
@@ -218,7 +218,7 @@ def _decoded(head: bytes, stream: io.BufferedReader, decode: Callable[[bytes], b
 
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Each file that `source` means and where it goes: `target` itself, or, for a folder, its place below it."""
+    """Each file of `source`, and its target: `target` itself, or, for a folder, its place below it."""
     folder = located(source)
     if source == STDIN or not folder.is_dir():
         yield source, target

@@ -28,9 +28,9 @@ _MODEL = 40
 
 
 def stem_of(dialect: str, model: str | None, started: float | None, number: int) -> str:
-    """`20261122-061500-openai-chat-gpt-4.1-mini-0001`; without the time where that is not known.
+    """`20261122-061500-openai-chat-gpt-4.1-mini-0001`; without the time if it is unknown.
 
-    Nothing but letters, digits, `.`, `_` and `-` of a foreign name is left.
+    A foreign name keeps only letters, digits, `.`, `_` and `-`.
     """
     when = [_time(started)] if started else []
     name = _UNSAFE.sub("-", model or "").strip("-._")[:_MODEL].strip("-._")
@@ -38,7 +38,7 @@ def stem_of(dialect: str, model: str | None, started: float | None, number: int)
 
 
 def new_stem(first: LlmFlow, taken: set[str]) -> str:
-    """A name for the fixture that begins with this response, and that is not `taken`; it is taken then."""
+    """A name for the fixture that begins with this response, and that is not `taken`; it is added to `taken`."""
     model, started = first.request_key.model or first.record.model, first.flow.request.timestamp_start
     stems = (stem_of(first.record.dialect, model, started, number) for number in count(1))
     stem = next(one for one in stems if one not in taken)
@@ -53,12 +53,12 @@ def _time(started: float) -> str:
         return "unknown-time"
 
 
-# What clients move from turn to turn though the text stays the same.
+# Keys that clients move from turn to turn, although the text stays the same.
 _MOVING = frozenset({"cache_control", "status", "id", "index"})
 
 
 def conversations(found: Iterable[LlmFlow]) -> list[list[LlmFlow]]:
-    """The flows by conversation, in the order of their first flows. A retry belongs to the conversation it repeats."""
+    """The flows by conversation, in the order of their first flows. A retry belongs to its conversation."""
     groups: list[list[LlmFlow]] = []
     by_prefix: dict[bytes, _Group] = {}
     by_response: dict[str, _Group] = {}
@@ -66,7 +66,7 @@ def conversations(found: Iterable[LlmFlow]) -> list[list[LlmFlow]]:
         digests = list(_digests(one))
         group = by_response.get(previous(one.request))
         if group is None:
-            # Where two runs say the same, the one that is going on.
+            # Of two runs with the same text, the current one.
             begun = (by_prefix[digest] for digest in digests if digest in by_prefix)
             group = max(begun, key=lambda one: one.touched, default=None)
         if group is None or group.begins_again(digests):
@@ -88,7 +88,7 @@ class _Group:
     last: list[bytes] = field(default_factory=list)
     """The digest of its last request's messages."""
     touched: int = 0
-    """Which flow of all was its last."""
+    """The number of its last flow."""
     _seen: set[bytes] = field(default_factory=set)
 
     def begins_again(self, digests: list[bytes]) -> bool:
@@ -111,7 +111,7 @@ def _entries(request: Json) -> list[Json]:
 
 
 def _still(value: Json) -> Json:
-    """A message without what moves; a text alone is the same as a list of that text."""
+    """A message without the keys that move; a single text equals a list with this text."""
     if isinstance(value, dict):
         kept = {key: _still(inner) for key, inner in value.items() if key not in _MOVING and inner is not None}
         if kept.get("type") in ("text", "input_text") and isinstance(kept.get("text"), str):
@@ -136,7 +136,7 @@ def _response_ids(saved: LlmFlow) -> Iterator[str]:
 
 
 def flow_files(name: str, flows: Sequence[http.HTTPFlow]) -> dict[str, bytes]:
-    """A flow file of that name, and beside it what it has to be read as."""
+    """A flow file of that name, and its expectation."""
     read_back = (read_flow(flow, f"{name}#{at}") for at, flow in enumerate(flows))
     expectation = expectation_of(one for one in read_back if one is not None)
     return {name: packed(flows), expect_path(Path(name)).name: dumps(expectation).encode()}

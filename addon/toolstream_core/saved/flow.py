@@ -1,4 +1,4 @@
-"""mitmproxy's flows: the chunks of a response, its faults, and what a flow is as a saved response."""
+"""mitmproxy's flows: the chunks of a response, its faults, and flows as saved responses."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def flows_in(stream: BinaryIO) -> Iterator[Flow]:
 
 
 CHUNKS_VERSION = 1
-"""Of `flow.metadata["toolstream"]`."""
+"""The version of `flow.metadata["toolstream"]`."""
 
 
 LINE_ENDS: Final = "line_ends"
@@ -91,7 +91,7 @@ def line_ends_of(flow: http.HTTPFlow) -> LineEnds:
 
 
 def content_of(message: http.Message) -> bytes:
-    """The body, its coding undone; empty where it cannot be decoded."""
+    """The body, its coding undone; empty if it cannot be decoded."""
     try:
         return message.get_content(strict=True) or b""
     except ValueError:
@@ -114,7 +114,7 @@ def facts_of(flow: http.HTTPFlow, request: Json, source: str | None = None) -> S
 
 
 def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
+    """The request's body as JSON, or `ABSENT`, which is also used for long requests that are not an LLM's."""
     if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
         return ABSENT
     try:
@@ -143,7 +143,7 @@ def set_decoded(message: http.Message, body: bytes) -> None:
 
 
 class Caused(NamedTuple):
-    """The faults that were aimed at a captured response."""
+    """The faults for a captured response."""
 
     faults: tuple[Injected, ...] = ()
     findings: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def flow_of(exchange: Exchange) -> http.HTTPFlow:
-    """The flow of an exchange, with its times and cuts where they are known."""
+    """The flow of an exchange, with its times and chunks if they are known."""
     scheme, host, port = _address(exchange.url)
     client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=exchange.began)
     server = connection.Server(address=(host, port), timestamp_start=exchange.began)
@@ -238,7 +238,7 @@ def flow_of(exchange: Exchange) -> http.HTTPFlow:
 
 
 def _note(flow: http.HTTPFlow, exchange: Exchange) -> None:
-    """The table of chunks, and the break."""
+    """The table of chunks, and how the connection broke."""
     chunks = exchange.timed_chunks or ([Chunk(0, exchange.body)] if exchange.body else [])
     if exchange.times or exchange.broken is not None:
         flow.metadata["toolstream"] = table_of(chunks)
@@ -306,7 +306,7 @@ def _pairs(headers: http.Headers) -> Headers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmFlow:
-    """A flow with a response of an LLM, and what was read of it: an `Exchange` may be anything, and is not read."""
+    """A flow with an LLM response, and its record. An `Exchange` may have any response, and is not read."""
 
     flow: http.HTTPFlow
     source: str
@@ -317,9 +317,9 @@ class LlmFlow:
     """The request as it was sent, its content coding undone."""
     request_key: match_key.RequestKey
     status: int
-    """Also of an HTTP error, from 400 on."""
+    """The HTTP status, also of an error."""
     headers: tuple[tuple[bytes, bytes], ...]
-    """As recorded, those of the coding too."""
+    """The recorded headers, with those of the coding."""
     chunks: tuple[Chunk, ...]
     payloads: tuple[Json, ...]
     """The JSON of each event, in order."""
@@ -327,15 +327,15 @@ class LlmFlow:
     is_bare: bool = False
     """Whether only its body was saved: address, status and time are assumed."""
     line_ends: LineEnds = field(default_factory=LineEnds)
-    """Those within messages of a WebSocket, whose lines the chunks are."""
+    """The line ends inside messages of a WebSocket, whose lines are the chunks."""
     caused: Caused = UNCAUSED
-    """The faults that were injected for its client; all else is the provider's."""
+    """The faults that were injected for its client; everything else is the provider's."""
     text: str = TextMode.KEEP
     """How chat text was redacted when the flow was saved: `keep`, `mask` or `shape`."""
 
     @property
     def body(self) -> bytes:
-        """All of it, its content coding undone."""
+        """The complete body, its content coding undone."""
         return b"".join(chunk.data for chunk in self.chunks)
 
 
@@ -368,7 +368,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
         path=flow.request.path,
         request=request,
         request_body=body,
-        # The response knows better than the path which protocol it speaks.
+        # The response shows its protocol better than the path does.
         request_key=replace(what, dialect=record.dialect),
         status=flow.response.status_code,
         headers=flow.response.headers.fields,
@@ -394,7 +394,7 @@ def _broken(flow: http.HTTPFlow) -> str | None:
 
 
 def _arrived_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
-    """Whether no byte of a body is all that came, rather than all that was saved."""
+    """Whether an empty body was received so, and not only saved so."""
     assert flow.response is not None
     if flow.response.raw_content:
         return False

@@ -76,7 +76,7 @@ def response_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) ->
 
 
 def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPFlow]]:
-    """A saved flow with what it is called; of an LLM's socket the flows of its responses, from `source.1` on."""
+    """A saved flow with its source; for an LLM's socket the flows of its responses, from `source.1` on."""
     responses = socket_flows(flow)
     if responses is None:
         yield source, flow
@@ -108,7 +108,7 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
 def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Json]:
     """The note in a flow's `toolstream` metadata on the socket of its response.
 
-    `stream_id` if it had one, and `sent`, what the client sent while the response came: `[[ms, text], …]`, counted
+    `stream_id` if it had one, and `sent`, the client's messages during the response: `[[ms, text], …]`, counted
     from the request.
     """
     sent = [[max(0, round((one.at - begun) * 1000)), one.data.decode("utf-8", "replace")] for one in others]
@@ -121,7 +121,7 @@ def _is_kept_back(message: WebSocketMessage) -> bool:
 
 
 def _closed(flow: http.HTTPFlow) -> str | None:
-    """How a socket broke; a provider that closes it in order has sent everything."""
+    """How a socket broke; after a normal close, the provider has sent everything."""
     assert flow.websocket is not None
     if flow.error is not None:
         return flow.error.msg
@@ -157,7 +157,7 @@ def _flow(socket: http.HTTPFlow, number: int, response: SavedResponse, client: S
 def socket_lines(chunks: Iterable[Chunk], content_type: str, place: SocketLane) -> list[Chunk]:
     """The events of a stream as lines, each at the time of its last chunk, and on the lane of `place`.
 
-    One that was on that lane already stays as it is.
+    Events that were on that lane already stay unchanged.
     """
     return [
         Chunk(after, line_of(_placed(frame, place)))
@@ -173,8 +173,8 @@ def _frames(chunks: Iterable[Chunk], content_type: str) -> Iterator[tuple[int, F
     yield from ((after, frame) for frame in framing.end())
 
 
-def _whole(frame: Frame) -> bytes:
-    """An event's JSON, with the spaces around it where it was a line."""
+def _with_spaces(frame: Frame) -> bytes:
+    """An event's JSON, with the spaces around it if it was a line."""
     line = frame.raw.removesuffix(b"\n")
     return line if b"\n" not in line and line.strip() == frame.data else frame.data or b""
 
@@ -184,12 +184,12 @@ def _placed(frame: Frame, place: SocketLane) -> bytes:
     key, payload = place.wire.lane_key, frame.json
     lane = json_access.get(payload, key)
     if not key or not isinstance(payload, dict) or (lane if isinstance(lane, str) else "") == place.lane:
-        return _whole(frame)
+        return _with_spaces(frame)
     others = {name: value for name, value in payload.items() if name != key}
     return encoded(others | ({key: place.lane} if place.lane else {}))
 
 
-# mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
+# mitmproxy keeps the body of a stream only on request, and never that of a truncated one.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
 _BROKEN = "its body was not saved, because the connection closed early: {}"
 _EMPTY = "its body is empty"
@@ -248,7 +248,7 @@ def _put_messages(
 
 
 def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBody]) -> None:
-    """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
+    """Give a flow its new body and end; an unchanged one keeps its coding and its chunks."""
     assert http_flow.response is not None
     new = change(saved)
     if new.broken is not None and http_flow.error is None:
@@ -292,7 +292,7 @@ def _why(http_flow: http.HTTPFlow) -> str:
 
 
 def _chunks(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
-    """The body in the chunks of the wire, with their times, if the flow has them."""
+    """The body in the received chunks, with their times, if the flow has them."""
     if table := chunk_table(noted, len(body)):
         return Cut(body, [size for _, size in table]), [when for when, _ in table]
     return Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

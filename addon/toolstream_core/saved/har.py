@@ -47,7 +47,7 @@ def _put_body(response: dict[str, Json], body: bytes) -> None:
 
 
 def _put_messages(entry: dict[str, Any], socket: Exchange, change: Change) -> bool:
-    """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
+    """Give a socket the messages of its changed responses. Returns whether it is the socket of an LLM."""
     found = _taken_apart(entry, socket.facts.path)
     if found is None:
         return False
@@ -77,14 +77,14 @@ def _taken_apart(entry: Json, path: str) -> list[SavedResponse] | None:
     return None if wire is None else taken_apart(wire, path, messages, STILL_OPEN)
 
 
-def _message(place: int, said: Json) -> SavedMessage:
-    at = json_access.get(said, "time")
+def _message(place: int, entry: Json) -> SavedMessage:
+    at = json_access.get(entry, "time")
     when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
-    return SavedMessage(json_access.get(said, "type") == "send", when, _data(said), place)
+    return SavedMessage(json_access.get(entry, "type") == "send", when, _data(entry), place)
 
 
-def _data(said: Json) -> bytes:
-    return _bytes_of(json_access.get(said, "data"), coded=json_access.get(said, "opcode") == _BINARY)
+def _data(entry: Json) -> bytes:
+    return _bytes_of(json_access.get(entry, "data"), coded=json_access.get(entry, "opcode") == _BINARY)
 
 
 def _bytes_of(text: Json, *, coded: bool) -> bytes:
@@ -120,7 +120,7 @@ _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR
 
 
 def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
-    """Each entry, named by its place in the file; `#2.1` is the first that came over the socket `#2`.
+    """Each entry, named by its place in the file; `#2.1` is the first response on the socket `#2`.
 
     Raises `UnreadableError`.
     """
@@ -147,7 +147,7 @@ def _has_response(entry: Json) -> bool:
 
 
 def _exchange(entry: Json, source: str) -> Exchange:
-    """One entry, which has a response. Its text has no coding: `content-encoding` is of the wire."""
+    """One entry, which has a response. Its text has no coding: `content-encoding` belongs to the transferred bytes."""
     request, response = entry.get("request"), entry["response"]
     text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
     headers = _headers(json_access.get(response, "headers"))
@@ -175,17 +175,17 @@ def _exchange(entry: Json, source: str) -> Exchange:
     )
 
 
-def _time(said: Json) -> float:
+def _time(text: Json) -> float:
     try:
-        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else 0.0
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
     except ValueError:
         return 0.0
 
 
-def _headers(said: Json) -> list[tuple[str, str]]:
+def _headers(headers: Json) -> list[tuple[str, str]]:
     """Name and value of each header; Slack's exports have pairs."""
     found = []
-    for header in json_access.items(said):
+    for header in json_access.items(headers):
         name = json_access.get(header, 0 if isinstance(header, list) else "name")
         value = json_access.get(header, 1 if isinstance(header, list) else "value")
         if isinstance(name, str) and isinstance(value, str):

@@ -29,22 +29,22 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Form, parse
 
 type Redact = Callable[[bytes, str], bytes]
-"""Gives a request's body as it is saved; the text is what becomes of chat text: `LlmFlow.text`."""
+"""Redacts a request's body as a capture does; the text is the mode of chat text, `LlmFlow.text`."""
 type Key = tuple[str, Form, str | None, bytes]
 """Protocol, form, model and digest of the body."""
 
 
-# Which saved response fits a request best that was not recorded, the first difference counting:
+# The saved response that fits an unrecorded request best. The first difference in this list decides:
 #
-# 1. the protocol must be the same, and who asks for a stream can only be given what was streamed, or an HTTP
-#    error, which comes behind everything else;
-# 2. model: the same, as asked for or as answered; the same but for vendor, date or tag (`gpt-4.1-mini`,
+# 1. the protocol must be the same, and a streaming request needs a streamed response, or an HTTP error, which is the
+#    last choice;
+# 2. model: the same, as requested or in the response; the same except for vendor, date or tag (`gpt-4.1-mini`,
 #    `openai/gpt-4.1-mini`, `gpt-4.1-mini-2025-04-14`); the same family (`gpt`); any;
 # 3. turn, counted in tool results: the same, else the nearest lower, else the nearest higher;
 # 4. earlier calls: the more of them are those of the recorded request, the better;
 # 5. tools: calls that the request offers, then text, then calls of tools that it does not offer;
-# 6. the user's last words: the same, then any;
-# 7. form: saved in the form asked for, then one that is made into it;
+# 6. the last text of the user: the same, then any;
+# 7. form: saved in the requested form, then converted to it;
 # 8. messages: the more at the beginning are the same, the better;
 # 9. the order of the paths, of the files' names, of the flows.
 
@@ -95,7 +95,7 @@ def shared(recorded: Json, request: Json) -> int:
 
 
 def form_of(saved: LlmFlow) -> Form:
-    """How the saved body is cut."""
+    """The framing of the saved body."""
     if not saved.record.streamed:
         return Form.WHOLE
     if saved.chunks and saved.body.lstrip().startswith(b"["):
@@ -134,19 +134,19 @@ def _tool_distance(saved: LlmFlow, offered: frozenset[str]) -> int:
 
 
 VARYING = frozenset({"stream", "metadata", "user", "safety_identifier", "prompt_cache_key", "client_metadata"})
-"""Keys of a request that differ from run to run without effect on the response; `stream` is part of the form."""
+"""Keys of a request that vary between runs without effect on the response; `stream` is part of the form."""
 
 _SHOWN = 60
 """Characters of a value that are shown."""
 _BEFORE = 12
 """Characters of a text that are shown before the first different one."""
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
-# What a redaction leaves: a value that is hidden whole, or a part of one.
+# The result of a redaction: a value that is hidden completely or in part.
 _HIDDEN = re.compile(r"\[redacted\]|\*{8,}|^\*+$")
 
 
 class Parting(NamedTuple):
-    """The first difference between a recorded request and one that was made."""
+    """The first difference between a recorded request and a new one."""
 
     at: str
     """JSON path (`messages[2].content`), or `form` or `model` if the bodies are equal."""
@@ -159,7 +159,7 @@ class Parting(NamedTuple):
 
 
 def parting(recorded: Json, requested: Json, unredacted: Json = ABSENT) -> Parting | None:
-    """Where two requests' bodies part, or `None` if they are equal as values.
+    """The first difference of two requests' bodies, or `None` if they are equal as values.
 
     The order of keys does not count, nor do `VARYING` keys. A redacted part of the recorded one equals any text.
     `unredacted` is `requested` as it was sent: a text counts as equal in either form, because a client repeats the
@@ -228,16 +228,16 @@ class Ran(NamedTuple):
     id: str
     name: str
     arguments: str | None
-    """`None` where neither the request nor a saved response has the call."""
+    """`None` if neither the request nor a saved response has the call."""
     result: ToolResult
 
 
 def is_finished(record: Record, now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
-    """Whether `now` holds an accepted result of each call that the `recorded` request did not hold.
+    """Whether `now` has an accepted result of each call that the `recorded` request does not have.
 
-    A call is known by its id, or by its name and arguments: a model repeats a call with another id. Of a call that a
-    lossy defect damages, a rejection is the right result. `saved` are the calls of all saved responses by id, for
-    requests that hold results only.
+    A call is identified by its id, or by its name and arguments: a model repeats a call with another id. The correct
+    result of a call that a lossy defect damages is a rejection. `saved` are the calls of all saved responses by id, for
+    requests with only results.
     """
     wanted = [call for call in to_run(record.calls) if call.complete]
     damaged = [record.calls[place] for place in dropped(record)]
@@ -250,10 +250,10 @@ def _has_result(
     call: Call, now: Conversation, recorded: Conversation, saved: Mapping[str, Call], *, rejectable: bool
 ) -> bool:
     new, old = ([*_results(call, conversation, saved, rejectable=rejectable)] for conversation in (now, recorded))
-    if now.continues:  # each request holds the latest results only
+    if now.continues:  # each request has only the latest results
         return bool({one.result.text for one in new} - {one.result.text for one in old})
     own = call.id in {one.id for one in new} - {one.id for one in old} - {""}
-    return own or len(new) > len(old)  # a model may poll: the recorded request held such results too
+    return own or len(new) > len(old)  # a model may poll: the recorded request has such results too
 
 
 def _results(call: Call, conversation: Conversation, saved: Mapping[str, Call], *, rejectable: bool) -> Iterator[Ran]:
@@ -290,11 +290,11 @@ class Outcome(enum.StrEnum):
     """How a request was matched."""
 
     EXACT = "exact"
-    """With what was recorded as the response to an equal request."""
+    """With the recorded response to an equal request."""
     DIVERGED = "diverged"
-    """With what fits best."""
+    """With the best fitting response."""
     FINISHED = "finished"
-    """With a final text, since the request holds the results of the calls that fit best."""
+    """With a final text, since the request has the results of the best fitting calls."""
     REFUSED = "refused"
     """With an error, since no flow matches."""
 
@@ -307,7 +307,7 @@ class Near(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What came of a request."""
+    """The result of matching a request."""
 
     outcome: Outcome
     wanted: RequestKey
@@ -321,11 +321,11 @@ def _unchanged(body: bytes, _text: str) -> bytes:
 
 
 _MOST_TALKS = 1024
-"""Conversations that are counted; then the one that was not met for longest is forgotten."""
+"""Maximum number of counted conversations; the least recent one is forgotten."""
 
 
 type _Talk = tuple[str, frozenset[str], str]
-"""Protocol, tools and opening, which all requests of a conversation have: requests for a title offer no tools."""
+"""Protocol, tools and first messages, which all requests of a conversation share. A title needs no tools."""
 
 
 def _talk(wanted: RequestKey) -> _Talk:
@@ -333,11 +333,11 @@ def _talk(wanted: RequestKey) -> _Talk:
 
 
 class _Given(NamedTuple):
-    """How often a response was given in a conversation."""
+    """The number of times that a response was given in a conversation."""
 
     times: int = 0
     results: int = 0
-    """The tool results that the last of these requests held."""
+    """The number of tool results in the last of these requests."""
 
 
 class Matcher:
@@ -354,13 +354,13 @@ class Matcher:
         self._given: dict[_Talk, dict[Key, _Given]] = {}
         """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
         self._calls: dict[int, frozenset[str]] = {}
-        """The calls of each flow's conversation that were asked for, by the flow's identity."""
+        """The earlier calls of each flow's conversation, by the flow's identity."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
         """The match for a POST of `body` to `path` (with query); `None` if that requests no completion.
 
         Two recorded responses to equal requests are given one after the other, and then the last one again, up to
-        `repeats` times. `redact` does to a request what was done to the recorded ones.
+        `repeats` times. `redact` redacts a request like the recorded ones.
         """
         request = _Request.of(path, body, redact)
         if request is None:
@@ -411,7 +411,7 @@ class Matcher:
         return self._given_next(Match(outcome, request.wanted, parting=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
-        """The match with the next of the responses to equal requests; refused where the last one is used up."""
+        """The match with the next of the responses to equal requests; refused if the last one is used up."""
         group = self._groups[key]
         counted = self._counted(match.wanted)
         given = counted.get(key, _Given())
@@ -431,7 +431,7 @@ class Matcher:
         return counted
 
     def _forget_ended(self, wanted: RequestKey) -> None:
-        """Count afresh where a client runs again: a request with fewer results, or the first one of a conversation."""
+        """Reset the counts when a client runs again: a request has fewer results, or is the first of a conversation."""
         talk = _talk(wanted)
         given = self._given.get(talk, {})
         for key in [key for key, one in given.items() if wanted.results < one.results]:
@@ -440,9 +440,9 @@ class Matcher:
             self._given.pop((*talk[:2], ""), None)
 
     def _forget_left(self, request: _Request, answered: Key | None = None) -> None:
-        """Count afresh the responses that a conversation has left: a request with more results got another one.
+        """Reset the counts of earlier responses of a conversation: a request with more results got another one.
 
-        A request that holds results only belongs to the conversation with their calls.
+        A request with only results belongs to the conversation with their calls.
         """
         wanted = request.wanted
         if wanted.opening:
@@ -461,7 +461,7 @@ class Matcher:
                 del given[key]
 
     def _is_finished(self, request: _Request, best: LlmFlow) -> bool:
-        """Whether a request holds the results of the calls that the best flow would make again."""
+        """Whether a request has the results of the calls that the best flow would repeat."""
         recorded = _conversation(best.path, best.request)
         return is_finished(best.record, request.conversation, recorded, self._saved_calls)
 
@@ -502,7 +502,7 @@ class Matcher:
 
 
 def _warms_up(request: Json) -> bool:
-    """Whether a request over a WebSocket asks for no generation: its response fits no other request."""
+    """Whether a request over a WebSocket generates nothing: its response fits no other request."""
     return json_access.get(request, "generate") is False
 
 
@@ -533,8 +533,8 @@ class _Request(NamedTuple):
         return _conversation(self.path, self.json)
 
     def parting(self, saved: LlmFlow) -> Parting | None:
-        """Where it parts from a recorded one; nothing secret is in it."""
-        # Filler of filler would be other filler.
+        """Its first difference from a recorded one, without secrets."""
+        # Filler text must not be replaced again.
         recorded = parse(self.redact(saved.request_body, TextMode.KEEP))
         request = parse(self.redact(self.body, saved.text))
         where = parting(recorded, request, self.json)

@@ -1,4 +1,4 @@
-"""A response body in a file of its own, bare or inside other text, and the bytes of an open file."""
+"""A response body in a file without a format, bare or inside other text, and the bytes of an open file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def readable() -> Iterator[None]:
 
 
 class ByteSource:
-    """A pipe's bytes come when they are there; as much of them as was looked at is kept."""
+    """The bytes of a file, or of a pipe as they arrive. Bytes that were examined can be read again."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
         self._seen = [head]
@@ -59,7 +59,7 @@ class ByteSource:
         yield from self._more()
 
     def look(self) -> Iterator[bytes]:
-        """The same, to find out what they are: they can be had again."""
+        """The same, for an examination: the bytes can be read again."""
         if not self.live:
             yield from self
             return
@@ -69,7 +69,7 @@ class ByteSource:
             yield chunk
 
     def keep(self) -> None:
-        """Take a pipe to its end, so that its bytes can be had again: in memory, or in a file without a name."""
+        """Read a pipe to its end, and keep its bytes in memory or in an unnamed file."""
         if self.live:
             kept: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - goes with this object
             for chunk in self:
@@ -106,7 +106,7 @@ def wide_coding(head: bytes) -> str | None:
 
 
 def recoded(coding: str) -> Callable[[bytes], bytes]:
-    """What changes the chunks of a text, of which the last is empty, to UTF-8."""
+    """A function that recodes the chunks of a text, of which the last is empty, to UTF-8."""
     decoder = codecs.getincrementaldecoder(coding)("replace")
     return lambda chunk: decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
 
@@ -144,7 +144,7 @@ _OF_HEADLESS: Final = frozenset({MISSING_NAME.code, MISSING_ID.code, MISSING_TYP
 """Continuations of a call have no name."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _OPENING: Final = (b"{", b"[")
-# Only what the name says for sure: a `.txt` may be anything, and the first bytes tell.
+# Only unambiguous names: a `.txt` may have any content, which its first bytes show.
 _TYPES = {
     ".sse": "text/event-stream",
     ".ndjson": "application/x-ndjson",
@@ -155,7 +155,7 @@ _TYPES = {
 
 
 def response(chunks: Iterable[bytes], source: str, *, request: Json = ABSENT) -> Exchange:
-    """The one response that a bare body is."""
+    """The response in a bare body."""
     content_type = _TYPES.get(suffix(source), "")
     return Exchange(facts=StreamFacts(source=source, content_type=content_type, request=request), chunks=chunks)
 
@@ -197,7 +197,7 @@ def responses(
 
 
 def _inside(source_bytes: ByteSource) -> Iterator[Unwrapped]:
-    """The streams inside a text, else those of which only parts stand there."""
+    """The streams inside a text, or else those of which the text has only parts."""
     for parts in (False, True):
         found = None
         for found in unwrapped(Lines(decoded(source_bytes)), parts=parts):
@@ -236,7 +236,7 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
 
 
 def _lost(unwrapped_: Unwrapped) -> frozenset[str]:
-    """The codes of the findings on what did not stand there."""
+    """The codes of the findings on missing parts."""
     lost = _OF_OBJECTS if unwrapped_.objects else _NOTHING
     lost |= _OF_ENDLESS if unwrapped_.endless else _NOTHING
     return lost | _OF_HEADLESS if unwrapped_.headless else lost

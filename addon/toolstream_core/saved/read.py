@@ -1,4 +1,4 @@
-"""Reads saved responses of every form as flows. Knows which reader is for which kind of file."""
+"""Reads saved responses of every form as flows, with the reader for each kind of file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from toolstream_core.wire.write import encoded
 
 
 def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:
-    """A bare body as the response to `request`, or to the shortest request that would bring it."""
+    """A bare body as the response to `request`, or to the shortest request that fits."""
     array = body.lstrip().startswith(b"[")
     protocol, model = named(record.dialect), record.model or "unknown"
     url = protocol.api.public_url(model, streamed=record.streamed, array=array)
@@ -86,7 +86,7 @@ def load(path: Path) -> list[LlmFlow]:
 
 
 def gathered(path: str, request: Json = ABSENT) -> Iterator[LlmFlow | LeftOut]:
-    """All that `path` (a file, a folder, `-`) holds; `request` belongs to bare bodies."""
+    """The content of `path` (a file, a folder, `-`); `request` belongs to bare bodies."""
     for file in files(path):
         try:
             yield from _file(file, request)
@@ -114,8 +114,8 @@ def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    whole = body + _end(body, record, saved.lost)
-                    one = _found_in(exchange_with(whole, record, saved.source, saved.facts.request))
+                    complete = body + _end(body, record, saved.lost)
+                    one = _found_in(exchange_with(complete, record, saved.source, saved.facts.request))
                     yield one if isinstance(one, LeftOut) else replace(one, is_bare=True)
 
 
@@ -136,7 +136,7 @@ def _found_in(exchange: Exchange) -> LlmFlow | LeftOut:
 
 
 def _addressed(exchange: Exchange) -> Exchange:
-    """With the address and the request of the protocol it speaks, where neither was saved that shows an LLM."""
+    """The exchange with an address and a request of its protocol, if neither was saved."""
     if exchange.url and (exchange.request_body or match_key.read(exchange.facts.path, ABSENT)):
         return exchange
     record = read_body(exchange.chunks, raw.response([], exchange.source).facts)

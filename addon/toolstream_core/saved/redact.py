@@ -52,7 +52,7 @@ def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence
 
 
 def _clean(response: SavedResponse, redaction: Redaction, known: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-    """The response's messages that had to change, each with its place."""
+    """The changed messages of the response, each with its place."""
     lines = [line for _, line in response.lines]
     body = redacted_body(b"".join(lines), redaction, known)
     for message, line, clean in zip(response.messages, lines, Cut(body, [*map(len, lines)]), strict=True):
@@ -95,7 +95,7 @@ def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlo
 def redacted_state(
     state: Mapping[str, Any], redaction: Redaction = _SECRETS, chunks: Sequence[Chunk] = ()
 ) -> dict[str, Any]:
-    """A flow's state without secrets: it has no backup and no WebSocket messages, and its body came in these chunks.
+    """A flow's state without secrets: it has no backup and no WebSocket messages. `chunks` are those of its body.
 
     It stays plain data, because building objects costs more than the search.
     """
@@ -152,7 +152,7 @@ class _Redactor:
         return redacted_text(text, self._redaction, self.known)
 
     def metadata(self, noted: Json) -> Json:
-        """The notes of toolstream: the bytes sent in place of the response, and the record."""
+        """The metadata of toolstream: the bytes sent in place of the response, and the record."""
         if not isinstance(noted, dict):
             return None
         clean = dict(noted)
@@ -174,14 +174,14 @@ class _Redactor:
         return message
 
     def body(self, kind: type[http.Message], message: dict[str, Any], plain: bytes) -> dict[str, Any]:
-        """A message with a clean body, whose coding `plain` is without; the same object where nothing had to change."""
+        """A message with a redacted body; `plain` is the body without coding. The same object if nothing changes."""
         if not message["content"]:
             return message
         clean = redacted_body(plain, self._redaction, self.known)
         if plain and clean == plain:
             return message
         changed = kind.from_state(message)
-        # No coding any more, so that sizes can be told.
+        # Without a coding, to have sizes of chunks.
         changed.headers.pop("content-encoding", None)
         changed.content = clean
         state: dict[str, Any] = changed.get_state()

@@ -1,4 +1,4 @@
-"""Which response a socket's messages belong to: several may be under way at once.
+"""Which response a socket's messages belong to: several may be in flight at once.
 
 What a message means is read by `socket.py` of its protocol.
 """
@@ -19,13 +19,13 @@ class Part[A](NamedTuple):
 
     response: A
     ends: bool
-    """Whether it is the last one."""
+    """Whether it is the last message of the response."""
     unended: A | None = None
-    """The response before it, if its last message never came."""
+    """The response before it, if its last message never arrived."""
 
 
 class Lanes[A]:
-    """The responses under way on one socket. A request begins one; after another of its lane it waits for its turn."""
+    """The responses in flight on one socket. A request begins one, after the response before it in its lane."""
 
     def __init__(self, wire: SocketWire, talk: SocketTalk, begin: Callable[[SocketRequest], A | None]) -> None:
         """`talk` reads the socket. `begin` makes the response to a request.
@@ -70,7 +70,7 @@ class Lanes[A]:
         return Part(response, event.ends, unended)
 
     def concerned(self, raw: bytes) -> A | None:
-        """The response under way that a client's other message is about: its lane's, or the only one."""
+        """The response in flight that a client's other message is about: its lane's, or the only one."""
         if self._is_media(raw):
             return None
         lane = json_access.get(parse(raw), "stream_id")
@@ -88,7 +88,7 @@ class Lanes[A]:
             del self._open[lane]
 
     def __iter__(self) -> Iterator[A]:
-        """The responses under way."""
+        """The responses in flight."""
         for waiting in self._open.values():
             yield from waiting
 

@@ -1,4 +1,4 @@
-"""A socket's messages as lines of JSON, which is how a response's events are read, and back."""
+"""A socket's messages as lines of JSON, as which events are read, and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LineEnds:
         return any(self.places.values())
 
     def add(self, at: int, message: bytes) -> None:
-        """Note those of a message whose line begins at an offset."""
+        """Record the line ends of a message whose line begins at an offset."""
         for key, end in _LINE_ENDS.items():
             place = message.find(end)
             while place >= 0:
@@ -58,7 +58,7 @@ class LineEnds:
 
 
 class Messages:
-    """Makes messages of the lines that go to the client."""
+    """Makes messages from the lines that are sent to the client."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Messages:
         return [self._message(line) for line in lines if line.strip()]
 
     def made(self, chunks: Iterable[bytes]) -> list[bytes]:
-        """As `take`, of bytes among which may be server-sent events: faults make such, and of them the data goes."""
+        """As `take`, for bytes that may have server-sent events, which faults make: their data is sent."""
         made: list[bytes] = []
         for chunk in chunks:
             for message in self.take(chunk):

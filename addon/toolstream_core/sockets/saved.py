@@ -14,14 +14,14 @@ from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.frame import parse
 
 FIRST: Final = 8
-"""Messages of a client by which a socket is recognised, if its path does not show it."""
+"""Number of a client's messages in which the API is searched, if the path does not show it."""
 _NEVER_SENT: Final = frozenset({1005, 1006, 1015})
 """Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 _CODE: Final = re.compile(r" with code (\d{1,4})$")
 _MOST: Final = 64
 _LONGEST: Final = 4096
 NORMAL: Final = 1000
-"""The code of a socket that is closed in order: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
+"""The code of a normal close: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 STILL_OPEN: Final = "the WebSocket was saved before the response ended"
 _OF_THE_UPGRADE: Final = frozenset({"connection", "upgrade", "content-length", "transfer-encoding"})
 
@@ -43,18 +43,18 @@ class SavedResponse:
 
     request: SocketRequest
     request_message: SavedMessage
-    """The message that asked for it, or with which it began."""
+    """The message that requested it, or with which it began."""
     wire: SocketWire
     messages: list[SavedMessage] = field(default_factory=list)
     """The provider's, in order."""
     others: list[SavedMessage] = field(default_factory=list)
-    """What the client sent while it came: to steer it, or to cancel it."""
+    """The client's messages during the response: to steer it, or to cancel it."""
     broken: str | None = None
     """How the socket ended, if that was before the response's last message."""
 
     @property
     def lane(self) -> SocketLane:
-        """Where on its socket it came."""
+        """Its lane on the socket."""
         return SocketLane(self.wire, self.request.lane, self.request.event)
 
     @property
@@ -65,7 +65,7 @@ class SavedResponse:
 
     @property
     def line_ends(self) -> LineEnds:
-        """Where the messages have line ends that their lines have not."""
+        """The line ends of the messages that their lines lack."""
         found, at = LineEnds(), 0
         for one in self.messages:
             found.add(at, one.data)
@@ -73,7 +73,7 @@ class SavedResponse:
         return found
 
     def become(self, chunks: Sequence[bytes]) -> list[list[bytes]]:
-        """The replacement of each message if its line became `pieces[n]`; the last one comes after all."""
+        """The replacement of each message whose line became `chunks[n]`; the last one comes after all."""
         going = Messages(self.lane)
         made: list[list[bytes]] = []
         for message, chunk in zip(self.messages, chunks, strict=False):

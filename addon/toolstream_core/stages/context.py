@@ -16,7 +16,7 @@ from toolstream_core.wire.write import SseWriter, Writer
 
 
 def nobody(report: object) -> None:
-    """Ignores a report."""
+    """Ignore a report."""
 
 
 @dataclass
@@ -43,13 +43,13 @@ class Context:
     incomplete_calls: Callable[[], Sequence[OpenCall]] = tuple
     """The incomplete calls that no finish reason or error of the response explains."""
     passes_on: Callable[[], None] = lambda: None
-    """Is called if the rest of the response is not judged: it began elsewhere, or begins anew."""
+    """Called if the rest of the response is not judged: it began elsewhere, or begins anew."""
     judging: bool = False
     """Whether only the findings count: forwarded frames are discarded, and need not be written."""
 
     @property
     def patient(self) -> bool:
-        """Whether a frame may wait for the next one without evidence: no client waits for a saved stream."""
+        """Whether a frame may wait for the next one without a reason: no client waits for a saved stream."""
         return not isinstance(self.exchange.request, dict)
 
     @cached_property
@@ -99,7 +99,7 @@ class Promotion(NamedTuple):
     place: int
     """The next free index of a call, content block or output item."""
     before: int
-    """The number of calls before them, for protocols that count calls apart from content."""
+    """The number of calls before them, for protocols that count calls separately from content."""
     writer: Writer
     choice: int = 0
     """The choice that they belong to."""

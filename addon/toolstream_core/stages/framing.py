@@ -24,7 +24,7 @@ from toolstream_core.wire.write import SseWriter
 # keeps the connection alive just the same, and readers ignore it. An event with empty data and a meaningful name
 # (`event: error`) is not a keep-alive. Google's own Gemini clients stop at every line that does not begin with `data: `
 # (Python: google-genai 3.4.0, `HttpResponse._iter_response_stream`), that for Go also at a blank line before an event
-# (google.golang.org/genai 1.77.0, `iterateResponseStream`). So they are sent nothing.
+# (google.golang.org/genai 1.77.0, `iterateResponseStream`). So nothing is sent to them.
 
 
 _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
@@ -48,7 +48,7 @@ class SseRepairer(Repairer):
         self._last: Frame | None = None
         """An event without a blank line after it. The end of the body decides whether it gets one."""
         self._spoils = False
-        """Whether clients with the complete arguments need to be spared that event."""
+        """Whether that event would damage the complete arguments of clients."""
         self._latest = b"\n"
         """The last block that shows which line ending the stream uses."""
 
@@ -167,17 +167,17 @@ PLAIN_LINES: Final = "plain-lines"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _UNSPACED: Final = re.compile(rb"\A(data|event):(?=[^ ])")
 _BESIDE: Final = re.compile(rb":|(?:id|retry)(?::|\Z)")
-"""A line that clients of LLMs do not need."""
+"""A line that LLM clients do not need."""
 _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")
 
 
 class Place(NamedTuple):
-    """What stands before a block."""
+    """The blocks before a block."""
 
     begun: bool = False
-    """Whether any block does: a byte order mark can stand before the first only."""
+    """Whether there are any: a byte order mark is only possible before the first."""
     events: int = 0
-    """How many blocks with data."""
+    """The number of blocks with data."""
 
 
 class Framed(Stage):
@@ -188,10 +188,10 @@ class Framed(Stage):
     def __init__(
         self, context: Context, framed: Callable[[bytes, Frame, Place], bytes], *, keeps_mark: bool = True
     ) -> None:
-        """Does nothing where the stream is framed otherwise (Gemini's JSON arrays).
+        """Does nothing in other framings (Gemini's JSON arrays).
 
-        `framed` gives a block's bytes: those that came, without the byte order mark of the first. If it gives none, the
-        block is left out.
+        `framed` gets a block's bytes, without the byte order mark of the first, and returns the new ones. If there are
+        none, the block is left out.
         """
         super().__init__(context)
         self._keeps_mark = keeps_mark
@@ -231,7 +231,7 @@ def no_space(raw: bytes, frame: Frame, place: Place) -> bytes:
 
 
 def bom(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """A byte order mark stands at the very start."""
+    """A byte order mark is at the start of the body."""
     return raw if place.begun or frame.raw.startswith(BOM) else BOM + raw
 
 

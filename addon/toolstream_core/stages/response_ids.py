@@ -1,4 +1,4 @@
-"""Generated ids and converted calls, and what they stand for in the client's next requests. Knows no protocol."""
+"""Generated ids and converted calls, and the provider's own in the client's next requests. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENTRY = 500
 class Functions:
     """Function calls that were sent as calls of custom tools, in one run of the proxy.
 
-    A call is known by all that its client has of it, since some providers give every conversation the same ids.
+    A call is identified by everything that its client has, since some providers use the same ids in all conversations.
     """
 
     def __init__(self) -> None:

@@ -13,8 +13,8 @@ from toolstream_core.wire.frame import Frame
 
 type StageMaker = Callable[[Context], Stage]
 
-# A stage has three verbs: `take`, `end`, `release`. The rest has a default. Which stages have more than that is looked
-# for once, when their chain is built: only these are asked at each event.
+# A stage has three verbs: `take`, `end`, `release`. The rest has defaults. The chain finds out once which stages
+# override a default, and calls only these at each event.
 
 
 class Stage(ABC):
@@ -61,7 +61,7 @@ class Stage(ABC):
         """Such events were forwarded in the same way as the one before them."""
 
     def accepts_any(self, call: OpenCall) -> bool:
-        """Whether `on_skipped` is enough for events like the last one with any addition to the arguments of `call`."""
+        """Whether `on_skipped` is enough for events like the last one, with any addition to the arguments of `call`."""
         return False
 
 
@@ -71,7 +71,7 @@ def defines(stage: Stage, ability: str) -> bool:
 
 
 class Wrapper(Stage):
-    """Holds what the inner stage does; each wrapper defines `take`."""
+    """Holds the frames that the inner stage holds; each wrapper defines `take`."""
 
     def __init__(self, context: Context, inner: Stage) -> None:
         """Wraps `inner`, for one stream."""
@@ -103,7 +103,7 @@ class Wrapper(Stage):
 
 
 class OwnCalls(Wrapper):
-    """A stage that sees another stream than the one that is reported: the calls of its events are resolved here."""
+    """A stage whose stream is not the reported one: the calls of its events are resolved here."""
 
     def __init__(self, context: Context, inner: Stage, calls: Calls) -> None:
         """`calls` is new."""

@@ -29,7 +29,7 @@ from toolstream_core.model import ABSENT, Call, EventContent, Finding, Kind, Rec
 from toolstream_core.wire.frame import Frame, holds_several
 from toolstream_core.wire.numbers import non_finite
 
-# A client that has everything may disconnect: many clients close the connection on `[DONE]`, before the body's end.
+# A client may disconnect after the end of the response: many close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
 _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""
@@ -130,7 +130,7 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
 
 
 def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
-    """Calls whose name is none of `tools`, which are all that they may name."""
+    """Calls whose name is not among `tools`, which are all allowed names."""
     explained = {finding.call for finding in record.findings if finding.code in _SAY_TOOL}
     for position, call in enumerate(record.calls):
         known = not call.name or call.name in tools or position in explained

@@ -52,7 +52,7 @@ _OUTSIDE: Final = _pattern(
     "google bing duckduckgo brave tavily exa serp serper perplexity crawl* scrap* download* wget curl secrets? "
     "passwords? passwd credentials? otp totp keychain vault"
 )
-"""Words of tools that leave the machine, can cost money, or read secrets into a conversation: they count as effects."""
+"""Words of tools that use the network, can cost money, or read secrets into a conversation: they count as effects."""
 _EFFECTS: Final = _pattern(
     # Files and data
     "*delet* del remov* rm rmdir unlink* eras* purg* destroy* drop* trunc* wip* clear* clean* prun* trash* shred* "
@@ -80,19 +80,19 @@ _EFFECTS: Final = _pattern(
     "withdraw* deposit* refund* charg* book booked booking reserv(e|es|ed|ing) rent hir(e|es|ed|ing) fire fired ban "
     "bans banned grant* revok* authoriz* login logout signin signout signup sign signed register* unregister* enroll* "
     "provision* "
-    # What reading changes
+    # Reading with an effect
     "pop pops popped dequeu* enqueu* consum* drain* ack acks acked acknowledg* claim* next acquir* push* "
     "commit(ted|ting) checkin out upgrad* downgrad* increment* decrement* train trained training memoriz* remember* "
     "forget* generat* mak(e|es|ing) made flush* replay* retr(y|ies|ied) rotat* mint* burn* stak(e|es|ed|ing)"
 )
 """Words of effects, anywhere in a name: `get_and_delete`, `read_write`."""
 _JOINS: Final = frozenset({"and", "or", "then"})
-"""Words after which a name has what else the tool does."""
+"""Words between two actions of a tool."""
 _RUNS_ARGUMENT: Final = _pattern(
     "commands? cmd argv shell sql script scripts statement statements program url urls uri uris link href "
     "endpoint webhook"
 )
-"""Words of required parameters whose value is run, or asked for over the network."""
+"""Words of required parameters whose value is run, or requested over the network."""
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+")
 _SEGMENT: Final = re.compile(r"__|[./:]")
 _SOURCE: Final = re.compile(r"[^\W_]+-(?=[^-]*_)|[A-Z][^\W_]*_(?=[a-z])")
@@ -154,7 +154,7 @@ def _only_reads(name: str) -> bool:
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
-    """The parts of a name, cut at `and`, `or`, `then`."""
+    """The parts of a name, split at `and`, `or`, `then`."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word in _JOINS:
@@ -188,7 +188,7 @@ def _describes_effect(description: str) -> bool:
 
 
 def _is_risky(name: str, schema: Json) -> bool:
-    """Whether the value of a parameter is run, or asked for over the network."""
+    """Whether the value of a parameter is run, or requested over the network."""
     if any(_RUNS_ARGUMENT.fullmatch(word) for word in words_of(name)):
         return True
     described = words_of(str(json_access.get(schema, "description") or ""))

@@ -1,4 +1,4 @@
-"""Responses with the calls that are asked for, of the tools that a request offers."""
+"""Responses with the specified calls, of the tools that a request offers."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def _arguments(tool: str, rest: str) -> tuple[Json, str]:
 
 
 MODEL: Final = "toolstream"
-"""The name of a model that is asked for without one, and of the one in lists."""
+"""The name of the model if a request has none, and in lists of models."""
 DONE: Final = "The tool results are here, and the task is done."
 PLAIN: Final = "No tool fits this request, so this is a plain response."
 _REMEMBERED: Final = 256
-"""Calls that are recognised in the text of later messages."""
+"""Maximum number of calls that are recognised in the text of later messages."""
 _MARK: Final = 8
-"""Letters of an id that are looked for there."""
+"""Letters of an id that are searched there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A response in the form that was asked for."""
+    """A response in the requested form."""
 
     protocol: WireProtocol
     wanted: RequestKey
@@ -107,7 +107,7 @@ class Written:
     """The response without streaming; `ABSENT` if the request asks for a stream."""
     calls: tuple[HealthyCall, ...]
     not_offered: str = ""
-    """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
+    """The specified tools that the request does not offer, and the offered ones, for people."""
     withheld: tuple[str, ...] = ()
     """The tools on offer, if none is called because each may have effects."""
 
@@ -155,7 +155,7 @@ class SyntheticProvider:
             return f"{key}|{self._requested[key]}"
 
     def _is_answered(self, reader: Api, request: Json) -> bool:
-        """Whether the calls have come back, with results or in the text."""
+        """Whether the calls were returned, with results or in the text."""
         if conversation.ends_with_results(request):
             return True
         text = "\n".join(reader.conversation(request).texts)
@@ -173,7 +173,7 @@ class SyntheticProvider:
         return tuple(calls[:1] if choice.single else calls)
 
     def _made(self, tool: OfferedTool, spec: CallSpec, place: int, taken: list[Json]) -> HealthyCall:
-        """One call. Where its arguments are not given, they are none of those `taken`, and are added to these."""
+        """One call. Generated arguments differ from those in `taken`, and are added to them."""
         given = spec.arguments
         if given is ABSENT:
             given = self._text(tool, taken) if tool.custom else self._arguments(tool, place, taken)
@@ -202,7 +202,7 @@ def final_text(wanted: RequestKey, request: Json) -> Written:
 
 
 def _written(response: HealthyResponse, wanted: RequestKey, missing: str = "") -> Written:
-    """A response in the form that was asked for; `missing` as in `Written.not_offered`."""
+    """A response in the requested form; `missing` as in `Written.not_offered`."""
     protocol = named(wanted.dialect)
     if wanted.form is Form.WHOLE:
         return Written(protocol, wanted, (), protocol.healthy_unstreamed(response), response.calls, missing)
@@ -210,7 +210,7 @@ def _written(response: HealthyResponse, wanted: RequestKey, missing: str = "") -
 
 
 def withheld(reader: Api, request: Json) -> tuple[str, ...]:
-    """The names of the tools that a request offers and allows, where none of them is harmless."""
+    """The names of the tools that a request offers and allows, if none of them is harmless."""
     choice, offered = reader.tool_choice(request), tools.offered(request)
     allowed = [tool.name for tool in offered if choice.names is None or tool.name in choice.names]
     return () if may_be_called(offered, choice) else tuple(dict.fromkeys(allowed))

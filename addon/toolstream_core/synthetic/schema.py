@@ -17,10 +17,10 @@ from toolstream_core.wire import json_access
 type Schema = dict[str, Any]
 
 _MAX_DEPTH: Final = 8
-"""From this depth on only what is required is made."""
+"""From this depth on, only required properties are generated."""
 _MAX_REFERENCES: Final = 32
 _OPTIONAL: Final = 2
-"""Optional properties of another value, at most."""
+"""Maximum number of optional properties of a varied value."""
 _PREVIEWS: Final = frozenset({"dry", "preview", "simulate"})
 """Words of switches that a careful person turns on."""
 _UNIQUE_TRIES: Final = 16
@@ -37,9 +37,9 @@ class SchemaValues:
     """The schema in which `$ref` points."""
     seed: str
     wide_characters: bool = False
-    """Whether texts that may be any are to have a character beyond the first 65,536."""
+    """Whether free texts get a character beyond the first 65,536."""
     varied: bool = False
-    """Whether any value that the schema allows may come, instead of the one that it suggests."""
+    """Whether any value that the schema allows is generated, instead of the suggested one."""
     tool: ForTool = NO_TOOL
 
     def arguments(self) -> dict[str, Json]:
@@ -164,7 +164,7 @@ class SchemaValues:
 
 
 def _preferred(variants: list[Json], *, shallow: bool) -> Schema:
-    """The first variant that is more than null; null, where there is such, if the value is to end soon."""
+    """The first variant that is not null; null, if possible, when the value should end soon."""
     null = [one for one in variants if json_access.get(one, "type") == "null"]
     more = [one for one in variants if isinstance(one, dict) and one not in null]
     ranked: list[Schema] = [*null, *more] if shallow else [*more, *null]
@@ -181,7 +181,7 @@ def _type_of(schema: Schema) -> str:
 
 
 def _merged(schema: Schema, other: Schema) -> Schema:
-    """Both schemas' demands."""
+    """A schema with the requirements of both."""
     merged = {**schema, **other}
     for key in ("properties", "required"):
         if isinstance(schema.get(key), dict) and isinstance(other.get(key), dict):
@@ -192,7 +192,7 @@ def _merged(schema: Schema, other: Schema) -> Schema:
 
 
 def _number(schema: Schema, *, complete: bool, varied: bool, random: random.Random) -> Json:
-    """A number between the bounds, and a multiple where one is wanted; an integer if the bounds allow it.
+    """A number between the bounds, and a multiple if required; an integer if the bounds allow it.
 
     `varied`: if they allow several.
     """

@@ -46,7 +46,7 @@ def sample_folder(stem: str) -> str:
 
 
 def clear_places() -> None:
-    """Remove what calls have made of the paths that did not exist."""
+    """Remove the files that calls have made at the paths that did not exist."""
     if _made.cache_info().currsize:
         shutil.rmtree(Path(_made().name, "absent"), ignore_errors=True)
         Path(_made().name, "absent").mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ class ForTool:
 
     name: str = ""
     reads: bool = False
-    """Whether it is harmless, so that a path argument names a file or folder that exists."""
+    """Whether it is harmless: a path argument names an existing file or folder then."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -116,7 +116,7 @@ NO_TOOL: Final = ForTool()
 
 
 class _Wanted(NamedTuple):
-    """What decides on a text with an effect of its own."""
+    """The facts that decide on a text with an effect of its own."""
 
     name: str
     """The parameter's."""
@@ -124,7 +124,7 @@ class _Wanted(NamedTuple):
     number: int
     """From 1 on: another one for each other text."""
     wide: str
-    """What to append where any character is allowed."""
+    """The text to append if any character is allowed."""
 
     def numbered(self, before: str = "") -> str:
         """The number, unless it is the first one."""
@@ -206,7 +206,7 @@ _ABOUT: Final = _words(
     "type types pattern patterns id ids extension extensions size mode encoding content contents text count format "
     "language description timeout"
 )
-"""Last words of parameters that are about a file, a command or a URL, and are none."""
+"""Last words of parameters that describe a file, a command or a URL."""
 _LIKE_PATH: Final = re.compile(r"\.{1,2}([\\/].*)?|[~/\\].*|[A-Za-z]:\\.*|.*[\\/]|[^\s@]+\.[A-Za-z]\w{0,4}")
 """A default or an example that may name a file."""
 
@@ -290,7 +290,7 @@ def _lengthened(text: str, schema: dict[str, Any]) -> str:
 
 
 def _changed(text: str, pattern: str, random: random.Random) -> str:
-    """The text with one letter or digit changed, so that the pattern still matches; where that cannot be, as it is."""
+    """The text with one letter or digit changed that still matches the pattern; unchanged if that is impossible."""
     wanted = _compiled(pattern)
     places_ = random.sample(range(len(text)), len(text))
     others = ((at, other) for at in places_ for other in _others(text[at], random))
@@ -299,7 +299,7 @@ def _changed(text: str, pattern: str, random: random.Random) -> str:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, or one that matches nothing where Python does not know it."""
+    """The pattern, or one that matches nothing if Python cannot compile it."""
     try:
         return re.compile(pattern)
     except re.error:
@@ -327,7 +327,7 @@ def _texts(path: str) -> tuple[str, ...]:
 
 
 def _fitting(pattern: str, schema: dict[str, Any]) -> str:
-    """A text that the pattern matches, where one is at hand."""
+    """A text that the pattern matches, if one is known."""
     wanted = _compiled(pattern)
     longer: Sequence[str] = [_sized(character, schema) for character in "a0A"]
     tried = [text for text in _CANDIDATES if _sized(text, schema) == text]

@@ -1,4 +1,4 @@
-"""The actions on a stream in flight, one after the other. Knows no clock and no socket."""
+"""The actions on a stream in flight. Knows no clock and no socket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EventPlace:
     """The place of an event in its response."""
 
     number: int
-    """Among the events with data, from 0; a comment has the number of the next one."""
+    """Its number among the events with data, from 0; a comment has the number of the next one."""
     start: int
     """Bytes of the body before it."""
     opened_calls: tuple[int, ...] = ()
@@ -53,7 +53,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Send nothing for so many seconds."""
+    """Send nothing for some seconds."""
 
     seconds: float
 
@@ -81,7 +81,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Send nothing more and leave the connection open, for so many seconds or until the client closes it."""
+    """Send nothing more and leave the connection open, for some seconds or until the client closes it."""
 
     seconds: float | None = None
     heartbeat: float | None = None

@@ -1,4 +1,4 @@
-"""The table of transit faults: names, what they do, their keys."""
+"""The table of transit faults: names, effects, keys."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Moment(enum.Enum):
     """When faults are selected for a response."""
 
     ANSWER = "answer"
-    """Its headers have come."""
+    """Its headers have arrived."""
     REQUEST = "request"
-    """It has been asked for over HTTP."""
+    """It was requested over HTTP."""
     UPGRADE = "upgrade"
-    """A WebSocket has been asked for."""
+    """A WebSocket was requested."""
     MESSAGE = "message"
-    """It has been asked for by a message of a WebSocket."""
+    """It was requested by a message of a WebSocket."""
 
 
 class TransitDefinition(NamedTuple):
@@ -50,18 +50,18 @@ class TransitDefinition(NamedTuple):
     make: Callable[[FaultContext], Stage] | None
     """`None` if the proxy responds itself, without a request to upstream."""
     lossy: bool = False
-    """Whether a part of the response is lost or damaged, and no call of it has to be run."""
+    """Whether a part of the response is lost or damaged, and its calls need not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransitFault:
-    """A transit fault with the values that it was given."""
+    """A transit fault with its values."""
 
     definition: TransitDefinition
     values: Mapping[str, Value]
 
     def acts_at(self, moment: Moment) -> bool:
-        """Whether it is drawn at a moment."""
+        """Whether it is selected at a moment."""
         before_answer = self.definition.make is None
         match moment:
             case Moment.ANSWER:

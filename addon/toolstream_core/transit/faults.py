@@ -1,4 +1,4 @@
-"""Timing faults: each decides when, and whether, bytes are sent."""
+"""Timing faults: each decides when and whether bytes are sent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stage:
 class AtPoint(Stage):
     """Acts once, at a point."""
 
-    whole = False
+    whole_event = False
     """Whether it acts on all of the event that the point is in, not only on its bytes after the point."""
 
     def __init__(self, context: FaultContext) -> None:
@@ -61,7 +61,7 @@ class AtPoint(Stage):
             return
         self.over = True
         self.context.acted()
-        before = 0 if self.whole or self.context.socket is not None else before
+        before = 0 if self.whole_event or self.context.socket is not None else before
         if before:
             yield replace(send, raw=send.raw[:before])
         yield from self.reached(replace(send, raw=send.raw[before:]))
@@ -81,7 +81,7 @@ class FaultContext:
     binary: bool = False
     """Whether the stream is an AWS event stream, which can only hold complete messages."""
     socket: SocketLane | None = None
-    """Where on a WebSocket the stream comes, each event a message; `None` for one over HTTP."""
+    """The lane on a WebSocket, where each event is a message; `None` over HTTP."""
     seed: str = ""
     hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
     """Whether calls of a tool are among the targets."""
@@ -120,7 +120,7 @@ class Point:
     """Counted from 0, as in the log."""
 
     def __str__(self) -> str:
-        """As it is given in a specification."""
+        """Its text in a specification."""
         return f"{self.kind}:{self.number}" if self.kind in {"event", "byte", "call"} else self.kind
 
     def split(self, send: Send, hits: Callable[[str], bool]) -> int | None:
@@ -154,7 +154,7 @@ def point(text: str) -> Point | None:
 class DuplicateEvent(AtPoint):
     """Sends an event twice."""
 
-    whole = True
+    whole_event = True
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
@@ -164,7 +164,7 @@ class DuplicateEvent(AtPoint):
 class DropEvent(AtPoint):
     """Leaves an event out."""
 
-    whole = True
+    whole_event = True
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
@@ -175,7 +175,7 @@ class DropEvent(AtPoint):
 class SwapEvents(AtPoint):
     """Sends an event after the one that follows it."""
 
-    whole = True
+    whole_event = True
 
     @override
     def sent(self, send: Send) -> Iterator[Action]:
@@ -191,7 +191,7 @@ class SwapEvents(AtPoint):
 
     @override
     def end(self) -> Iterable[Action]:
-        # The last event has none behind it.
+        # No event follows the last one.
         held, self.held = self.held, []
         return held
 
@@ -199,7 +199,7 @@ class SwapEvents(AtPoint):
 class WrongStreamId(AtPoint):
     """Gives an event of a WebSocket another `stream_id`."""
 
-    whole = True
+    whole_event = True
 
     @override
     def sent(self, send: Send) -> Iterator[Action]:
@@ -226,7 +226,7 @@ NO_CLOSE_FRAME = 1006
 
 
 class FirstByteDelay(Stage):
-    """Waits before the headers go."""
+    """Waits before the headers are sent."""
 
     @override
     def begin(self) -> Iterable[Action]:
@@ -266,7 +266,7 @@ class CutOff(AtPoint):
 class ErrorEvent(AtPoint):
     """Sends an error and ends the stream."""
 
-    whole = True
+    whole_event = True
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
@@ -300,7 +300,7 @@ class Recut(Stage):
 
     @override
     def take(self, action: Action) -> Iterable[Action]:
-        # What waits for others is sent before anything else happens.
+        # Waiting bytes are sent before any other action.
         return super().take(action) if isinstance(action, Send) else (*self._joined(), action)
 
     @override

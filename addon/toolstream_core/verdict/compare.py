@@ -1,4 +1,4 @@
-"""Calls compared: arguments as JSON values, sent calls with returned ones, and calls in the text of messages."""
+"""Compares arguments as JSON values, sent calls with returned ones, and calls with the text of messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 def paired(intended: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> list[Pair]:
-    """Which call was returned as which; the most alike first, then in order."""
+    """Pairs of sent and returned calls: the most similar first, then in order."""
     values = [value_of(one.arguments) for one in echoed]
     likely = sorted(
         (_unlikeness(call, value, one, values[at]), abs(at - place), place, at)
@@ -65,7 +65,7 @@ def _unlikeness(call: IntendedCall, value: Json, echoed: EchoedCall, other: Json
 
 
 def _is_repeated(sent: str, again: str) -> bool:
-    """Whether a name was returned several times over."""
+    """Whether a returned name is a repetition of the sent one."""
     times = len(again) // (len(sent) or 1)
     return times > 1 and again == sent * times
 
@@ -135,7 +135,7 @@ def _has_part(call: IntendedCall, echoed: EchoedCall) -> bool:
 
 
 def is_merged(call: IntendedCall, other: IntendedCall, echoed: EchoedCall) -> bool:
-    """Whether a returned call merges two: both arguments in one text, both names in one, or something of each."""
+    """Whether a returned call merges two: both arguments in one text, both names in one, or parts of both."""
     if echoed.name in (call.name + other.name, other.name + call.name):
         return True
     if call.name != other.name and not same(call.arguments, other.arguments):
@@ -149,7 +149,7 @@ def is_merged(call: IntendedCall, other: IntendedCall, echoed: EchoedCall) -> bo
 
 
 def _texts(echoed: EchoedCall) -> Iterator[str]:
-    """The arguments as text; where they are JSON, also the strings in it: some clients wrap what is not JSON."""
+    """The arguments as text, and the strings in their JSON, since some clients wrap invalid arguments."""
     yield _dense(echoed.arguments)
     value = value_of(echoed.arguments)
     if value is not INVALID:
@@ -184,7 +184,7 @@ def _is_written(value: str, flat: str) -> bool:
 
 
 def _ways(value: str) -> Iterator[str]:
-    """How a value may be written."""
+    """The notations of a value."""
     yield value.removesuffix(".0")
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]

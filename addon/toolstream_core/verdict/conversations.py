@@ -17,7 +17,7 @@ from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import IntendedCall, Outcome, Verdict
 
 _CALL = 300
-"""Bytes that a call takes in memory beside its texts, about."""
+"""Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
 
 
@@ -31,7 +31,7 @@ class SentResponse:
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
-    """When it was over, in seconds since 1970; 0 if that is not known."""
+    """The time of its end, in seconds since 1970; 0 if unknown."""
 
     @property
     def ids(self) -> frozenset[str]:
@@ -39,7 +39,7 @@ class SentResponse:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, about."""
+        """Approximate bytes in memory."""
         return sum(_CALL + len(call.id) + len(call.name) + len(call.arguments) for call in self.calls)
 
 
@@ -52,7 +52,7 @@ def dropped(record: Record) -> frozenset[int]:
 
 
 _ENTRY = 200
-"""Bytes that one entry takes in memory, about."""
+"""Approximate bytes of an entry in memory."""
 
 
 class Entry(NamedTuple):
@@ -76,7 +76,7 @@ class History:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, about."""
+        """Approximate bytes in memory."""
         return _ENTRY * (len(self.calls) + len(self.results)) + 40 * len(self.texts)
 
 
@@ -142,7 +142,7 @@ def _beyond(
 
 
 def _taken[T](left: Counter[T], key: T | None) -> bool:
-    """Whether there is one of that key, which is taken then."""
+    """Take an entry with this key. Returns whether there is one."""
     if key is None or left[key] < 1:
         return False
     left[key] -= 1
@@ -150,7 +150,7 @@ def _taken[T](left: Counter[T], key: T | None) -> bool:
 
 
 def _new(before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """The places in `after` of what is there more often than in `before`: of equal ones the last are new."""
+    """The places in `after` of entries that are more frequent than in `before`: of equal entries the last are new."""
     left = Counter(after)
     left.subtract(before)
     places: list[int] = []
@@ -173,7 +173,7 @@ class State(enum.Enum):
     WAITING = "waiting"
     """It is over, and no request has followed."""
     REPORTED = "told"
-    """As `WAITING`; that no request came, or that the client disconnected, was reported."""
+    """As `WAITING`; a missing request, or a disconnect of the client, was reported."""
     PASSED = "passed"
     """A request followed without calls or results; only one with the ids of the response's calls still counts."""
 
@@ -182,7 +182,7 @@ class NextRequest(NamedTuple):
     """A request, with what decides which response it follows."""
 
     token: str
-    """Names it, and its response."""
+    """Identifies it, and its response."""
     place: str
     """Protocol, host, model and tools: one conversation rarely changes them."""
     conversation: Conversation
@@ -191,7 +191,7 @@ class NextRequest(NamedTuple):
     ids: frozenset[str]
     """Of all calls and results in it."""
     source: str = ""
-    """The file that has it; `""` for what passes now."""
+    """The file that has it; `""` for live traffic."""
     began: float = 0.0
     """The time of the request, in seconds since 1970; 0 if it is unknown."""
 
@@ -211,11 +211,11 @@ class Slot[A: SentResponse]:
     sent: A | None = None
     """The response as the client received it, once it is over."""
     early: list[NextRequest] = field(default_factory=list)
-    """A request that came before the end of the response and can only follow it."""
+    """A request that arrived before the end of the response and can only follow it."""
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, about."""
+        """Approximate bytes in memory."""
         return self.history.size + (0 if self.sent is None else self.sent.size)
 
 
@@ -248,7 +248,7 @@ def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None
         return None
     shared = sent.ids & request.ids if request.ids else request.ids
     if slot.state is State.PASSED and not (named or shared):
-        return None  # as nearly all, where requests are repeated
+        return None  # as nearly always with repeated requests
     prefix = _prefix(slot.history, request.history)
     ids = _new_ids(slot.history, shared, request.conversation)
     if not (named or ids) and not (prefix and _may_follow(slot, sent, request)):
@@ -338,20 +338,20 @@ def _prefix(before: History, after: History) -> int:
 
 
 MAX_RESPONSES: Final = 512
-"""Responses that are kept, because a request may follow; the oldest are dropped first."""
+"""Number of responses that are kept, because a request may follow; the oldest are dropped first."""
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""What all of them may take in memory, about."""
+"""Approximate bytes that all of them may use."""
 
 
 class Judged[A: SentResponse](NamedTuple):
     """The verdict on a response."""
 
     token: str
-    """Names the request of the response."""
+    """Identifies the request of the response."""
     response: A
     verdict: Verdict
     request: str | None
-    """Names the request that followed, if one did."""
+    """Identifies the request that followed, if any."""
 
 
 class Conversations[A: SentResponse]:
@@ -379,7 +379,7 @@ class Conversations[A: SentResponse]:
         return len(self._slots)
 
     def llm_request(self, token: str, facts: StreamFacts, *, source: str = "", began: float = 0.0) -> bool:
-        """As `request`, by host, path and body; whether the request is one to an LLM, others are left out."""
+        """As `request`, by host, path and body. Returns whether it is an LLM request; others are ignored."""
         wanted = match_key.read(facts.path, facts.request)
         if wanted is not None:
             place = f"{wanted.dialect} {facts.host} {wanted.model} {hash(wanted.tools)}"
@@ -390,7 +390,7 @@ class Conversations[A: SentResponse]:
     def request(
         self, token: str, place: str, conversation: Conversation, *, source: str = "", began: float = 0.0
     ) -> None:
-        """A request came; `token` names it and its response, the rest is as in `NextRequest`."""
+        """Take a request. `token` identifies it and its response, the rest is as in `NextRequest`."""
         history = history_of(conversation)
         ids = frozenset(
             filter(None, (*(one.id for one in conversation.calls), *(one.id for one in conversation.results)))
@@ -440,7 +440,7 @@ class Conversations[A: SentResponse]:
             self._expire(slot)
 
     def _followed(self, request: NextRequest) -> tuple[Slot[A], A] | None:
-        """The response that a request follows; of several equal ones that whose calls it returns, or the last."""
+        """The response that a request follows; of several equal ones that with the returned calls, or the last."""
         over = [(slot, slot.sent) for slot in self._slots.values() if slot.sent is not None]
         fits = [(found, one) for one in over if (found := fit(*one, request)) is not None]
         if not fits:
@@ -452,7 +452,7 @@ class Conversations[A: SentResponse]:
         return max(equal, key=lambda one: returned_calls(one[0], one[1], request))
 
     def _notice_early(self, request: NextRequest) -> None:
-        """Note a request that came before the end of its response."""
+        """Record a request that arrived before the end of the response that it follows."""
         for slot in reversed(self._slots.values()):
             if slot.state is State.OPEN and not slot.early and continues(slot, request):
                 slot.early.append(request)

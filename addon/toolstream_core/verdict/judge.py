@@ -1,4 +1,4 @@
-"""The verdict on a response by the next request: which calls came back, and whether their tools ran."""
+"""The verdict on a response by the next request: which calls were returned, and whether their tools ran."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from toolstream_core.verdict.outcome import IntendedCall, Outcome, Problem, Verd
 
 
 class Sign(enum.Enum):
-    """What a result shows."""
+    """The evidence of a result."""
 
     ACCEPTED = enum.auto()
     """The tool ran."""
@@ -41,7 +41,7 @@ class Sign(enum.Enum):
 
 
 class Evidence(NamedTuple):
-    """What a result shows, and why."""
+    """The evidence of a result, and the reason."""
 
     sign: Sign
     why: str
@@ -68,20 +68,20 @@ _INNER: Final = ("output", "result", "content", "value", "text", "document", "da
 """Keys under which a result may be wrapped."""
 _WRAPPERS: Final = {*_INNER, "type", "metadata", "structuredContent", "isError", "is_error", "success"}
 _DEPTH: Final = 6
-"""Wrappers that are opened: JSON in strings, lists of contents."""
+"""Maximum depth of opened wrappers: JSON in strings, lists of contents."""
 _WORD: Final = re.compile(r"[\w.+~\\/-]+(?::\d[\w.+-]*)*")
 _VOLATILE: Final = re.compile(r"[\d\\/]")
-"""What makes a word a number, a time, an id or a path."""
+"""The parts of a word that make it a number, a time, an id or a path."""
 _ARGUMENT: Final = "\0"
 """Stands for the value of an argument in a known result."""
 _VALUES: Final = re.compile("[#\0]*\0[#\0]*")
 """Such a value with the rest of the path or id that it is part of."""
 _LETTERS: Final = 4
-"""Letters beside the values of arguments that a known result needs to be recognised."""
+"""Number of letters, apart from values of arguments, that a known result needs to be recognised."""
 
 
 def evidence(result: ToolResult, known: Iterable[KnownResult] = ()) -> Evidence:
-    """What a result shows of its call.
+    """The evidence of a result on its call.
 
     `known` are results that the same tool gives when it runs: with them, a result of another kind is a rejection.
     Without them, a text that only reports an error shows nothing.
@@ -200,12 +200,12 @@ def _canonical(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """The text with one sign in the place of each number, time, id and path, and without superfluous spaces."""
+    """The text with a sign in place of each number, time, id and path, and without superfluous spaces."""
     return " ".join(_WORD.sub(lambda word: "#" if _VOLATILE.search(word[0]) else word[0], text).split())
 
 
 def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conversation) -> Iterable[Problem]:
-    """Whether each call that came back has its own result."""
+    """Whether each returned call has its own result."""
     complete = [pair for pair in pairs if intended[pair.place].complete]
     ids = Counter(pair.echoed.id for pair in complete if pair.echoed.id is not None)
     sent = Counter(call.id for call in intended)
@@ -328,7 +328,7 @@ def judge(
     wanted = to_run(calls)
     choices = {call.choice for call in wanted} or {0}
     verdicts = [_judge_choice(choice, calls, new, ids_kept=ids_kept, dropped=dropped) for choice in sorted(choices)]
-    # A client goes on with one of several alternatives.
+    # A client uses one of several choices.
     best = min(verdicts, key=lambda one: len(one.problems))
     by_choice = [[call for call in wanted if call.choice == one] for one in choices]
     returned = any(are_as_sent(some, new.calls) and not share_ids(some) for some in by_choice)
@@ -359,7 +359,7 @@ def _wanted(calls: Sequence[IntendedCall], dropped: Collection[int]) -> Iterator
 def _judge_choice(
     choice: int, calls: Sequence[IntendedCall], new: Conversation, *, ids_kept: bool, dropped: Collection[int]
 ) -> Verdict:
-    """As `judge`, of one of the alternatives."""
+    """As `judge`, for one choice."""
     places = [place for place, call in enumerate(calls) if call.kind != "server" and call.choice == choice]
     intended = [calls[place] for place in places]
     left_out = {at for at, place in enumerate(places) if place in dropped}
@@ -415,7 +415,7 @@ def _judge_calls(
 
 
 def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
-    """The results of a call that came back: by its id; by the tool's name, where the protocol has no ids."""
+    """The results of a returned call: by its id, or by the tool's name if the protocol has no ids."""
     if call.id:
         return [one for one in new.results if one.id == call.id]
     alone = sum(other.name == call.name for other in new.calls) == 1
@@ -455,7 +455,7 @@ def _judge_lost(
 def _judge_extra(
     intended: Sequence[IntendedCall], pairs: Sequence[Pair], echoed: EchoedCall, new: Conversation
 ) -> Problem:
-    """A call that came back beyond those that were sent."""
+    """The problem of a returned call that was not sent."""
     what = f"{echoed.name or 'a call without a name'} id={echoed.id!r}"
     for pair in pairs:
         if is_part(intended[pair.place], pair, echoed):

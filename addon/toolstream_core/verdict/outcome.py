@@ -1,4 +1,4 @@
-"""The nouns of a verdict: its outcome, its problems, the intended call."""
+"""The types of a verdict: its outcome, its problems, the intended call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Explained(enum.StrEnum):
 class Outcome(Explained):
     """How a client interpreted the calls of a response, each with its meaning; of several, the first one here.
 
-    What the log says of a single call is written where it is found (`judge.py`), headlines in `report/verdict.py`.
+    The text on a single call is in `judge.py`, and headlines are in `report/verdict.py`.
     """
 
     @classmethod
@@ -90,7 +90,7 @@ class Verdict:
     sent: tuple[EchoedCall, ...] = ()
     """The calls that the client returned."""
     results: tuple[ToolResult, ...] = ()
-    """The results that came with them."""
+    """The results that were returned with them."""
     count: int = 0
     """How often the request was repeated."""
     returned: bool = False
@@ -108,7 +108,7 @@ class Verdict:
 
     @property
     def call(self) -> int | None:
-        """Place of the call that decided on the outcome, where one did."""
+        """Place of the call that decided the outcome, if any."""
         places = [one.call for one in self.problems if one.call is not None]
         decided = [one.call for one in self.problems if one.outcome is self.outcome and one.call is not None]
         return next(iter([*decided, *places]), None)

@@ -16,14 +16,14 @@ from typing import Any, Final
 
 _PACKAGE: Final = "toolstream_core.view.page"
 _START: Final = "start.js"
-"""The script of a folder that starts the page. The others only define what it needs, in any order."""
+"""The script of a folder that starts the page. The others only define functions, in any order."""
 _RESULTS: Final = "results"
-"""The folder of the files that the page of `toolstream check` needs beside the session view."""
+"""The folder of the further files for the page of `toolstream check`."""
 _MARKUP: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 def page(document: dict[str, Any], *, connect: str = "'none'") -> str:
-    """The page of a document (`docs/view.schema.json`). `connect` is what its script may reach (CSP `connect-src`)."""
+    """The page of a document (`docs/view.schema.json`). `connect`: the addresses for its script (CSP `connect-src`)."""
     read = document["generated"]["files"]
     return _page(f"toolstream: {read[0] if read else 'session'}", document, connect=connect)
 
@@ -44,7 +44,7 @@ def check_page(
 def _page(title: str, data: Any, *, connect: str = "'none'", part: str = "") -> str:
     """Everything in `data` is foreign text: it is JSON without any character of markup in the file.
 
-    The script of the page inserts it as text alone.
+    The script of the page inserts it only as text.
     """
     style, script = _style(part), _script(part)
     policy = (
@@ -77,7 +77,7 @@ def _script(part: str) -> str:
 
 
 def _scripts(part: str) -> list[str]:
-    """What defines something for the page."""
+    """The scripts that define functions for the page."""
     folder = files(_PACKAGE) / part if part else files(_PACKAGE)
     return sorted(one.name for one in folder.iterdir() if one.name.endswith(".js") and one.name != _START)
 

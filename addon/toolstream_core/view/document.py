@@ -46,7 +46,7 @@ class ViewBuilder:
         return not self._responses
 
     def take(self, saved: Exchange) -> bool:
-        """The next saved response; whether it is an LLM's."""
+        """Take the next saved response. Returns whether it is an LLM's."""
         clean = decoded(saved) if self._raw else without_secrets(saved)
         response = read(clean)
         self.requests[clean.facts.source] = clean.facts.request
@@ -136,7 +136,7 @@ def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: 
 
 
 def _capitalized(clause: str) -> str:
-    """A clause as a sentence; nothing stays nothing."""
+    """A clause as a sentence; an empty one stays empty."""
     return f"{clause[0].upper()}{clause[1:]}." if clause else ""
 
 

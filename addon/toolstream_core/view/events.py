@@ -1,4 +1,4 @@
-"""The events of one response as the session view has them. Shape: `docs/view.schema.json`."""
+"""The events of one response for the session view. Shape: `docs/view.schema.json`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TEXTS: Final = ("reasoning", "text")
 STREAM: Final = "stream"
 """The lane of finish reasons, errors and the end."""
 SHORT: Final = 40
-"""Characters up to which a text is written out."""
+"""Maximum characters of a text that is always written completely."""
 _SAVES: Final = 16
-"""Characters that a difference to the text before has to save."""
+"""Characters that a difference to the text before must save."""
 _FIELDS: Final = ("index", "id", "item_id", "name", "type")
 
 
@@ -39,7 +39,7 @@ class Events(Sink):
     each = True
 
     def __init__(self, hide: Callable[[str], str], elapsed: Callable[[], int | None]) -> None:
-        """`hide` redacts what was received; `elapsed` gives the milliseconds of what is read now."""
+        """`hide` redacts what was received; `elapsed` gives the time of the current event in milliseconds."""
         self._hide = hide
         self._elapsed = elapsed
         self.objects: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ class Events(Sink):
     def move(self, places: Mapping[int, int | None], calls: int) -> None:
         """Give each call that is reported the lane of its place; those that are not get lanes after the last one.
 
-        `places` has the place of each open call, by its identity; `calls` are so many.
+        `places` has the place of each open call, by its identity; `calls` is the number of calls.
         """
         moved: dict[str, str] = {}
         for key, before in self._places.items():
@@ -152,9 +152,9 @@ def call_lane(place: int) -> str:
 
 
 def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events with what the client got.
+    """The events with the frames that the client got.
 
-    Where an event's only fragment is as that of the event before but for its text, `fragments` is that text.
+    If an event's only fragment differs from that of the event before only in its text, `fragments` is that text.
     """
     before: dict[str, Any] = {}
     for place, event in enumerate(events):
@@ -168,7 +168,7 @@ def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, dict[str,
 
 
 def difference(before: str, text: str) -> Any:
-    """`text`, or `[head, middle, tail]`: so many UTF-16 units of `before`, a text, so many units of its end."""
+    """`text`, or `[head, middle, tail]`: a number of UTF-16 units of `before`, a text, a number of units of its end."""
     if len(text) < SHORT or not before:
         return text
     most = min(len(before), len(text))
@@ -181,7 +181,7 @@ def difference(before: str, text: str) -> Any:
 
 
 def _common(one: str, other: str, most: int) -> int:
-    """How many characters both begin with, `most` at most."""
+    """The length of the common beginning, `most` at most."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -20,7 +20,7 @@ from toolstream_core.view.response import ReadResponse
 
 
 class Steps:
-    """Encodes changes: `[event, place, what]`, or `[event, place, what, count]` for so many consecutive events."""
+    """Encodes changes: `[event, place, what]`, or `[event, place, what, count]` for `count` consecutive events."""
 
     def __init__(self, fragments: Mapping[tuple[int, int], int], changed: frozenset[int] = frozenset()) -> None:
         """`fragments` gives the place of a fragment in the document; `changed`: events that the client got changed."""
@@ -32,7 +32,7 @@ class Steps:
         self.encoded: list[list[Any]] = []
 
     def add(self, change: Change, fragment: Fragment) -> None:
-        """The next change, which `fragment` makes."""
+        """Add the next change, which `fragment` makes."""
         place = change.place
         if place is None:
             self._step(change.event, -1, {"skip": True})
@@ -86,7 +86,7 @@ class Steps:
 
 
 def result(calls: Sequence[SteppedCall], arguments: Mapping[int, Sequence[str]]) -> list[dict[str, Any]]:
-    """What the end does to the calls: other arguments, invalid JSON, a call dropped. Equal neighbours are joined."""
+    """The changes of calls at the end: other arguments, invalid JSON, dropped calls. Equal neighbours are joined."""
     made: list[dict[str, Any]] = []
     for call in calls:
         if call.place is None:
@@ -125,14 +125,14 @@ class Models:
         self.table: dict[str, dict[str, Any]] = {}
 
     def name(self, model: ClientModel, protocol: WireProtocol) -> str:
-        """Its name: its deviations joined by `+`. `protocol` is that of the response, whose fields its fix names."""
+        """The name of a model: its deviations joined by `+`. `protocol` is that of the response, for the fix."""
         name = "+".join(one.value for one in model.deviations) or PROTOCOL
         if name not in self.table:
             self.table[name] = _described(model.deviations, projects(model.deviations), protocol)
         return name
 
     def _unstreamed(self, response: ReadResponse) -> dict[str, Any]:
-        """Of one JSON body: client models differ only in how they read streams."""
+        """The readings of one JSON body: client models differ only in how they read streams."""
         assert response.protocol is not None
         names = (self.name(STANDARD, response.protocol), INTENDED)
         models = [{"model": name, "trace": 0, "correct": True} for name in names]
@@ -141,12 +141,12 @@ class Models:
     def _measured(self, client: MeasuredClient, protocol: WireProtocol) -> str:
         """The name of a client version."""
         name = f"{client.name} {client.version}"
-        told = _described(client.deviations, [client.project], protocol)
-        self.table[name] = {**told, "client": {"name": client.name, "version": client.version}}
+        described = _described(client.deviations, [client.project], protocol)
+        self.table[name] = {**described, "client": {"name": client.name, "version": client.version}}
         return name
 
     def _names(self, model: ClientModel, protocol: WireProtocol, client: ClientModel | None) -> list[str]:
-        """The client versions that read as `model`, and its own name where it has at most one deviation."""
+        """The client versions that read as `model`, and its own name if it has at most one deviation."""
         measured = [self._measured(one, protocol) for one in measured_in(protocol.name) if one.model == model]
         own = len(model.deviations) <= 1 or model == client
         return [*([self.name(model, protocol)] if own else []), *measured]
@@ -163,7 +163,7 @@ class Models:
         alignment: Alignment | None,
         explanation: Explanation | None,
     ) -> dict[str, Any]:
-        """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
+        """The readings of a response with calls: `theirs` is the response that the client got, if it differs."""
         assert response.record is not None
         if not response.record.streamed:
             return self._unstreamed(response)
@@ -193,7 +193,7 @@ class _Got:
     def __init__(
         self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None, choice: int | None
     ) -> None:
-        """`choice`: the only one that the client read, where that is known."""
+        """`choice`: the only one that the client read, if known."""
         got = theirs or response
         assert response.protocol is not None
         self.protocol = response.protocol
@@ -222,7 +222,7 @@ class _Got:
         return self._received.is_understood(trace.models[0], self._received.intended)
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
-        """Where a model begins to read otherwise than the protocol."""
+        """Where the reading of a model first differs from the protocol's."""
         parted = parting(model, self.form, self._parted)
         if parted is None:
             return {}
@@ -240,7 +240,9 @@ def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
     for event in response.events.resolved_events:
         at = {id(fragment): place for place, fragment in enumerate(event.content.fragments)}
         for place, one in enumerate(event.resolved):
-            found[event.number, at.get(id(one.fragment), place)] = place  # one that is read otherwise is another object
+            found[event.number, at.get(id(one.fragment), place)] = (
+                place  # a fragment that is read differently is another object
+            )
     return found
 
 

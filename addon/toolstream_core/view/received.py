@@ -1,4 +1,4 @@
-"""What the client got in place of each event, aligned by text and by call, in time that grows with their number."""
+"""The frames that the client got in place of each event, aligned by text and by call in linear time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolstream_core.view.response import ReadResponse
 
 _COMPARED: Final = 10_000
-"""Pairs of items that are compared in one gap, at most; `difflib` needs up to the third power of a gap's length."""
+"""Maximum number of compared pairs in a gap; `difflib` needs up to the third power of a gap's length."""
 
 
 def matched(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
@@ -73,7 +73,7 @@ def _in_gap(
 
 
 class Alignment:
-    """Places the frames that the client got beside those that the provider sent."""
+    """Aligns the frames that the client got with those that the provider sent."""
 
     def __init__(self, ours: ReadResponse, theirs: ReadResponse) -> None:
         self._numbers = [one.number for one in ours.events.frames]
@@ -97,11 +97,11 @@ class Alignment:
 
     @property
     def changed(self) -> set[int]:
-        """The numbers of the provider's events that the client got otherwise."""
+        """The numbers of the provider's events that were changed for the client."""
         return {self._numbers[row] for row in self.received}
 
     def of(self, number: int | None) -> int | None:
-        """The number of the provider's event, of one as the client got it."""
+        """The number of the provider's event, for the number of the client's."""
         return None if number is None else self.numbers.get(number, number)
 
     def objects(self) -> dict[int, dict[str, Any]]:
@@ -113,7 +113,7 @@ class Alignment:
         return {"received": [self._theirs.texts[at] for at in frames], "received_events": events}
 
     def _differ(self, rows: range, frames: range) -> None:
-        """The client got these frames in the place of these events; those of a call stand at its last event."""
+        """The client got these frames in place of these events; those of a call are at its last event."""
         self.received.update((row, []) for row in rows)
         last = {lane: row for row in rows if (lane := self._lanes[row])}
         same, at = len(rows) == len(frames), rows.start
@@ -123,7 +123,7 @@ class Alignment:
             self.numbers[self._their_numbers[frame]] = self._numbers[at]
 
     def _added(self, before: int, frames: range) -> None:
-        """The client got these frames before an event: they stand at the one before it, or at the first one."""
+        """The client got these frames before an event: they are at the one before it, or at the first one."""
         row = max(0, before - 1)
         known = self.received.get(row, [frames.start - 1 if before else frames.stop])
         self.received[row] = [*known, *frames] if before else [*frames, *known]

@@ -26,7 +26,7 @@ from toolstream_core.wire.write import encoded
 
 
 def decoded(saved: Exchange) -> Exchange:
-    """The same response with its chunks at hand and without a content coding, where that can be undone."""
+    """The same response with its chunks in memory and without a content coding, if that can be undone."""
     chunks = list(saved.chunks)
     decoder = BodyDecoder(saved.facts.content_encoding)
     plain = [decoder.decode(chunk) for chunk in chunks]
@@ -39,7 +39,7 @@ def decoded(saved: Exchange) -> Exchange:
 
 
 def without_secrets(saved: Exchange) -> Exchange:
-    """As `decoded`, with secrets overwritten in the request, in both bodies and in what is reported on the response."""
+    """As `decoded`, with secrets overwritten in the request, in both bodies and in reports on the response."""
     plain, hide = decoded(saved), partial(redacted, secrets=saved.secrets)
     body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
     exchange = replace(
@@ -79,9 +79,9 @@ class ReadResponse:
         """Nothing is read yet. `hide` redacts text that is shown before the response is complete."""
         self.saved = saved
         self.protocol: WireProtocol | None = None
-        """Known once enough was read."""
+        """`None` until it is recognised."""
         self.record: Record | None = None
-        """Known at the end, where the response is an LLM's."""
+        """Known at the end, if it is an LLM's response."""
         self._now: int | None = None
         self.places: dict[int, int | None] = {}
         """By the identity of an open call, its place among the calls of the record."""
@@ -89,7 +89,7 @@ class ReadResponse:
         self._session = Session(saved.facts, sinks=self._sinks, fast=False)
 
     def feed(self, chunk: bytes, ms: int | None) -> None:
-        """Read a chunk that came at `ms` milliseconds."""
+        """Read a chunk that arrived at `ms` milliseconds."""
         self._now = ms
         if chunk:
             self._session.feed(chunk)
@@ -103,7 +103,7 @@ class ReadResponse:
             self.events.move(self.places, len(self.record.calls))
 
     def object(self, received: Mapping[int, dict[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
-        """As the document has it, once it is over; `received` has what the client got, where it is something else."""
+        """The object of the complete response; `received`: the frames that the client got, if other ones."""
         saved, record = self.saved, self.record
         assert record is not None
         return {
@@ -126,7 +126,7 @@ class ReadResponse:
         }
 
     def live_object(self) -> dict[str, Any]:
-        """As the document has it while it comes, once its protocol is known."""
+        """The document's object during the response, once its protocol is known."""
         exchange, protocol, reader = self.saved.facts, self.protocol, self._session.reader
         assert protocol is not None
         assert reader is not None
@@ -195,7 +195,7 @@ class ReadResponse:
 
 
 def read(saved: Exchange) -> ReadResponse:
-    """A complete response; its chunks are at hand."""
+    """A complete response, with its chunks in memory."""
     response = ReadResponse(saved)
     times = saved.times
     for number, chunk in enumerate(saved.chunks):
@@ -220,6 +220,6 @@ def _request(path: str, request: Json) -> dict[str, Any]:
 
 
 def as_received(response: ReadResponse) -> ReadResponse | None:
-    """The response as the client got it, where that was recorded and is another one."""
+    """The response as the client got it, if that was recorded and differs."""
     saved = response.saved
     return None if saved.sent in {None, saved.body} else read(saved.as_client_got())

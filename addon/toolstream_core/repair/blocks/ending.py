@@ -102,7 +102,7 @@ class MessageEnd:
         self._stream.pass_on(event.frame, parsed, self.usage(parsed))
 
     def _put_finish(self, why: str) -> bool:
-        """Send a missing finish if all calls are complete; whether it was sent."""
+        """Send a missing finish if all calls are complete. Returns whether it was sent."""
         message, protocol = self.message, self.protocol
         if message.failed or message.truncated or not self._runnable:
             return False

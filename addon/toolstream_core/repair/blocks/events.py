@@ -249,7 +249,7 @@ class BlockEvents:
         self._foreign_text(block)
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
-        """A stop has no arguments; those that came only there are sent as a delta."""
+        """A stop has no arguments; those that arrived only there are sent as a delta."""
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
         if not (self.protocol.has(waiting.parsed, ARGUMENTS) and text_of(received).strip()):
             return {}
@@ -260,7 +260,7 @@ class BlockEvents:
         return {}
 
     def _complete(self, block: Block, call: OpenCall, *, upto: int | None = None) -> None:
-        """Send what the client lacks of a call that is over; `upto`: the characters that came before its stop."""
+        """Send what the client lacks of a call that is over; `upto`: the characters received before its stop."""
         self.put_delta(block, call, upto=upto, over=True)
         nothing = call.arguments.empty and call.start_input is None
         arguments = block.meaning.without_placeholder
@@ -273,7 +273,7 @@ class BlockEvents:
             self._stream.report(LOST_ARGUMENTS, why, call)
 
     def close(self, block: Block) -> None:
-        """Stop a block whose stop has not come."""
+        """Stop a block whose stop has not arrived."""
         if block.call is not None:
             self._complete(block, block.call)
         block.sent = Sent.ENDED
@@ -306,7 +306,7 @@ class BlockEvents:
         self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
 
     def pass_foreign(self, block: Block | None) -> None:
-        """Send text that came inside other calls, which are still open."""
+        """Send text that arrived inside other calls, which are still open."""
         for other in self.message.blocks[-2:]:
             if self._stream.shaping.leaves_out(other.call):
                 self._foreign_text(other)
@@ -317,7 +317,7 @@ class BlockEvents:
                 )
 
     def _foreign_text(self, block: Block) -> None:
-        """Send text that came inside a call as a block of its own; APIs reject a block of white space."""
+        """Send text that arrived inside a call as a separate block; APIs reject a block of white space."""
         text, block.foreign = "".join([self.text_of(one) or "" for one in block.foreign]), []
         if not text.strip():
             return
@@ -351,7 +351,7 @@ class BlockEvents:
         return block.is_complete(call, may_be_empty=self.context.may_be_empty(call.name))
 
     def is_complete(self, block: Block, call: OpenCall, *, over: bool) -> bool:
-        """Whether a call only lacks its stop. For a call without arguments, something has to show it."""
+        """Whether a call only lacks its stop. For a call without arguments, another event must show it."""
         if not has_none(call):
             return self.has_all_arguments(block, call)
         return over and self._stream.proves_empty(call) and self.has_all_arguments(block, call)
@@ -424,7 +424,7 @@ class BlockStarts:
         return Compared(call.name, means, beginning(call.arguments), block.stopped)
 
     def _start_again(self, block: Block, waiting: Waiting) -> None:
-        """A repeated start. It is left out if no arguments came after the first one."""
+        """A repeated start. It is left out if no arguments arrived after the first one."""
         call, index = block.call, self.protocol.get(waiting.parsed, INDEX)
         if number_of(index) != block.number:
             block.also.append(index)
@@ -527,7 +527,7 @@ class BlockStarts:
         return {}
 
     def _rest_of_start(self, block: Block, call: OpenCall, waiting: Waiting) -> None:
-        """Send arguments that came in a start as a delta."""
+        """Send the arguments of a start as a delta."""
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
         if isinstance(received, str | dict) and received and not block.text.diverged:
             self._client.put_delta(block, call, upto=waiting.size)

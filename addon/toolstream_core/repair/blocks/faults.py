@@ -1,4 +1,4 @@
-"""Reads and writes the events of a `BlockProtocol` for the causes of defects."""
+"""Reads and writes the events of a `BlockProtocol` for injected defects."""
 
 from __future__ import annotations
 

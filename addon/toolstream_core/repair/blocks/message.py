@@ -37,7 +37,7 @@ class Sent(StrEnum):
     NOTHING = auto()
     OPEN = auto()
     ENDED = auto()
-    """A stop was added; its own has not come."""
+    """A stop was added; its own has not arrived."""
     STOPPED = auto()
     """Its own stop was sent."""
     LEFT_OUT = auto()
@@ -49,7 +49,7 @@ class Waiting(NamedTuple):
 
     event: Event
     parsed: BlockEvent
-    """Of no block if it only waits for its turn."""
+    """Without a block if it only waits for its turn."""
     call: OpenCall | None = None
     size: int = 0
     """Characters of the call's arguments, with this event's."""
@@ -59,16 +59,16 @@ class Waiting(NamedTuple):
 
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE: Final = re.compile(r'(\\(?:["\\/bfnrt]|u(?:[0-9a-fA-F]{4}|[0-9a-fA-F]{0,3}\Z)))|\\|[\x00-\x1f]')
-"""A valid escape; else a backslash or a control character that JSON wants escaped in a string."""
+"""A valid escape, or else a backslash or control character that JSON requires to be escaped in a string."""
 
 
 def with_valid_escapes(text: str) -> str:
-    """JSON text whose strings escape what JSON wants escaped, and nothing else."""
+    """JSON text whose strings escape exactly the characters that JSON requires."""
     return _STRING.sub(lambda string: _ESCAPE.sub(lambda one: one[1] or json.dumps(one[0])[1:-1], string[0]), text)
 
 
 def has_none(call: OpenCall) -> bool:
-    """Whether no arguments have come, or only a placeholder."""
+    """Whether no arguments have arrived, or only a placeholder."""
     if call.arguments.empty:
         return call.start_input is None or has_nothing(call.start_input)
     return call.arguments.size < LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
@@ -107,7 +107,7 @@ class Block:
     left_out: list[Waiting] = field(default_factory=list)
     """Events that were not sent because the client has the same call."""
     stopped: bool = False
-    """Whether its own stop has come."""
+    """Whether its own stop has arrived."""
     settled: bool = False
     """Whether no later event can change which call it is."""
     sent: Sent = Sent.NOTHING
@@ -133,7 +133,7 @@ class Block:
     """Text deltas inside a call."""
 
     def __post_init__(self, started_as: OpenCall | None) -> None:
-        """The start of the block came."""
+        """Take the start of the block."""
         runs = started_as is not None and started_as.kind is Kind.FUNCTION
         self.call, self.others = (started_as, None) if runs else (None, started_as)
         self.place = self.index
@@ -168,7 +168,7 @@ class Block:
         return not self.decided and self.meaning.may_be_placeholder
 
     def note(self, call: OpenCall, fragment: str = "") -> None:
-        """A fragment came, which the resolver has added to the call; `fragment`: its text if it is all that is new."""
+        """Take a fragment that the resolver has added to the call; `fragment`: its text if nothing else is new."""
         received = call.arguments
         if self.call is call and (received.truncated or self.meaning.is_too_long):
             self.text.diverged = True
@@ -195,7 +195,7 @@ class Block:
         return self.meaning.read(over=over)
 
     def is_complete(self, call: OpenCall, *, may_be_empty: bool) -> bool:
-        """Whether all of the arguments have come."""
+        """Whether all arguments have arrived."""
         if not call.is_complete(may_be_empty=may_be_empty):
             return False
         return not self.meaning.begin or is_object(self.meaning.read(over=True).text)
@@ -262,9 +262,9 @@ class Message:
     truncated: bool = False
     """Whether an event could not be read: a call may lack a fragment."""
     lost: bool = False
-    """Whether arguments came that belong to no call, or that their call cannot take."""
+    """Whether arguments arrived that belong to no call, or that their call cannot take."""
     done: bool = False
-    """Whether the last event has come."""
+    """Whether the last event has arrived."""
     over: bool = False
     """Whether the stop of an incomplete call no longer waits: `IncompleteCalls` decides about it."""
     moved: bool = False
@@ -282,6 +282,6 @@ class Message:
         return [block for block, call in calls if call is not None and not call.cancelled]
 
     def note_place(self, place: Json) -> None:
-        """A block was sent with this index."""
+        """Record that a block was sent with this index."""
         self.places.add(place if not isinstance(place, dict | list) else None)
         self.top = max(self.top, place) if isinstance(place, int) else self.top

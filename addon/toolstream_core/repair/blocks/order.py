@@ -1,4 +1,4 @@
-"""The order of blocks: events wait for the end of the block before, and while it is open which call they belong to."""
+"""The order of blocks: events wait for the end of the block before, and while their call is undecided."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BlockOrder:
             and (block is None or block.order < 0 or self._text_waits())
         ):
             message.over = True
-            self.settle()  # what waits came first
+            self.settle()  # waiting events arrived first
         if block is None:
             self._decide()
             self._client.of_no_block(one)
@@ -135,7 +135,7 @@ class BlockOrder:
             self._advance()
 
     def _queue(self, block: Block, *events: Waiting) -> None:
-        """Adds events to the block's queue; a delta goes before a stop that came too early."""
+        """Adds events to the block's queue; a delta goes before an early stop."""
         for one in events:
             last = block.waiting[-1].parsed if block.waiting else None
             after_stop = last is not None and last.what is What.STOP
@@ -144,7 +144,7 @@ class BlockOrder:
         self.message.waiting += len(events)
 
     def _report_late(self, block: Block) -> bool:
-        """Report that a delta follows the stop of its block; whether that is repaired."""
+        """Report that a delta follows the stop of its block. Returns whether to repair that."""
         message = self.message
         if message.turn + 1 < len(message.blocks):
             why = "a delta follows the stop of its block and the start of the next one"
@@ -174,7 +174,7 @@ class BlockOrder:
             message.turn += 1
 
     def _may_close(self, block: Block) -> bool:
-        """Whether a block can be stopped so that the next one can start."""
+        """Whether a block can be stopped, for the next one to start."""
         if (
             block.sent is not Sent.OPEN
             or block.waiting
@@ -264,7 +264,7 @@ class BlockOrder:
             self._advance()
 
     def settle(self) -> None:
-        """Send all waiting events: nothing that comes can change them."""
+        """Send all waiting events: no later event can change them."""
         for block in self.message.blocks:
             if block.waiting or block.order >= self.message.turn:
                 block.settled = block.decided = True

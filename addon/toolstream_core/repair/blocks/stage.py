@@ -1,7 +1,7 @@
 """Repairs streams of content blocks: sends what the client lacks of the intended message, event by event.
 
 An event that takes the client to the intended calls is forwarded unchanged. Otherwise the fields that differ are
-rewritten. Events of a block wait for the end of the block before, and while it is open which call they belong to.
+rewritten. Events of a block wait for the end of the block before, and while their call is undecided.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class BlockStream:
         self._reporter, self.on, self.because = reporter, reporter.on, reporter.because
         self.fixes_escapes = reporter.on(INVALID_ARGUMENTS)
         self.number = self.now = 0
-        """The numbers of the event that is sent and of the event that came last."""
+        """The numbers of the event that is sent and of the last received event."""
         self.out: list[Frame] = []
         """The frames to send."""
         self.keyed: bool | None = None
@@ -50,7 +50,7 @@ class BlockStream:
         at: int | None = None,
         severity: Severity | None = None,
     ) -> bool:
-        """Report a defect of the event that is sent, or of event `at`; whether to repair it here."""
+        """Report a defect of the event that is sent, or of event `at`. Returns whether to repair it here."""
         return self._reporter.report(defect, self.number if at is None else at, message, call, severity=severity)
 
     def pass_on(
@@ -78,7 +78,7 @@ class BlockStream:
         self._shape(frame, written, call)
 
     def _was_split(self, frame: Frame, parsed: BlockEvent) -> bool:
-        """Whether the event came in another container."""
+        """Whether the event arrived in another container."""
         again = self.protocol.read(frame) if self.protocol.split is not None else parsed
         return again is None or (again.body is not parsed.body and again.body != parsed.body)
 

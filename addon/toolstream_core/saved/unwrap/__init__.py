@@ -1,1 +1,1 @@
-"""Streams inside pasted text: what people copy from terminals, logs, issues and tools, made a bare stream again."""
+"""Streams inside pasted text: text from terminals, logs, issues and tools becomes a bare stream again."""

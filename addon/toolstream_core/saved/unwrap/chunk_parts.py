@@ -16,7 +16,7 @@ _ROLES: Final = (None, "", "assistant")
 
 
 def chunk_of(value: Json) -> dict[str, Json] | None:
-    """The chunk of which a value is a part, with what the part shows; `None` if it is none.
+    """The chunk with the fields of a part, if the value is a part of a chunk; else `None`.
 
     An entry needs its index, which the calls of a complete message do not have.
     """
@@ -31,7 +31,7 @@ def chunk_of(value: Json) -> dict[str, Json] | None:
 
 
 def shows_streaming(chunk: Mapping[str, Json]) -> bool:
-    """Whether a chunk that `chunk_of` made has a call, and can be no complete message.
+    """Whether a chunk from `chunk_of` has a call, and cannot be a complete message.
 
     It has its choice with the finish reason, or only a part of the arguments.
     """

@@ -1,4 +1,4 @@
-"""Bytes that a JSON document has as text: base64, hexadecimal, lists of numbers, compressed or not."""
+"""Bytes in a JSON document: as base64, hexadecimal or lists of numbers, compressed or not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTE: Final = range(256)
 
 
 def text_of(value: Json) -> str | None:
-    """The text that a value stands for; `None` if it is none. Bytes that are not UTF-8 survive as surrogates."""
+    """The text of a value; `None` if it has none. Bytes that are not UTF-8 become surrogates."""
     data = _bytes(value)
     if data is not None:
         return _unzipped(data).decode("utf-8", "surrogateescape")
@@ -26,7 +26,7 @@ def text_of(value: Json) -> str | None:
 
 
 def texts_of(values: Iterable[Json]) -> Iterator[str]:
-    """The texts of values that are the parts of one text: the first that has one shows how they are coded."""
+    """The texts of values that are the parts of one text: the first one with a text shows the coding."""
     decode: Callable[[str], bytes] | None = None
     begun = False
     for value in values:
@@ -64,7 +64,7 @@ def _bytes(value: Json) -> bytes | None:
 
 
 def _notation(first: str) -> Callable[[str], bytes]:
-    """How the parts of a body are read, of which only the first shows what a body begins with."""
+    """The notation of the parts of a body, which only the first part shows."""
     return bytes.fromhex if _HEX.fullmatch(first) else base64.b64decode
 
 
@@ -80,7 +80,7 @@ def _decoded(text: str) -> bytes | None:
 
 
 def _unzipped(data: bytes) -> bytes:
-    """The content of gzip data, as much of it as there is."""
+    """The content of gzip data, which may be truncated."""
     if not data.startswith(_GZIP):
         return data
     try:

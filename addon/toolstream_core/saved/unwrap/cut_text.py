@@ -1,4 +1,4 @@
-"""Layers that hold the stream in pieces, cut anywhere: dumps of bytes, tables, strings, packets, codings."""
+"""Layers that split the stream at any places: dumps of bytes, tables, strings, packets, codings."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 
 
 def separated_values(head: Sequence[str]) -> Layer | None:
-    """A table of separated values, in which a field holds an event with its quotes doubled."""
+    """A table of separated values, in which a field has an event with doubled quotes."""
     if not any('{""' in line for line in head):
         return None
     for delimiter in _DELIMITERS:
@@ -173,7 +173,7 @@ def _column(delimiter: str, place: int, lines: Iterable[str]) -> Iterator[str]:
 
 
 def json_records(head: Sequence[str]) -> Layer | None:
-    """JSON records that each hold a part of the stream as a string."""
+    """JSON records that each have a part of the stream as a string."""
     lines = [line for line in head if line.strip()]
     records = [record for line in lines if isinstance(record := parse(line.encode("utf-8", "replace")), dict)]
     if len(records) < FEW or len(records) < MOST * len(lines):
@@ -227,7 +227,7 @@ def _segments(lines: Iterable[str], base: int) -> Iterator[str]:
     size = taken = count = 0
     for line in lines:
         announced = _size(line, base)
-        # Line ends may have been CRLF, which a copied text does not say.
+        # Line ends may have been CRLF, which a copied text does not show.
         if announced is not None and (not size or taken + 2 * count >= size):
             size, taken, count = announced, 0, 0
             continue
@@ -277,14 +277,14 @@ def chunked_coding(head: Sequence[str]) -> Layer | None:
     return Layer("chunked", "chunked transfer coding", lambda lines: segments(lines, 16))
 
 
-# -- Strings that are cut anywhere ------------------------------------------------------------------------------------
+# -- Strings with any boundaries - ------------------------------------------------------------------------------------
 
 _LITERAL: Final = re.compile(r"""(?<![\w"'\\])[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _LISTED: Final = re.compile(rf"[\s\[(]*(?:{_LITERAL.pattern}[\s,+]*)+[\])]*[\s,;]*")
 
 
 def cut_strings(head: Sequence[str]) -> Layer | None:
-    """Lines that each hold parts of the stream as strings, wherever the network cut them."""
+    """Lines that each have parts of the stream as strings, with the chunk boundaries of the network."""
     lines = [line for line in head if line.strip()]
     texts = [text for line in lines if (text := _literals(line))]
     if not texts or len(texts) < MOST * len(lines) or not gains(lines, texts):
@@ -293,7 +293,7 @@ def cut_strings(head: Sequence[str]) -> Layer | None:
     def apply(lines: Iterable[str]) -> Iterator[str]:
         return split(map(_literals, lines))
 
-    return Layer("strings", "strings that hold pieces of the stream", apply)
+    return Layer("strings", "strings with parts of the stream", apply)
 
 
 def _literals(line: str) -> str:
@@ -312,7 +312,7 @@ _ENDS: Final = re.compile(r"\[\\r\]|(\[\\n\])|\[0x([0-9a-f]{1,2})\]")
 
 
 def wire_log(head: Sequence[str]) -> Layer | None:
-    """What Apache's HttpClient logs of a connection: quotes are not escaped, and line ends are names in brackets."""
+    """The wire log of Apache's HttpClient: quotes are not escaped, and line ends are names in brackets."""
     if not any((found := _WIRE.fullmatch(line)) and found[2].endswith("[\\n]") for line in head):
         return None
 
@@ -334,7 +334,7 @@ _ENTRY: Final = re.compile(r"\S+ (?:stdout|stderr) ([PF]) ?(.*)")
 
 
 def container_log(head: Sequence[str]) -> Layer | None:
-    """A container's log in the form of the CRI, which cuts long lines: `P` marks a part, `F` the last one."""
+    """A container's log in the form of the CRI, which splits long lines: `P` marks a part, `F` the last one."""
     entries = [entry for line in head if (entry := _ENTRY.fullmatch(line))]
     if len(entries) < MOST * len(head) or not any(entry[1] == "P" for entry in entries):
         return None
@@ -352,8 +352,8 @@ _RULE: Final = re.compile(r"[-=*#~]{3,}")
 _PREFIXED: Final = re.compile(r"""([^"'{}]*?[^"'{}\s])[ \t]*(?:data:|event:|\{")""")
 
 
-def logged_pieces(head: Sequence[str]) -> Layer | None:
-    """A log with a heading on a line of its own before each piece, wherever the network cut the stream."""
+def logged_chunks(head: Sequence[str]) -> Layer | None:
+    """A log with a heading on a separate line before each chunk of the network."""
     shapes = Counter(_shape(line) for line in head if _HEADING.fullmatch(line))
     headings = {shape for shape, count in shapes.items() if count >= FEW}
     lines = [line for line in head if _shape(line) in headings]
@@ -364,18 +364,18 @@ def logged_pieces(head: Sequence[str]) -> Layer | None:
         return "" if _shape(line) in headings else None
 
     def apply(lines: Iterable[str]) -> Iterator[str]:
-        return split(_pieces((line for line in lines if not _RULE.fullmatch(line)), after, begins=False))
+        return split(_chunks((line for line in lines if not _RULE.fullmatch(line)), after, begins=False))
 
     return Layer("log-headings", f"headings of a log, such as “{lines[0].strip()}”", apply)
 
 
 def _shape(line: str) -> str:
-    """A line without what differs between the headings of one log."""
+    """A line without the parts that differ between the headings of one log."""
     return re.sub(r"\d+", "0", line)
 
 
-def prefixed_pieces(head: Sequence[str]) -> Layer | None:
-    """A log with the same text before each piece, wherever the network cut the stream."""
+def prefixed_chunks(head: Sequence[str]) -> Layer | None:
+    """A log with the same text before each chunk of the network."""
     first = next((found for line in head if (found := _PREFIXED.match(line))), None)
     if first is None:
         return None
@@ -385,16 +385,16 @@ def prefixed_pieces(head: Sequence[str]) -> Layer | None:
         found = form.match(line)
         return line[found.end() :] if found else None
 
-    if sum(after(line) is not None for line in head) < FEW or not gains(head, _pieces(head, after)):
+    if sum(after(line) is not None for line in head) < FEW or not gains(head, _chunks(head, after)):
         return None
     message = f"the text before each chunk of the network, such as “{first[1].strip()}”"
-    return Layer("log-pieces", message, lambda lines: split(_pieces(lines, after)))
+    return Layer("log-pieces", message, lambda lines: split(_chunks(lines, after)))
 
 
-def _pieces(lines: Iterable[str], after: Callable[[str], str | None], *, begins: bool = True) -> Iterator[str]:
-    """Pieces joined: only the logger ended the last line of each.
+def _chunks(lines: Iterable[str], after: Callable[[str], str | None], *, begins: bool = True) -> Iterator[str]:
+    """The joined chunks, of which only the logger ended the last line.
 
-    `after` is what follows a mark on its line, `begins` whether the piece begins there.
+    `after` gives the text after a mark on its line, `begins` whether the chunk begins there.
     """
     begun = False
     for line in lines:
@@ -427,7 +427,7 @@ def _packet_bytes(lines: Iterable[str]) -> Iterator[bytes]:
 
 
 def in_base64(head: Sequence[str]) -> Layer | None:
-    """All of it in base64."""
+    """The complete text in base64."""
     if not is_coded("\n".join(head)):
         return None
     return Layer("base64", "base64", lambda lines: split([text_of("\n".join(lines)) or ""]))

@@ -1,4 +1,4 @@
-"""How a protocol takes an event apart into parts with named fields, and puts it together again."""
+"""How a protocol splits an event into parts with named fields, and joins them again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class What(StrEnum):
     HEAD = auto()
     """Begins the message."""
     START = auto()
-    """Begins a call; the complete call where calls are not streamed."""
+    """Begins a call; the complete call if calls are not streamed."""
     DELTA = auto()
     """A fragment of a call."""
     WHOLE = auto()
@@ -40,7 +40,7 @@ class What(StrEnum):
     ERROR = auto()
     """Reports an error of the provider."""
     EVENT = auto()
-    """An event around its entries, where one event has several calls."""
+    """An event around its entries, if one event can have several calls."""
     OTHER = auto()
     """Concerns no call."""
 
@@ -57,7 +57,7 @@ class Part(NamedTuple):
     line: str | None = None
     """Another event line than the original's."""
     joined: bool = False
-    """Whether it shares an event with the part before it, where one event can have several calls."""
+    """Whether it shares an event with the part before it, if one event can have several calls."""
     late: bool = False
     """Whether it waits for the next event that belongs to no call."""
 
@@ -72,7 +72,7 @@ class EventCodec(ABC):
     """The events of one stream."""
 
     paths: Mapping[What, Mapping[str, Path]] = MappingProxyType({})
-    """The fields of each kind of part, as far as they are not keys of their own name."""
+    """The fields of each kind of part that are not keys of the same name."""
     complete = ""
     """The finish reason of a response without calls."""
     renumbers = False
@@ -99,7 +99,7 @@ class EventCodec(ABC):
 
     @abstractmethod
     def new(self, part: Part, what: What) -> Part:
-        """A new event beside a part."""
+        """A new event next to a part."""
 
     @abstractmethod
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:

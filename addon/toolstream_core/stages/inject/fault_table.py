@@ -1,4 +1,4 @@
-"""The table of causes: how each defect is injected with the fields that protocols share."""
+"""The table of injections: how each defect is injected with the fields that protocols share."""
 
 from __future__ import annotations
 
@@ -365,7 +365,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
     ),
     per_call(
         arguments.INVALID_ARGUMENTS,
-        on(TEXT & not_acted & contains("\\n"), it(arguments=text(lambda said: said.replace("\\n", "\n", 1)))),
+        on(TEXT & not_acted & contains("\\n"), it(arguments=text(lambda fragment: fragment.replace("\\n", "\n", 1)))),
         on(TEXT & not_acted & contains('"}'), it(arguments=text(line_feed_at_end))),
         of=CHAT,
     ),
@@ -418,7 +418,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
     per_call(arguments.MISSING_DELTAS, on(DELTA), of=ITEMS),
     per_call(
         arguments.SHORT_DELTAS,
-        on(DELTA & completes & (lambda at: len(at.text) > 1), it(arguments=text(lambda said: said[:-1]))),
+        on(DELTA & completes & (lambda at: len(at.text) > 1), it(arguments=text(lambda fragment: fragment[:-1]))),
     ),
     per_call(arguments.SHORT_CLOSING, on(WHOLE | STOP, it(arguments=""))),
     per_stream(

@@ -17,7 +17,7 @@ from toolstream_core.wire.frame import Frame
 
 @dataclass(slots=True)
 class At:
-    """An event, and what is known of its stream."""
+    """An event, and the state of its stream."""
 
     part: Part
     frame: Frame
@@ -160,7 +160,7 @@ late: Final = Emit(late=True)
 
 
 def new(what: What, **fields: Value) -> Emit:
-    """A new event; it belongs to the call of the event that it stands beside."""
+    """A new event; it belongs to the call of the event next to it."""
     return Emit(what, fields)
 
 
@@ -183,7 +183,7 @@ EVERY: Final = On(frozenset(What))
 BLOCKS: Final = BLOCK_DIALECTS
 """Events start and stop a call."""
 DELTAS: Final = (*BLOCKS, CHAT)
-"""All that stream a call as a start and deltas, and send no arguments a second time."""
+"""Protocols that stream a call as a start and deltas, and send no arguments a second time."""
 ITEMS: Final = (REALTIME, RESPONSES)
 """Calls are items, and later events repeat their complete arguments."""
 COMPLETE: Final = (GEMINI, OLLAMA)

@@ -45,7 +45,7 @@ def several_calls(at: At) -> bool:
 
 
 def has_calls(at: At) -> bool:
-    """A call came before it."""
+    """A call precedes it."""
     return bool(at.calls)
 
 
@@ -189,7 +189,7 @@ def so_far(at: At) -> str:
 
 
 def all_arguments(at: At) -> str:
-    """The arguments of its call, as they are read."""
+    """The arguments of its call, as interpreted."""
     return at.call.arguments.reading()[0]
 
 
@@ -226,9 +226,9 @@ def begins_parameter(at: At) -> bool:
     return not rest or known.lost_beginning(rest) != ""
 
 
-def without_beginning(said: str) -> str:
+def without_beginning(text: str) -> str:
     """The text without `{"`."""
-    return _BEGINNING.sub("", said, count=1)
+    return _BEGINNING.sub("", text, count=1)
 
 
 def enveloped(at: At) -> str:
@@ -241,8 +241,8 @@ def all_enveloped(at: At) -> str:
     return _envelope(at.call.name, all_arguments(at), first=True, last=True)
 
 
-def _envelope(name: str, said: str, *, first: bool, last: bool) -> str:
-    return f"{f'{{"name": {json.dumps(name)}, "arguments": ' if first else ''}{said}{'}' if last else ''}"
+def _envelope(name: str, text: str, *, first: bool, last: bool) -> str:
+    return f"{f'{{"name": {json.dumps(name)}, "arguments": ' if first else ''}{text}{'}' if last else ''}"
 
 
 def quoted(at: At) -> str:
@@ -252,12 +252,12 @@ def quoted(at: At) -> str:
 
 def surrogate_part(which: int) -> Callable[[str], str]:
     """The text before or after a cut inside its first character outside the basic plane."""
-    return lambda said: (split_surrogates(said) or (said, ""))[which]
+    return lambda text: (split_surrogates(text) or (text, ""))[which]
 
 
-def line_feed_at_end(said: str) -> str:
+def line_feed_at_end(text: str) -> str:
     """The text with a raw line feed in its last string."""
-    return said.replace('"}', '\n"}', 1)
+    return text.replace('"}', '\n"}', 1)
 
 
 def as_json(value: Json) -> str:
@@ -284,7 +284,7 @@ AGAIN: Final = new(What.START, id=own("id"), name=own("name"), arguments=all_arg
 """The complete call in one event."""
 
 
-# Argument texts as broken providers send them.
+# Argument texts as malformed providers send them.
 
 
 def complete_arguments(call: OpenCall) -> dict[str, Any] | None:
@@ -299,7 +299,7 @@ def complete_arguments(call: OpenCall) -> dict[str, Any] | None:
 
 
 def double_encoded(text: str, *, first: bool, last: bool) -> str:
-    """A part of the arguments as it stands within a JSON string; the quotes are in the first and in the last one."""
+    """A part of the arguments as escaped in a JSON string; the quotes are in the first and in the last part."""
     return f"{'"' if first else ''}{json.dumps(text, ensure_ascii=False)[1:-1]}{'"' if last else ''}"
 
 
@@ -322,10 +322,10 @@ def _state(value: Any, share: float) -> Any:
 
 
 def without_end(text: str) -> str:
-    """A text without its last character: what closes the arguments is cut off."""
+    """A text without its last character, which closes the arguments."""
     return text.rstrip()[:-1]
 
 
 def deltas(text: str, size: int = 7) -> list[str]:
-    """A text as providers cut it into deltas of `size` characters: inside tags and tokens too."""
+    """A text as providers split it into deltas of `size` characters: inside tags and tokens too."""
     return [text[at : at + size] for at in range(0, len(text), size)]

@@ -12,11 +12,11 @@ from toolstream_core.model import Json
 from toolstream_core.stages.leaks.syntax import CLOSED, bare_calls
 from toolstream_core.wire import json_access, numbers
 
-# Text is looked at only from something on that may begin a markup; text without any costs a search per piece. What
-# stands in a code fence or in backticks is quoted, not leaked. Where tools are offered, only they can be called.
+# Text is examined only after the possible beginning of a markup; other text costs a search for each fragment. Markup in
+# a code fence or in backticks is quoted, not leaked. If tools are offered, only they can be called.
 
 MAX_OPEN = 256 * 1024
-"""Characters of an open markup, above which it is text."""
+"""Maximum characters of an open markup; a longer one is text."""
 _BEGINS = re.compile(
     r"<(?:(?:longcat_)?tool_call|toolcall>|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS?\]"
     r"|c?o?m?mentary to=",
@@ -62,7 +62,7 @@ class Leaked(NamedTuple):
 
 
 def may_leak(raw: bytes) -> bool:
-    """Whether frames may hold the beginning of a markup, or a fence, so that their text has to be looked at."""
+    """Whether frames may have the beginning of a markup, or a fence: their text must be examined then."""
     find = raw.find
     return (
         find(b"<") >= 0
@@ -79,7 +79,7 @@ class Scanner:
     """The text of one channel of one response."""
 
     def __init__(self, schemas: Mapping[str, Json]) -> None:
-        """`schemas`: the tools offered, each with the schema of its parameters; empty where they are not known."""
+        """`schemas`: the tools offered, each with the schema of its parameters; empty if they are unknown."""
         self._schemas = schemas
         self._open = ""
         """Undecided text, from the first possible markup on."""

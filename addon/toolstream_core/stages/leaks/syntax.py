@@ -1,4 +1,4 @@
-"""How models write calls as text: native syntaxes, each an expression and how its match is read; bare JSON; code."""
+"""How models write calls as text: native syntaxes (an expression, and a reader of its match), bare JSON, and code."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ _TAGS: Final = {
     r"<TOOLCALL>": r"</TOOLCALL>",  # Nemotron
     r"\[TOOL_CALL\]": r"\[/TOOL_CALL\]",  # MiniMax-M2 in LM Studio
 }
-"""What stands before and after the JSON of calls, in the models that write them so."""
+"""The tags around the JSON of calls, by model."""
 
 CLOSED: Final = (
     *(
@@ -286,7 +286,7 @@ CLOSED: Final = (
 
 
 MAX_CODE: Final = 16 * 1024
-"""Characters of a message above which it is not read as code."""
+"""Maximum characters of a message that is read as code."""
 
 
 def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect, Found]]:
@@ -336,7 +336,7 @@ def _code(text: str) -> Iterator[Found]:
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes that Python does not know: the text is no code of ours
+            warnings.simplefilter("ignore")  # of escapes that Python does not know: the text is foreign code
             tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return

@@ -1,1 +1,1 @@
-"""Parts of repairs that no protocol is needed for."""
+"""Parts of repairs that need no protocol."""

@@ -26,7 +26,7 @@ class IncompleteCalls(Repairer):
     """Withholds the end of a response while one of its calls is incomplete.
 
     It is the last stage, and only there if the repair of such calls is on. It gets events from the first finish on.
-    If more of a call follows, the withheld events are sent before it, unchanged: the end came too early
+    If more of a call follows, the withheld events are sent before it, unchanged: the end arrived too early
     (`early-finish`). Errors and comments are not withheld, nor is text before the last event.
     """
 

@@ -14,8 +14,8 @@ from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
-# Text becomes a call only at the answer's finish reason: until then the same call may still come as a proper tool call,
-# and would run twice. Only tools that the request offers are called, and the text itself is not removed.
+# Text becomes a call only at the finish reason: until then the same call may still arrive as a proper tool call, and
+# would run twice. Only tools that the request offers are called, and the text itself is not removed.
 
 _PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
 """Keys for the position of a content block or output item."""
@@ -35,7 +35,7 @@ class LeakedCallRepairer(Repairer):
         self._thought = Scanner(context.schemas)
         self._found: list[Leaked] = []
         self._made: set[str] = set()
-        """Names of the tools that proper calls were made of."""
+        """Names of the tools with proper calls."""
         self._calls: set[int] = set()
         """Those calls, by `id`."""
         self._top = -1

@@ -68,7 +68,7 @@ class Reporter:
         return False
 
     def because(self, defect: Defect) -> None:
-        """Name the defect that demands a change that another defect's repair makes."""
+        """Name the defect that requires a change which another defect's repair makes."""
         if defect.name not in self._why:
             self._why.append(defect.name)
 
@@ -77,11 +77,11 @@ class Reporter:
         return defect.code in self._repairs
 
     def shape(self, names: tuple[str, ...]) -> None:
-        """Name the shapes that demand a change."""
+        """Name the shapes that require a change."""
         self._shapes = tuple(dict.fromkeys((*self._shapes, *names)))
 
     def audit(self, event: int, before: Sequence[Frame], after: Sequence[Frame]) -> None:
-        """Report a rewritten event as a change, with the defects and shapes that demanded it; called once for each."""
+        """Report a rewritten event as a change, with the defects and shapes that required it; called once for each."""
         why, shapes, self._shapes = tuple(self._why), self._shapes, ()
         self._why.clear()
         self._reasons, self._reshaped = why or self._reasons, shapes or self._reshaped
@@ -115,7 +115,7 @@ class Repairer(Stage):
         """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
 
     def forwarded(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
-        """Audit the frames for an event, or for the body's end. One that `waits` for the next is not changed yet."""
+        """Audit the frames for an event, or for the body's end. A waiting frame (`waits`) is not changed yet."""
         if not (waits or self._before) and len(out) == 1 and out[0] is frame:
             return
         if frame is not None:
