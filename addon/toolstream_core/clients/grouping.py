@@ -326,7 +326,7 @@ class Grouping:
         self._calls = Calls(form, model.no_index)
         self._alone = ALONE.get(model.source)
         self._deltas: list[Entry] = []
-        """Of all calls, for a client that has a single buffer for them."""
+        """The deltas of all calls, for a client with a single buffer."""
 
     @property
     def groups(self) -> Sequence[Group]:

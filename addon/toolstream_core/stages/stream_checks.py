@@ -97,8 +97,8 @@ def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[
 def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = ()) -> list[Finding]:
     """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete.
 
-    What lacks because the client disconnected is a note: the provider sent nothing wrong. What an unread event may have
-    is no defect.
+    A part that is missing because the client disconnected is a note: the provider's stream was correct. A part that an
+    unread event may have is no defect.
     """
     denied = {(call.choice, call.position) for call in incomplete}
     last = max(record.events - 1, 0)

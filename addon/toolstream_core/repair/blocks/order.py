@@ -97,7 +97,7 @@ class BlockOrder:
         return block
 
     def _report_overlap(self, block: Block, why: str = "a block starts before the one before it has stopped") -> bool:
-        """Report that this block starts within the one before it; whether that is repaired."""
+        """Report that this block starts inside the one before it. Returns whether to repair that."""
         return self._stream.report(OVERLAPPING_BLOCKS, why, block.call)
 
     def _owner(self, waiting: Waiting) -> Block | None:
