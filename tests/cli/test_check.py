@@ -450,10 +450,8 @@ def test_a_client_on_a_websocket(tmp_path: Path) -> None:
     assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", "{}", '{"version": 1, "clients": []}', '{"version": 3, "clients": []}', '{"version": 2}']
-)
-def test_a_compared_report_must_have_this_version(
+@pytest.mark.parametrize("text", ["[]", "{}", '{"version": 3, "clients": []}', '{"version": 2}'])
+def test_a_compared_report_must_have_a_known_version(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Other files are rejected before anything runs."""

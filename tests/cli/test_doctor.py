@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.saved.test_examination import event, flow_of, write
+from tests.saved.flows import chat_flow, save_private, text_event
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -17,8 +17,12 @@ KEY = "c3" * 20
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Create a clean flow, a flow with a secret and a hidden file."""
-    write(tmp_path / "clean.flow", flow_of(event("hello")))
-    write(tmp_path / "open.flow", flow_of(event("hello")), flow_of(event("hello"), x_api_key=KEY))
+    save_private(tmp_path / "clean.flow", chat_flow(text_event("hello")))
+    save_private(
+        tmp_path / "open.flow",
+        chat_flow(text_event("hello")),
+        chat_flow(text_event("hello"), headers={"x-api-key": KEY}),
+    )
     (tmp_path / ".env").write_text(f"API_KEY={KEY}")
     return tmp_path
 
@@ -36,9 +40,9 @@ def test_a_secret_fails_the_check(folder: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("name", ["Sec-WebSocket-Key", "sec-websocket-key", "SEC-WEBSOCKET-KEY"])
 def test_the_nonce_of_a_handshake_is_no_secret(tmp_path: Path, name: str) -> None:
     """It is no credential (https://www.rfc-editor.org/rfc/rfc6455#section-4.1)."""
-    flow = flow_of(event("hello"))
+    flow = chat_flow(text_event("hello"))
     flow.request.headers[name] = "dGhlIHNhbXBsZSBub25jZQ=="
-    write(tmp_path / "socket.flow", flow)
+    save_private(tmp_path / "socket.flow", flow)
     assert main(["doctor", str(tmp_path / "socket.flow")]) == 0
 
 
@@ -64,7 +68,7 @@ def test_the_json_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_additional_secrets(folder: Path) -> None:
     """`--secret` takes the name of a header, parameter or field, or a regular expression."""
-    path = write(folder / "x.flow", flow_of(event("hello Mallory"), x_flavour="acme"))
+    path = save_private(folder / "x.flow", chat_flow(text_event("hello Mallory"), headers={"x-flavour": "acme"}))
     assert main(["doctor", str(path)]) == 0
     assert main(["doctor", "--secret", "x-flavour", str(path)]) == 1
     assert main(["doctor", "--secret", "/Mallory/", str(path)]) == 1
@@ -89,7 +93,7 @@ HAR = {
                 },
                 "response": {
                     "status": 200,
-                    "content": {"mimeType": "text/event-stream", "text": event("hello").decode()},
+                    "content": {"mimeType": "text/event-stream", "text": text_event("hello").decode()},
                 },
             }
         ]
@@ -124,7 +128,11 @@ def test_only_a_command_that_can_read_the_file_is_advised(
 
 def test_fix_is_not_advised_for_a_truncated_flow_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The complete flows of the file can be extracted."""
-    path = write(tmp_path / "cut.flow", flow_of(event("hello"), x_api_key=KEY), flow_of(event("hello")))
+    path = save_private(
+        tmp_path / "cut.flow",
+        chat_flow(text_event("hello"), headers={"x-api-key": KEY}),
+        chat_flow(text_event("hello")),
+    )
     path.write_bytes(path.read_bytes()[:-20])
     before = path.read_bytes()
     assert main(["doctor", "--fix", str(path)]) == 1

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
-from mitmproxy.test import tflow
 
-from tests.proxy.flows import flow_file
 from tests.redaction.test_random_secrets import ALNUM, HEX, NAMED, SHAPED, random_text
+from tests.saved.flows import chat_flow, save_private, text_event
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.examine import examine, fix
 from toolstream_core.saved.redact import save
@@ -19,30 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REDACTION = Redaction()
-
-
-def flow_of(body: bytes, **headers: str) -> http.HTTPFlow:
-    """Return an LLM flow with this response body."""
-    flow = tflow.tflow(resp=True)
-    assert flow.response
-    request = json.dumps({"model": "m", "messages": [], "stream": True})
-    flow.request = http.Request.make("POST", "https://llm.example.com/v1/chat/completions", request)
-    flow.request.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
-    flow.response.headers = http.Headers(content_type="text/event-stream")
-    flow.response.raw_content = body
-    return flow
-
-
-def write(path: Path, *flows: http.HTTPFlow) -> Path:
-    """Write flows into a private file and return its path."""
-    path.write_bytes(flow_file(*flows))
-    path.chmod(0o600)
-    return path
-
-
-def event(text: str) -> bytes:
-    """Return a chunk with one text delta."""
-    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
 
 
 def flow_with_secrets(rng: random.Random) -> tuple[http.HTTPFlow, list[str]]:
@@ -56,7 +31,9 @@ def flow_with_secrets(rng: random.Random) -> tuple[http.HTTPFlow, list[str]]:
     name = rng.choice(
         ["authorization", "x-api-key", "api-key", "x-goog-api-key", "proxy-authorization", "x-auth-token"]
     )
-    flow = flow_of(event("hello") + b"".join(map(event, split)) + event(f"no such key: {header}, {cookie}"))
+    flow = chat_flow(
+        text_event("hello") + b"".join(map(text_event, split)) + text_event(f"no such key: {header}, {cookie}")
+    )
     assert flow.response
     flow.request.headers[name] = rng.choice(["", "Bearer "]) + header
     flow.request.headers["cookie"] = f"theme=dark; session={cookie}"
@@ -72,7 +49,7 @@ def flow_with_secrets(rng: random.Random) -> tuple[http.HTTPFlow, list[str]]:
     flow.metadata["toolstream"] = {
         "version": 1,
         "chunks": [],
-        "sent": {"body": event(comment), "chunks": []},
+        "sent": {"body": text_event(comment), "chunks": []},
         "record": {"calls": [{"arguments": json.dumps({"api_key": header, "url": f"/?key={query}"})}]},
     }
     return flow, [header, query, cookie, in_text, split, comment]
@@ -94,7 +71,7 @@ def test_no_secret_is_in_a_saved_flow(tmp_path: Path, seed: int) -> None:
 def test_each_secret_is_reported_with_its_place(tmp_path: Path) -> None:
     """A report shows at most four characters of a secret."""
     flow, secrets = flow_with_secrets(random.Random(7))
-    problems = examine(write(tmp_path / "x.flow", flow), REDACTION)
+    problems = examine(save_private(tmp_path / "x.flow", flow), REDACTION)
     places = [problem.where for problem in problems]
     for expected in ("path", "comment", "error", "request header cookie", "request body", "response header set-cookie"):
         assert any(where.startswith(expected) for where in places), expected
@@ -105,7 +82,9 @@ def test_each_secret_is_reported_with_its_place(tmp_path: Path) -> None:
 
 def test_fix_removes_secrets_and_permissions(tmp_path: Path) -> None:
     """After the fix, only the owner may read the file."""
-    path = write(tmp_path / "x.flow", flow_of(event("hello"), authorization="Bearer " + "a1" * 20))
+    path = save_private(
+        tmp_path / "x.flow", chat_flow(text_event("hello"), headers={"authorization": "Bearer " + "a1" * 20})
+    )
     path.chmod(0o644)
     assert {problem.kind for problem in examine(path, REDACTION)} == {"secret", "readable-by-others"}
     assert fix(path, REDACTION)
@@ -115,24 +94,24 @@ def test_fix_removes_secrets_and_permissions(tmp_path: Path) -> None:
 
 def test_a_missing_body_is_reported(tmp_path: Path) -> None:
     """Mitmproxy does not store streamed bodies by default."""
-    flow = flow_of(b"")
+    flow = chat_flow(b"")
     assert flow.response
     flow.response.raw_content = None
-    [problem] = examine(write(tmp_path / "x.flow", flow), REDACTION)
+    [problem] = examine(save_private(tmp_path / "x.flow", flow), REDACTION)
     assert (problem.kind, problem.flow) == ("no-body", 0)
 
 
 def test_credentials_of_the_proxy_are_reported(tmp_path: Path) -> None:
     """The metadata of a flow may contain the proxy's password."""
-    flow = flow_of(event("hello"))
+    flow = chat_flow(text_event("hello"))
     flow.metadata["proxyauth"] = ("user", "password")
-    [problem] = examine(write(tmp_path / "x.flow", flow), REDACTION)
+    [problem] = examine(save_private(tmp_path / "x.flow", flow), REDACTION)
     assert problem.where == "proxyauth"
 
 
 def test_a_damaged_flow_file_is_reported(tmp_path: Path) -> None:
     """The flows before the damage are examined."""
-    path = write(tmp_path / "x.flow", flow_of(event("hello"), x_api_key="b2" * 20))
+    path = save_private(tmp_path / "x.flow", chat_flow(text_event("hello"), headers={"x-api-key": "b2" * 20}))
     path.write_bytes(path.read_bytes() + b"12:garbage")
     assert [problem.kind for problem in examine(path, REDACTION)] == ["secret", "unreadable"]
 
@@ -147,7 +126,7 @@ def test_an_empty_flow_file_is_reported(tmp_path: Path) -> None:
 
 def test_a_stale_expectation_is_reported(tmp_path: Path) -> None:
     """An expectation that differs from its flow is reported."""
-    path = write(tmp_path / "x.flow", flow_of(event("hello") + b"data: [DONE]\n\n"))
+    path = save_private(tmp_path / "x.flow", chat_flow(text_event("hello") + b"data: [DONE]\n\n"))
     (tmp_path / "x.expect.json").write_text('{"version": 1, "answers": []}')
     assert [problem.kind for problem in examine(path, REDACTION)][:1] == ["stale-expectation"]
 
@@ -185,7 +164,10 @@ def test_a_redacted_token_is_not_reported(tmp_path: Path) -> None:
     """`Bearer ***` in the request does not make other redacted tokens a secret."""
     rng = random.Random(4)
     text = f'curl -H "Authorization: Bearer {random_text(rng, ALNUM, 50)}" https://x.example'
-    flow = flow_of(json.dumps({"choices": [{"delta": {"content": text}}]}).encode(), authorization="Bearer " + "a1" * 8)
+    flow = chat_flow(
+        json.dumps({"choices": [{"delta": {"content": text}}]}).encode(),
+        headers={"authorization": "Bearer " + "a1" * 8},
+    )
     path = tmp_path / "kept.flow"
     save([flow], path)
     assert [problem for problem in examine(path, REDACTION) if problem.kind == "secret"] == []

@@ -14,6 +14,7 @@ from mitmproxy.test import tflow
 
 from tests.conftest import FLOWS
 from tests.proxy.flows import flow_file
+from tests.saved.flows import chat_flow
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved import files
@@ -21,20 +22,6 @@ from toolstream_core.saved.flow import chunks_of, read_flow
 from toolstream_core.saved.read import load
 
 EVENTS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n\n"]
-
-
-def flow_of(body: bytes | None, *, path: str = "/v1/chat/completions", coding: str | None = None) -> http.HTTPFlow:
-    """Return a flow of a chat request with this response body."""
-    flow = tflow.tflow(resp=True)
-    assert flow.response
-    flow.request = http.Request.make(
-        "POST", f"https://llm.example.com{path}", json.dumps({"model": "m", "messages": [], "stream": True})
-    )
-    flow.response.headers = http.Headers(content_type="text/event-stream")
-    if coding:
-        flow.response.headers["content-encoding"] = coding
-    flow.response.raw_content = body
-    return flow
 
 
 def chunk_table(chunks: list[list[int]]) -> dict[str, Any]:
@@ -170,7 +157,7 @@ def test_a_har_file_is_read(tmp_path: Path) -> None:
 
 def test_recorded_chunks_are_read() -> None:
     """The chunks have their times."""
-    flow = flow_of(b"".join(EVENTS))
+    flow = chat_flow(b"".join(EVENTS))
     flow.metadata = chunk_table([[0, len(EVENTS[0])], [25, len(EVENTS[1])]])
     assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, EVENTS[0]), (25, EVENTS[1])]
 
@@ -189,7 +176,7 @@ def test_recorded_chunks_are_read() -> None:
 )
 def test_a_chunk_table_of_another_body_is_ignored(metadata: dict[str, Any]) -> None:
     """A body that was edited in mitmproxy is one chunk."""
-    flow = flow_of(b"".join(EVENTS))
+    flow = chat_flow(b"".join(EVENTS))
     flow.metadata = metadata
     assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, b"".join(EVENTS))]
 
@@ -197,7 +184,7 @@ def test_a_chunk_table_of_another_body_is_ignored(metadata: dict[str, Any]) -> N
 def test_a_compressed_body_is_decoded_by_chunk() -> None:
     """The table counts compressed bytes, and each decoded part keeps the time of its chunk."""
     coded = gzip.compress(b"".join(EVENTS))
-    flow = flow_of(coded, coding="gzip")
+    flow = chat_flow(coded, coding="gzip")
     flow.metadata = chunk_table([[0, 4], [10, 30], [20, len(coded) - 34]])
     chunks = chunks_of(flow)
     assert b"".join(chunk.data for chunk in chunks) == b"".join(EVENTS)
@@ -210,11 +197,11 @@ def test_a_compressed_body_is_decoded_by_chunk() -> None:
 @pytest.mark.parametrize(
     "flow",
     [
-        pytest.param(flow_of(None), id="body not kept"),
-        pytest.param(flow_of(b""), id="no body"),
-        pytest.param(flow_of(b"nonsense", coding="gzip"), id="coding broken"),
-        pytest.param(flow_of(b"x", coding="rot13"), id="coding unknown"),
-        pytest.param(flow_of(b"<html>", path="/"), id="no LLM's answer"),
+        pytest.param(chat_flow(None), id="body not kept"),
+        pytest.param(chat_flow(b""), id="no body"),
+        pytest.param(chat_flow(b"nonsense", coding="gzip"), id="coding broken"),
+        pytest.param(chat_flow(b"x", coding="rot13"), id="coding unknown"),
+        pytest.param(chat_flow(b"<html>", path="/"), id="no LLM's answer"),
         pytest.param(tflow.tflow(), id="no answer"),
         pytest.param(tflow.tflow(resp=True), id="another request"),
     ],
@@ -227,7 +214,7 @@ def test_flows_without_a_response_are_skipped(flow: http.HTTPFlow) -> None:
 def test_an_http_error_is_a_fixture() -> None:
     """The body of the error may be anything or empty."""
     for body in (b'{"error":{"message":"slow down"}}', b"<html>bad gateway</html>", b""):
-        flow = flow_of(body)
+        flow = chat_flow(body)
         assert flow.response
         flow.response.status_code = 429
         fixture = read_flow(flow, "x#0")
@@ -239,7 +226,7 @@ def test_an_http_error_is_a_fixture() -> None:
 def test_a_truncated_response_is_a_fixture() -> None:
     """It has the received bytes and the error."""
     broken = tflow.tflow(resp=True, err=True)
-    broken.request, broken.response = flow_of(b"").request, flow_of(EVENTS[0]).response
+    broken.request, broken.response = chat_flow(b"").request, chat_flow(EVENTS[0]).response
     fixture = read_flow(broken, "x#0")
     assert fixture
     assert (fixture.body, fixture.record.broken) == (EVENTS[0], "error")
@@ -253,7 +240,7 @@ def test_a_truncated_response_is_a_fixture() -> None:
 def test_a_disconnect_before_the_first_byte_differs_from_an_unsaved_body() -> None:
     """Only an empty chunk table shows that no byte was received."""
     broken = tflow.tflow(resp=True, err=True)
-    broken.request, broken.response = flow_of(b"").request, flow_of(b"").response
+    broken.request, broken.response = chat_flow(b"").request, chat_flow(b"").response
     assert read_flow(broken, "x#0") is None
     broken.metadata = chunk_table([])
     fixture = read_flow(broken, "x#0")
@@ -263,7 +250,7 @@ def test_a_disconnect_before_the_first_byte_differs_from_an_unsaved_body() -> No
 
 def test_a_disconnect_of_the_client_after_the_end_is_no_error() -> None:
     """Many clients close the connection on `[DONE]`; the fixture is the complete response."""
-    flow = flow_of(b"".join(EVENTS).replace(b'"a"}', b'"a"},"finish_reason":"stop"'))
+    flow = chat_flow(b"".join(EVENTS).replace(b'"a"}', b'"a"},"finish_reason":"stop"'))
     for message, broken in (("Client disconnected.", None), ("server closed connection", "server closed connection")):
         flow.error = Error(message)
         fixture = read_flow(flow, "x#0")
@@ -273,7 +260,7 @@ def test_a_disconnect_of_the_client_after_the_end_is_no_error() -> None:
 
 def test_the_request_keeps_its_bytes() -> None:
     """The fixture has the bytes and the parsed request."""
-    flow = flow_of(b"".join(EVENTS))
+    flow = chat_flow(b"".join(EVENTS))
     flow.request.content = b'{ "model": "m", "messages": [], "stream": true }'
     fixture = read_flow(flow, "x#0")
     assert fixture
@@ -287,6 +274,6 @@ def test_the_response_decides_the_protocol() -> None:
         b'event: message_start\ndata: {"type":"message_start","message":{"model":"c"}}\n\n'
         b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
     )
-    fixture = read_flow(flow_of(body, path="/gateway"), "x#0")
+    fixture = read_flow(chat_flow(body, path="/gateway"), "x#0")
     assert fixture
     assert (fixture.request_key.dialect, fixture.request_key.model, fixture.record.model) == ("anthropic", "m", "c")

@@ -12,6 +12,7 @@ from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader
 from mitmproxy.test import tflow
 
+from tests.saved.flows import chat_flow
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import chunks_of
 from toolstream_core.saved.read import load
@@ -27,14 +28,7 @@ CHUNKS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n
 
 def flow_with(*chunks: bytes, headers: dict[str, str] | None = None, query: str = "") -> http.HTTPFlow:
     """Return an LLM flow that was recorded in these chunks."""
-    flow = tflow.tflow(resp=True)
-    assert flow.response
-    body = json.dumps({"model": "m", "messages": [], "stream": True})
-    url = f"https://llm.example.com/v1/chat/completions{query}"
-    flow.request = http.Request.make("POST", url, body)
-    flow.request.headers.update(headers or {})
-    flow.response.headers = http.Headers(content_type="text/event-stream")
-    flow.response.raw_content = b"".join(chunks)
+    flow = chat_flow(b"".join(chunks), path=f"/v1/chat/completions{query}", headers=headers)
     sizes = [[10 * at, len(chunk)] for at, chunk in enumerate(chunks)]
     flow.metadata["toolstream"] = {"version": 1, "chunks": sizes}
     return flow

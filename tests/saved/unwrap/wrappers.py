@@ -513,7 +513,7 @@ BOTH: dict[str, Wrap] = {
     "prompt": around("$ curl -N https://api.example.com/v1/x -d @q.json\n", "$ \n"),
     "prompt-windows": around("PS C:\\Users\\me> curl.exe -N https://api.example.com/v1/x\n", "PS C:\\Users\\me> \n"),
     "log-before": around("INFO:     Started server process [1]\nINFO:     Application startup complete.\n", ""),
-    "junk-behind": around(
+    "text-after": around(
         "", "\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nKeyError: 'x'\n"
     ),
     "exit-code": around("+ curl -sN localhost:8000/v1/x\n", "\n[Process exited 0]\nreal\t0m1.2s\n"),
@@ -592,8 +592,8 @@ BOTH: dict[str, Wrap] = {
     "cut-records": cut_records,
     "log-headings": logged_chunks,
     "log-headings-rules": lambda body: logged_chunks(body).replace(b"\n2026-", b"\n---\n2026-"),
-    "log-pieces": lambda body: b"".join(b"chunk: %b\n" % chunk for chunk in network_chunks(body, 120)),
-    "log-pieces-numbered": lambda body: b"".join(
+    "log-chunks": lambda body: b"".join(b"chunk: %b\n" % chunk for chunk in network_chunks(body, 120)),
+    "log-chunks-numbered": lambda body: b"".join(
         b"[%d] received: %b\n" % (n, chunk) for n, chunk in enumerate(network_chunks(body, 120))
     ),
     "log-headings-chunked": composed(chunked, logged_chunks),
