@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -50,22 +50,7 @@ def test_demo(tmp_path: Path) -> None:
 
 def test_a_failing_client(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo names the client and exits with 1."""
-    scene = demo.Scene("By id", demo.EMPTY_ID, demo.BY_ID_CLIENT)
+    scene = demo.Scene("By id", demo.EMPTY_ID, demo.BY_ID)
     monkeypatch.setattr(demo, "ACTS", [demo.Act("demo:", [scene])])
     assert demo.run(argparse.Namespace()) == 1
     assert "failed: By id" in capsys.readouterr().out
-
-
-EVENTS: list[dict[str, Any]] = [
-    {"choices": [{"delta": {"content": "Let me see."}}]},
-    {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]}}]},
-    {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}}]},
-    {"choices": [{"delta": {"tool_calls": [{"index": 1, "id": "b", "function": {"name": "g", "arguments": "{}"}}]}}]},
-    {"choices": []},
-]
-
-
-@pytest.mark.parametrize("client", [demo.CHAT_CLIENT, demo.BY_ID_CLIENT])
-def test_a_client_reads_a_healthy_stream(client: demo.Client) -> None:
-    """The bug of the second client appears only with empty ids."""
-    assert client.read(EVENTS) == [demo.Call("a", "f", "{}"), demo.Call("b", "g", "{}")]

@@ -11,15 +11,19 @@ import ssl
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import IO, Any, Final, NamedTuple
 
 from toolstream_core.cli.main import parsed
 from toolstream_core.cli.serve import setup_of
+from toolstream_core.clients.model import STANDARD, ClientModel, Kept, Key
+from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.clients.stepping import SteppedCall, reads
+from toolstream_core.model import StreamFacts
 from toolstream_core.packaged import packaged
+from toolstream_core.protocols.anthropic import ANTHROPIC
 from toolstream_core.report.columns import Paint, colour, plain, wants_colour
 from toolstream_core.saved.expectation import read_expectation
 from toolstream_core.saved.read import load
@@ -28,24 +32,8 @@ from toolstream_core.testing import ProxySession
 _TIMEOUT: Final = 60
 
 
-@dataclass(slots=True)
-class Call:
-    """A tool call, as far as its fragments were read."""
-
-    id: str | None = None
-    name: str = ""
-    arguments: str = ""
-
-
-class Client(NamedTuple):
-    """How a client reads a stream, and what it sends next."""
-
-    read: Callable[[Iterable[Any]], list[Call]]
-    with_results: Callable[[dict[str, Any], Iterable[Call]], dict[str, Any]]
-
-
-def _events(session: ProxySession, url: str, request: dict[str, Any]) -> Iterator[Any]:
-    """Send a request through the proxy, whose certificate authority is trusted, and give the events of its stream."""
+def _ask(session: ProxySession, url: str, request: dict[str, Any]) -> bytes:
+    """Send a request through the proxy, whose certificate authority is trusted; the body of the response."""
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({"https": session.proxy_url}),
         urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(session.ca_file))),
@@ -53,43 +41,11 @@ def _events(session: ProxySession, url: str, request: dict[str, Any]) -> Iterato
     headers = {"content-type": "application/json", "authorization": "Bearer offline"}
     http_request = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
     with opener.open(http_request, timeout=_TIMEOUT) as response:
-        for line in response:
-            if line.startswith(b"data:") and (data := line.removeprefix(b"data:").strip()) != b"[DONE]":
-                yield json.loads(data)
+        body: bytes = response.read()
+    return body
 
 
-def _chat(events: Iterable[Any]) -> list[Call]:
-    """Chat Completions: entries of one index are one call."""
-    calls: dict[int, Call] = {}
-    for entry in _entries(events):
-        call = calls.setdefault(entry["index"], Call())
-        call.id = call.id or entry.get("id")
-        _add(call, entry["function"])
-    return list(calls.values())
-
-
-def _chat_by_id(events: Iterable[Any]) -> list[Call]:
-    """The same with a common bug: an id that is present starts a call, even an empty one."""
-    calls = [Call()]
-    for entry in _entries(events):
-        if "id" in entry and entry["id"] != calls[-1].id:
-            calls.append(Call(entry["id"]))
-        _add(calls[-1], entry["function"])
-    return [call for call in calls if call.name]
-
-
-def _messages(events: Iterable[Any]) -> list[Call]:
-    """Anthropic Messages: a content block is one call."""
-    calls: dict[int, Call] = {}
-    for event in events:
-        if event["type"] == "content_block_start" and event["content_block"]["type"] == "tool_use":
-            calls[event["index"]] = Call(event["content_block"]["id"], event["content_block"]["name"])
-        elif event["type"] == "content_block_delta" and event["index"] in calls:
-            calls[event["index"]].arguments += event["delta"]["partial_json"]
-    return list(calls.values())
-
-
-def _chat_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[str, Any]:
+def _chat_results(request: dict[str, Any], calls: Iterable[SteppedCall]) -> dict[str, Any]:
     listed = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
         for call in calls
@@ -98,7 +54,7 @@ def _chat_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[str, A
     return {**request, "messages": [*request["messages"], {"role": "assistant", "tool_calls": listed}, *results]}
 
 
-def _messages_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[str, Any]:
+def _messages_results(request: dict[str, Any], calls: Iterable[SteppedCall]) -> dict[str, Any]:
     used = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.arguments or "{}")}
         for call in calls
@@ -108,20 +64,8 @@ def _messages_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[st
     return {**request, "messages": [*request["messages"], *turns]}
 
 
-def _entries(events: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    for event in events:
-        for choice in event["choices"]:
-            yield from choice["delta"].get("tool_calls") or ()
-
-
-def _add(call: Call, function: dict[str, Any]) -> None:
-    call.name += function.get("name") or ""
-    call.arguments += function.get("arguments") or ""
-
-
-CHAT_CLIENT: Final = Client(_chat, _chat_results)
-BY_ID_CLIENT: Final = Client(_chat_by_id, _chat_results)
-MESSAGES_CLIENT: Final = Client(_messages, _messages_results)
+BY_ID: Final = STANDARD.having([Key.PRESENT_ID, Kept.NAMED])
+"""A client with a common bug: an id that is present starts a call, even an empty one."""
 
 
 class Scene(NamedTuple):
@@ -130,7 +74,7 @@ class Scene(NamedTuple):
     title: str
     flow: str
     """The name of the packaged flow."""
-    client: Client
+    client: ClientModel = STANDARD
     works: bool = True
     """Whether the client is expected to understand its calls."""
 
@@ -149,18 +93,18 @@ ACTS: Final = [
     Act(
         "demo:",
         [
-            Scene("Chat Completions", CHAT, CHAT_CLIENT),
-            Scene('Chat Completions of DeepSeek, with "id": "" on every chunk but the first', EMPTY_ID, CHAT_CLIENT),
-            Scene("Anthropic Messages", "anthropic-single", MESSAGES_CLIENT),
+            Scene("Chat Completions", CHAT),
+            Scene('Chat Completions of DeepSeek, with "id": "" on every chunk but the first', EMPTY_ID),
+            Scene("Anthropic Messages", "anthropic-single"),
         ],
     ),
-    Act("demo: --level calls", [Scene("A client that starts a call at each id", EMPTY_ID, BY_ID_CLIENT, works=False)]),
+    Act("demo: --level calls", [Scene("A client that starts a call at each id", EMPTY_ID, BY_ID, works=False)]),
     Act(
         "demo: --level calls --shape whole-calls",
-        [Scene("The same client, with the option after the arrow", EMPTY_ID, BY_ID_CLIENT)],
+        [Scene("The same client, with the option after the arrow", EMPTY_ID, BY_ID)],
     ),
-    Act(_FAULT, [Scene("A provider that repeats the arguments so far", CHAT, CHAT_CLIENT, works=False)]),
-    Act(f"{_FAULT} --repair safe", [Scene("The same provider, repaired", CHAT, CHAT_CLIENT)]),
+    Act(_FAULT, [Scene("A provider that repeats the arguments so far", CHAT, works=False)]),
+    Act(f"{_FAULT} --repair safe", [Scene("The same provider, repaired", CHAT)]),
 ]
 _REQUESTS: Final = 2
 """Of each client: one that gets calls, one with their results."""
@@ -219,13 +163,15 @@ def _read(stream: IO[str], lines: list[str]) -> None:
         lines.extend(line.rstrip("\r\n") for line in stream)
 
 
-def _calls(scene: Scene, session: ProxySession) -> list[Call]:
-    """The calls that a client reads."""
+def _calls(scene: Scene, session: ProxySession) -> list[SteppedCall]:
+    """The calls that a client reads; it sends their results."""
     saved = load(packaged("flows") / f"{scene.flow}.flow")[0]
     url = f"https://{saved.record.host}{saved.path}"
-    calls = scene.client.read(_events(session, url, saved.request))
-    for _ in _events(session, url, scene.client.with_results(saved.request, calls)):
-        pass
+    got = Received(ReceivedBytes(StreamFacts(path=saved.path), _ask(session, url, saved.request)))
+    assert got.protocol is not None
+    calls = reads(scene.client, got.protocol.call_form, got.entries)
+    with_results = _messages_results if got.protocol is ANTHROPIC else _chat_results
+    _ask(session, url, with_results(saved.request, calls))
     return calls
 
 
@@ -236,7 +182,7 @@ def _logged(output: Iterable[str]) -> Iterator[list[str]]:
         yield [line for _, line in lines]
 
 
-def _understood(scene: Scene, read: Iterable[Call], paint: Paint) -> bool:
+def _understood(scene: Scene, read: Iterable[SteppedCall], paint: Paint) -> bool:
     """Print the calls as the client read them; whether the provider sent these."""
     calls = [(call.name, _parsed(call.arguments or "{}")) for call in read]
     for name, arguments in calls:
