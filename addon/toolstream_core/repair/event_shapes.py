@@ -128,23 +128,25 @@ class Rewritten(Stage):
 
 
 class Preceded(Stage):
-    """Sends an event before the first one."""
+    """Sends an event before the first one that needs it."""
 
     each = True
 
-    def __init__(self, context: Context, payload: Json) -> None:
-        """`payload`: that of the new event."""
+    def __init__(self, context: Context, before: Callable[[Event], Json | None]) -> None:
+        """`before`: the payload of the new event; `None` if an event needs none."""
         super().__init__(context)
-        self._payload = payload
-        self._begun = False
+        self._before = before
+        self._sent = False
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame = event.frame
-        if self._begun or not isinstance(frame.json, dict):
+        payload = None if self._sent or not isinstance(frame.json, dict) else self._before(event)
+        if payload is None:
+            self._sent = self._sent or bool(event.content.text)
             return [frame]
-        self._begun = True
-        return [self._context.writer.make(self._payload, frame.number), frame]
+        self._sent = True
+        return [self._context.writer.make(payload, frame.number), frame]
 
 
 def _is_call(content: EventContent) -> bool:

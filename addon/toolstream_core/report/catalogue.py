@@ -26,6 +26,7 @@ SHAPES: Final = {
     "finish-apart": "The finish reason in an event of its own, without calls and text.",
     "delta-after-finish": "An empty delta after the finish reason, with the usage, as OpenRouter sends it.",
     "full-deltas": "A role and content in each delta, as OpenRouter sends them.",
+    "text-first": "A text before the first call, which no text precedes.",
     "empty-choices": "A chunk without choices at the start, as Azure OpenAI sends it.",
     "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",
     "split-header": "Id and name first, without arguments. The arguments follow in later events.",

@@ -159,6 +159,15 @@ def test_an_empty_delta_follows_the_finish_reason() -> None:
     assert inspected(out, CHAT).finding_names == inspected(body, CHAT).finding_names
 
 
+def test_a_text_comes_before_the_first_call() -> None:
+    """If the provider sends a text before its calls, the response is unchanged."""
+    body = sse(*TWO, FINISH, "[DONE]")
+    out = payloads(shaped(body, CHAT, "text-first"))
+    assert out == [ROLE, chunk({"role": "assistant", "content": "One moment."}), *TWO[1:], FINISH]
+    spoken = sse(ROLE, chunk({"content": "Hi"}), *TWO[1:], FINISH, "[DONE]")
+    assert shaped(spoken, CHAT, "text-first") == spoken
+
+
 def test_a_chunk_without_choices_comes_first() -> None:
     """It is Azure's, and no finding of toolstream."""
     body = sse(*TWO, FINISH, "[DONE]")

@@ -7,7 +7,7 @@ from functools import partial, reduce
 from typing import Final
 
 from toolstream_core.model import Event, Json
-from toolstream_core.protocols.chat.edit import HEAD, OF_CHUNK, choice_number, joined, without_ending
+from toolstream_core.protocols.chat.edit import HEAD, OF_CHUNK, choice_number, chunk, joined, without_ending
 from toolstream_core.repair.event_shapes import (
     CALLS_IN_ONE_EVENT,
     FINISH_APART,
@@ -34,6 +34,7 @@ _BEFORE_CHOICES: Final[Json] = {
     "prompt_filter_results": [],
 }
 """The first chunk of Azure OpenAI (https://github.com/openai/openai-agents-js/pull/93)."""
+_TEXT: Final = "One moment."
 
 
 def in_one_chunk(payloads: Iterable[Json], *, least: int = 1) -> dict[str, Json] | None:
@@ -135,6 +136,12 @@ def delta_after_finish(event: Event) -> list[Json]:
     return [{**payload, **dict.fromkeys(usage)}, {**head, "choices": empty, **usage}]
 
 
+def text_before(event: Event) -> Json | None:
+    """A chunk with a text, before an event with calls."""
+    payload, fragments = event.frame.json, event.content.fragments
+    return chunk(payload, fragments[0].choice, {"role": "assistant", "content": _TEXT}) if fragments else None
+
+
 def _has_delta(choice: Json) -> bool:
     """Whether a choice has a delta, and no complete message."""
     return isinstance(choice, dict) and isinstance(choice.get("delta"), dict) and not choice.get("message")
@@ -148,6 +155,7 @@ SHAPES: Final[Mapping[str, Policy | StageMaker]] = {
     FINISH_APART: partial(Rewritten, rewrite=finish_apart),
     "delta-after-finish": partial(Rewritten, rewrite=delta_after_finish),
     "full-deltas": partial(Rewritten, rewrite=full_deltas),
-    "empty-choices": partial(Preceded, payload=_BEFORE_CHOICES),
+    "text-first": partial(Preceded, before=text_before),
+    "empty-choices": partial(Preceded, before=lambda _: _BEFORE_CHOICES),
 }
 """Those of events, by name; `framing.SHAPES` has those of lines."""
