@@ -297,7 +297,7 @@ def test_a_missing_capture_folder_is_logged_once(captures: Captures, plain: Upst
     try:
         assert fetch(captures, plain, event_stream(CHAT.chunks)) == b"".join(CHAT.chunks)
         line = captures.proxy.wait_for("toolstream_capture: flow .* is not captured: No such file", after=before)
-        assert line.endswith("Traffic goes on.")
+        assert line.endswith("Traffic continues.")
         assert fetch(captures, plain, event_stream(second)) == b"".join(second)
     finally:
         shutil.copytree(away, captures.folder)

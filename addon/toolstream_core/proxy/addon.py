@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _EXPANDS = 16
-"""How many times as long as its coded form JSON usually is at most."""
+"""The usual maximum ratio of JSON to its coded form, in bytes."""
 
 
 def _guarded[R](
@@ -67,7 +67,7 @@ def _guarded[R](
     def run(addon: ToolstreamAddon, flow: http.HTTPFlow) -> R | None:
         try:
             return hook(addon, flow)
-        except Exception as error:  # noqa: BLE001 - the flow goes on, whatever it is
+        except Exception as error:  # noqa: BLE001 - after any error, the flow continues
             addon.failed(flow, error)
             return None
 
@@ -81,7 +81,7 @@ def _is_long(message: http.Message) -> bool:
 
 
 async def _after_reading(content: Callable[[], bytes], then: Callable[[], None]) -> None:
-    """Do `then` with the JSON of long content read before, in a thread."""
+    """Call `then` after the JSON of long content was parsed in a thread."""
     data = await asyncio.to_thread(content)
     with read_ahead(data, await asyncio.to_thread(parse, data)):
         then()
@@ -103,9 +103,9 @@ class ToolstreamAddon:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each response, and all LLM responses are read then. `judged` receives each
-        verdict. `syntax` writes options in the log as the command in use takes them. With `ids_kept`, clients have to
-        say the ids again that they got, and verdicts come at once. With `gated`, a change of options also reaches the
-        connections that are open already. `understood`: as for `Explainer`.
+        verdict. `syntax` writes options in the log for the command in use. With `ids_kept`, clients must return the ids
+        that they got, and verdicts are reported at once. With `gated`, a change of options also reaches connections that
+        are open already. `understood`: as for `Explainer`.
         """
         self._filter: flowfilter.TFilter | None = None
         self.interface = Interface()
@@ -187,7 +187,7 @@ class ToolstreamAddon:
     def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Respond from saved flows, if a provider is set; prepare requests whose response is rewritten.
 
-        A long request is read in a thread; mitmproxy waits for what is returned, and other streams go on.
+        A long request is parsed in a thread; mitmproxy awaits the result, and other streams continue.
         """
         if _is_long(flow.request) and RESENT not in flow.metadata and self._watched(flow):
             return self._long_request(flow)
@@ -237,7 +237,7 @@ class ToolstreamAddon:
         """Forward a streamed response as it arrives, and read it if it may be an LLM's."""
         assert flow.response is not None
         if RESENT in flow.metadata or REFUSED in flow.metadata:
-            return  # wanted whole; no answer
+            return  # not streamed, or without a response
         streamed = is_stream(flow.response)
         claimed = claiming(flow.request.path) is not None
         if streamed and not flow.response.stream:
@@ -256,7 +256,7 @@ class ToolstreamAddon:
 
     @_guarded
     def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
-        """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
+        """Read a response that was not streamed through this addon: `stream: false`, or one that an addon made."""
         if flow.response is not None and self._responses.reads(flow.id) and _is_long(flow.response):
             return _after_reading(partial(content_of, flow.response), partial(self._responded, flow))
         self._responded(flow)
@@ -320,7 +320,7 @@ class ToolstreamAddon:
         self._sockets.end(flow)
 
     def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
-        """After an internal error in a hook: report it, and let the flow alone."""
+        """Report an internal error in a hook, and leave the flow alone."""
         self._reporters.failed(flow, error)
         self._responses.take(flow.id)
         self._deliveries.forget(flow)
@@ -331,7 +331,7 @@ class ToolstreamAddon:
             self._closed(flow_id)
 
     def done(self) -> None:
-        """Report the rest."""
+        """Report the remaining responses."""
         self._responses.stop()
         self.interface.close()
         self.capture.close()
@@ -342,7 +342,7 @@ class ToolstreamAddon:
         """The delivery of the response is over."""
         live = self._responses.take(flow_id)
         if live is not None:
-            live.finish(broken="Client disconnected.")  # nothing, where the end was seen
+            live.finish(broken="Client disconnected.")  # nothing, if the end was seen
             self._responses.close(live.flow, live)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:

@@ -1,4 +1,4 @@
-"""Work that waits for turns of mitmproxy's loop: above all, reading what was forwarded."""
+"""Work that waits for turns of mitmproxy's loop: mainly, reading forwarded chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, Protocol, override
 _READ_AFTER: Final = 0.01
 """Seconds that chunks may wait for others before they are read."""
 _MOST: Final = 256 * 1024
-"""Bytes that wait at most; of more, the first are read at once."""
+"""Maximum bytes that wait; of more, the first are read at once."""
 _TOGETHER: Final = 0.001
 """Seconds within which chunks of one response are read together."""
 _TURN: Final = 0.0003
@@ -22,13 +22,13 @@ class Turns[Work]:
     """Does work in its order, a little in each turn of mitmproxy's loop; all of it at once without a loop."""
 
     def __init__(self, after: float = 0.0) -> None:
-        """The first turn is `after` so many seconds."""
+        """The first turn is after `after` seconds."""
         self._waiting: deque[Work] = deque()
         self._after = after
         self._due: asyncio.Handle | None = None
 
     def finish(self) -> None:
-        """Do all that waits."""
+        """Do all waiting work."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -36,14 +36,14 @@ class Turns[Work]:
             self._do_next()
 
     def _schedule(self) -> None:
-        """Have a turn."""
+        """Schedule a turn."""
         try:
             self._due = asyncio.get_running_loop().call_later(self._after, self._do_some)
         except RuntimeError:
             self.finish()
 
     def _do_some(self) -> None:
-        """Do what waits, for as long as other traffic may wait."""
+        """Do waiting work, for as long as other traffic may wait."""
         self._due = None
         until = time.monotonic() + _TURN
         while self._waiting:
@@ -53,7 +53,7 @@ class Turns[Work]:
             self._do_next()
 
     def _do_next(self) -> None:
-        """Do a step of the work that waits."""
+        """Do a step of the waiting work."""
         raise NotImplementedError
 
 
@@ -79,11 +79,11 @@ class Reader(Protocol):
     """Reads the chunks of one response."""
 
     def read_all(self, data: bytes, chunks: Sequence[bytes], came_at: float) -> None:
-        """Read chunks that came together; `data` is all of them, joined."""
+        """Read chunks that arrived together; `data` is all of them, joined."""
 
 
 class Backlog(Turns["tuple[Reader, float, bytes]"]):
-    """The forwarded chunks of all responses that were not read yet, with the times at which they came."""
+    """The forwarded chunks of all responses that were not read yet, with their arrival times."""
 
     def __init__(self) -> None:
         super().__init__(_READ_AFTER)
@@ -100,7 +100,7 @@ class Backlog(Turns["tuple[Reader, float, bytes]"]):
 
     @override
     def _do_next(self) -> None:
-        """Read the next chunk, and those of the same response that came with it."""
+        """Read the next chunk, and those of the same response that arrived with it."""
         waiting = self._waiting
         reader, came_at, chunk = waiting.popleft()
         chunks = [chunk]

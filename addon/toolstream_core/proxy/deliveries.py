@@ -1,4 +1,4 @@
-"""Which responses need a delivery, and the gate for them. Knows mitmproxy's flow and its addons."""
+"""The deliveries of responses that need one, and the gate for them. Knows mitmproxy's flow and its addons."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Deliveries:
 
         `request_of` gives the body of a flow's request.
 
-        With `always` the gate is there from the start, and has every connection if faults are switched on later.
+        With `always` the gate is loaded from the start, and has every connection if faults are switched on later.
         """
         self._closed = closed
         self._request_of = request_of
@@ -99,14 +99,14 @@ class Deliveries:
         """Protocols of the responses that will be requested without a stream."""
 
     def configure(self, settings: Settings, speed: float | None) -> None:
-        """Set what is done; `speed` is 0 if saved responses come at once, `None` if there are none."""
+        """Set the settings; `speed` is 0 if saved responses are sent at once, `None` if there are none."""
         self._settings, self._speed = settings, speed
-        # mitmproxy may take connections before it says that it is running.
+        # mitmproxy may accept connections before its `running` hook.
         if self._running or ctx.master.addons.get("nextlayer") is not None:
             self._install()
 
     def run(self) -> None:
-        """The proxy's own addons are loaded."""
+        """Called when the proxy's own addons are loaded."""
         self._running = True
         self._install()
 
@@ -115,11 +115,11 @@ class Deliveries:
         return self._gate is not None and self._gate.has(flow)
 
     def orders(self, relay: SocketRelay) -> bool:
-        """Have a socket's messages sent in the order of its relay; whether that is possible."""
+        """Send a socket's messages in the order of its relay. Returns whether that is possible."""
         return self._gate is not None and order(self._gate, relay)
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
-        """Respond with an error, if a fault demands it."""
+        """Respond with an error, if a fault requires it."""
         if not self._settings.transit:
             return False
         self._requests += 1
@@ -141,7 +141,7 @@ class Deliveries:
         return True
 
     def destreams(self, flow: http.HTTPFlow) -> bool:
-        """Respond in the place of upstream, which is asked without a stream; whether that was done."""
+        """Respond in place of upstream, which gets the request without a stream. Returns whether that was done."""
         body = self._request_of(flow)
         protocol = claiming(flow.request.path)
         if protocol is None or self._gate is None or not self._gate.has(flow):
@@ -157,7 +157,7 @@ class Deliveries:
         return True
 
     def begin(self, flow: http.HTTPFlow, live: LiveResponse, faults: Drawn) -> bool:
-        """Give a response a delivery if it needs one; whether its chunks are made here."""
+        """Give a response a delivery if it needs one. Returns whether its chunks are made here."""
         saved = provided(flow) if self._speed is not None else None
         fetched = self._fetching.pop(flow.id, None)
         wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
@@ -187,7 +187,7 @@ class Deliveries:
         self._deliveries.pop(flow.id, None)
 
     async def _ask(self, flow: http.HTTPFlow, live: LiveResponse, ask: Ask) -> bytes:
-        """The events in the place of a finish reason without its calls; that event itself, if there are none."""
+        """The events in place of a finish reason without its calls; that event itself, if there are none."""
         before = ask.event.frame.raw
         exchange = live.exchange
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
@@ -224,7 +224,7 @@ class Deliveries:
         path = protocol.api.unstreamed_path(flow.request.path)
         try:
             source_response = await resend(flow, wanted, FETCHING, path=path)
-        except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+        except Exception as error:  # noqa: BLE001 - after any error, the client waits for a response
             if not isinstance(error, TimeoutError | ConnectionError):
                 live.failed(error)
             why = live.hide(_why(error, FETCHING))
@@ -242,7 +242,7 @@ class Deliveries:
         if source_response.headers.get("content-type", "").startswith("text/event-stream"):
             logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
             return [Chunk(0, content)]
-        if source_response.status_code < BAD_STATUS:  # an error speaks for itself
+        if source_response.status_code < BAD_STATUS:  # an error needs no note
             what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
             logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
             flow.comment = f"requested without streaming; the response is not {what}"
@@ -292,13 +292,13 @@ def _events(live: LiveResponse, protocol: WireProtocol, content: bytes) -> Seque
     """A complete response as events; none if it has to be forwarded unchanged."""
     try:
         return protocol.streamed(parse(content), live.exchange.request)
-    except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+    except Exception as error:  # noqa: BLE001 - after any error, the client waits for a response
         live.failed(error)
         return ()
 
 
 def _why(error: Exception, patience: float) -> str:
-    """Why no usable response came."""
+    """Why no usable response arrived."""
     if isinstance(error, TimeoutError):
         return f"timed out: no data within {patience:g} s"
     expected = isinstance(error, ConnectionError | second_request.NothingRecoveredError)

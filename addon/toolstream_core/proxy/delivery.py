@@ -1,4 +1,4 @@
-"""One response's way to the client: what is sent, when, and how it ends. Knows asyncio's clock."""
+"""Delivers one response to the client: bytes, times, and the end. Knows asyncio's clock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ACTION: Final = 256
 
 
 class ActionQueue:
-    """The actions that are left for one response."""
+    """The remaining actions of one response."""
 
     def __init__(self, live: LiveResponse, schedule: Schedule | None) -> None:
         """`schedule` has the timing faults; without it all bytes are sent unchanged."""
@@ -45,7 +45,7 @@ class ActionQueue:
         self._schedule = schedule
         self._actions: deque[Action] = deque()
         self.waiting = 0
-        """Bytes that the actions take."""
+        """Bytes of the actions in memory."""
 
     def __bool__(self) -> bool:
         """Whether an action is left."""
@@ -68,7 +68,7 @@ class ActionQueue:
         self.waiting += _size(action)
 
     def take_bytes(self) -> list[bytes]:
-        """The bytes that are left. The faults end here."""
+        """The remaining bytes. The faults end here."""
         held = () if self._schedule is None else self._schedule.release()
         left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
         self._schedule = None
@@ -81,7 +81,7 @@ class ActionQueue:
         self.waiting = 0
 
     def hold(self, hold: Hold) -> float | None:
-        """The next wait of `hold` in seconds, `None` if it is over. What follows that wait is added to the actions."""
+        """The next wait of `hold` in seconds, `None` if it is over. Actions after that wait are added."""
         if hold.seconds is not None and hold.seconds <= 0:
             return None
         heartbeat = hold.heartbeat or math.inf
@@ -92,7 +92,7 @@ class ActionQueue:
         return pause
 
     def begin(self) -> None:
-        """The headers are about to go."""
+        """Called before the headers are sent."""
         if self._schedule is not None:
             self._add_scheduled(self._schedule, self._schedule.begin)
 
@@ -155,7 +155,7 @@ type Step = bytes | Wait | Cut | Finish | None
 
 
 class Delivery:
-    """One response's way to the client, step by step."""
+    """Delivers one response to the client, step by step."""
 
     heading = False
     """Whether the headers are about to be sent."""
@@ -165,7 +165,7 @@ class Delivery:
     _providing = False
     """Whether the headers were sent and saved chunks are left."""
     _begun: float | None = None
-    """When the time of the saved chunks began."""
+    """The start of the saved chunks' times."""
     _due: float | None = None
     _patience = 0.0
     _waited = _last = _overflown = False
@@ -183,16 +183,16 @@ class Delivery:
         """`schedule` has the faults; `saved` is a recorded response, sent `speed` times as fast, at once if 0.
 
         `closed` is called when the response is over. `again` returns the replacement for the finish of a response
-        whose calls did not arrive. `fetch` returns the chunks of a response that is not there yet.
+        whose calls did not arrive. `fetch` returns the chunks of a response that was not requested yet.
         """
         self.paced = schedule is not None or saved is not None or fetch is not None
-        """Whether it decides on every chunk, not only on how the response ends."""
+        """Whether it decides on every chunk, and not only on the end of the response."""
         self._live = live
         self._sent = live.delivered() if schedule or fetch or (saved and live.rewrites) else None
         self._queue = ActionQueue(live, schedule)
         chunks, self._broken, _ = saved or Provided((), None)
         self._saved = deque(chunks)
-        """The saved chunks that are left."""
+        """The remaining saved chunks."""
         self._speed = speed
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the offered chunk."""
@@ -203,10 +203,10 @@ class Delivery:
         self._requested: asyncio.Task[bytes] | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
-        """Set when there is no reason to wait any more."""
+        """Set when the wait is over."""
 
     def offer_headers(self) -> None:
-        """The headers are about to be sent."""
+        """Called before the headers are sent."""
         self.heading = True
         self._queue.begin()
 
@@ -231,13 +231,13 @@ class Delivery:
         return self._queue.waiting
 
     def take_waiting(self) -> list[bytes]:
-        """What waits to be sent; no fault acts on it any more."""
+        """The bytes that wait to be sent; no fault acts on them any more."""
         step = [self._step] if isinstance(self._step, bytes) else []
         self._step = None
         return step + self._queue.take_bytes()
 
     def cut_short(self, last: bytes) -> None:
-        """End a saved response with `last` in the place of all chunks that are left."""
+        """End a saved response with `last` in place of all remaining chunks."""
         self._queue.clear()
         self._saved.clear()
         self._providing, self._due = False, None
@@ -278,13 +278,13 @@ class Delivery:
 
     @property
     def pause(self) -> float | None:
-        """Seconds for which `wait` waits at most; `None` if that is not known, or it does not wait."""
+        """The maximum seconds of `wait`; `None` if unknown, or if it does not wait."""
         if self._due is None or math.isinf(self._due) or self._requested or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
     async def wait(self) -> None:
-        """Wait until the next step may be asked for."""
+        """Wait until the next step is due."""
         if self._due is None:
             return
         seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
@@ -297,7 +297,7 @@ class Delivery:
             self._due = None
 
     def _give_up(self, error: Exception) -> Step:
-        """After an internal error: send what waits at once; a response that is made here breaks off."""
+        """After an internal error: send the waiting bytes at once. A response that is made here is truncated."""
         self._live.failed(error)
         self._sent = self._due = None
         if self.provided:
@@ -305,7 +305,7 @@ class Delivery:
         return b"".join(self.take_waiting()) or None
 
     def left(self) -> None:
-        """The client has gone: nothing is worth waiting for."""
+        """The client has disconnected: end all waiting."""
         self._gone.set()
         self._wake.set()
         for task in (self._requested, self._fetching):
@@ -313,7 +313,7 @@ class Delivery:
                 task.cancel()
 
     def overflow(self) -> None:
-        """Too much has come while the client waits, and upstream cannot be made to wait: end with an error."""
+        """Too many bytes arrived while the client waits, and upstream cannot be paused: end with an error."""
         if self._overflown:
             return
         self._overflown = True
@@ -324,7 +324,7 @@ class Delivery:
         self._wake.set()
 
     def forgives(self, message: str) -> bool:
-        """Whether the response is complete, although upstream's connection broke so."""
+        """Whether the response is complete, although upstream's connection broke with this message."""
         return self._live.forgives(message)
 
     def _end(self) -> None:
@@ -333,7 +333,7 @@ class Delivery:
             self._closed()
 
     def _do(self, action: Action) -> bytes | Cut | Finish | None:
-        """Begin an action; it may be a step itself."""
+        """Begin an action. Returns it if it is a step."""
         match action:
             case Send(raw):
                 return raw
@@ -390,7 +390,7 @@ class Delivery:
         return True
 
     def _next_chunk(self) -> bool:
-        """Read the next saved chunk when it is due; whether there is one."""
+        """Read the next saved chunk when it is due. Returns whether there is one."""
         if not self._providing:
             return False
         now = _now()

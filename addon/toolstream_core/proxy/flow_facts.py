@@ -34,7 +34,7 @@ def is_stream(response: http.Response) -> bool:
 
 
 def place_of(flow: http.HTTPFlow) -> str:
-    """The server as the log names it: with its port, unless that is the usual one or the proxy's own."""
+    """The server in the log: with its port, unless that is the usual one or the proxy's own."""
     request = flow.request
     if request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}:
         return request.pretty_host
@@ -57,19 +57,19 @@ class Provided(NamedTuple):
     broken: str | None
     """How its connection broke after the last chunk, if it did."""
     messages: Mapping[bytes, bytes] = {}
-    """Those of a WebSocket that have line ends, by their lines, which the chunks are."""
+    """Messages of a WebSocket with line ends, by their lines, which are the chunks."""
 
 
 def note_chunks(
     flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None
 ) -> None:
-    """Note in a flow the chunks of its response, as in a captured flow."""
+    """Store in a flow the chunks of its response, as in a captured flow."""
     ends = {LINE_ENDS: line_ends.places} if line_ends else {}
     flow.metadata[NOTED] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:
-    """The chunks of a response that toolstream's provider made; `None` of any other."""
+    """The chunks of a response that toolstream's provider made; else `None`."""
     noted = flow.metadata.get(NOTED)
     if flow.response is None or flow.response.raw_content is None or noted is None:
         return None
@@ -89,13 +89,13 @@ _FAULT_KEY: Final = "toolstream_fault"
 
 
 def note_fault(flow: http.HTTPFlow, spec: str) -> None:
-    """Note that the fault of this specification made the response."""
+    """Store that the fault of this specification made the response."""
     flow.comment = f"answered by fault {spec}"
     flow.metadata[_FAULT_KEY] = spec
 
 
 def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
-    """The fault that made the response, as one that has acted; none if none did."""
+    """The fault that made the response, as an injected one; none if there is none."""
     spec = flow.metadata.get(_FAULT_KEY)
     if not isinstance(spec, str):
         return []
@@ -114,7 +114,7 @@ def relabel(flow: http.HTTPFlow) -> None:
     if not flow.request.is_http11:
         unlabel(flow.response)
         return
-    # mitmproxy goes by the headers as they came when it decides on upstream's connection: they stay as they are.
+    # mitmproxy uses the received headers to decide on upstream's connection: they stay unchanged.
     stream, flow.response = flow.response.stream, flow.response.copy()
     flow.response.stream = stream
     unlabel(flow.response)
@@ -131,16 +131,16 @@ class Heading(NamedTuple):
     """Identifies one response of an LLM in reports."""
 
     number: int
-    """Counted from 1 on in one run of the proxy."""
+    """Its number in the run of the proxy, from 1."""
     host: str
     protocol: str
     model: str | None
-    """As the request names it."""
+    """The model of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardedResponse(SentResponse):
-    """A response that passed, as long as a request may follow."""
+    """A forwarded response, as long as a request may follow."""
 
     heading: Heading
     exchange: StreamFacts
@@ -162,7 +162,7 @@ class ForwardedResponse(SentResponse):
 def forwarded_response(
     flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None
 ) -> ForwardedResponse:
-    """`record` is what the client got, `broken` how its connection broke."""
+    """`record` is that of the client's response, `broken` how its connection broke."""
     calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
     return ForwardedResponse(
@@ -179,12 +179,12 @@ def forwarded_response(
 
 
 REPLAY = "toolstream_replay"
-"""The key of `flow.metadata` under which it is."""
+"""The key of `flow.metadata` for the match of a saved response."""
 VERSION = 1
 
 
 def note_match(flow: http.HTTPFlow, match: Match) -> None:
-    """Keep with the flow the saved one, and whether its request was the recorded one."""
+    """Store in the flow the saved one, and whether its request was the recorded one."""
     facts: dict[str, Any] = {
         "version": VERSION,
         "answer": str(match.outcome),

@@ -1,7 +1,7 @@
-"""Time inside mitmproxy: one stream waits, breaks, or ends otherwise, while all others flow.
+"""Time inside mitmproxy: one stream waits, breaks, or ends differently, while all others continue.
 
-The one file that knows mitmproxy's inside: its layers, which are no stable interface. `missing` says what this
-version lacks of what is used here.
+The only file that uses mitmproxy's internals: its layers, which are no stable interface. `missing` names the first
+part that this version lacks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ type Commands = Generator[commands.Command, Any, None]
 
 
 def reset_soon(flow: http.HTTPFlow) -> None:
-    """End the client's TCP connection with a reset, if it has a socket of its own."""
+    """End the client's TCP connection with a reset, if it has its own socket."""
     writer = None if flow.request.is_http2 else client_writer(flow)
     taken = writer.get_extra_info("socket") if writer is not None else None
     if taken is not None:
@@ -36,8 +36,8 @@ def reset_soon(flow: http.HTTPFlow) -> None:
 def close_surely(flow: http.HTTPFlow) -> None:
     """Close the client's connection once more.
 
-    mitmproxy closes by cancelling the task that reads from the client. Where that task is about to hand on what the
-    client said just then (an HTTP/2 acknowledgement), it ends without closing the socket, and the client waits on.
+    mitmproxy closes by cancelling the task that reads from the client. If that task is about to pass on the
+    client's latest bytes (an HTTP/2 acknowledgement), it ends without closing the socket, and the client keeps waiting.
     """
     writer = client_writer(flow)
     if writer is not None:
@@ -64,32 +64,32 @@ def _writer(flow: http.HTTPFlow, connection: Connection) -> Any:
 
 
 # `flow.response.stream` is a plain function: a sleep in it stops the whole proxy, and nothing can be sent later.
-# mitmproxy itself waits for addons in one way, by a hook that a layer yields: that layer is paused until every addon
-# has had its say, and no other. So streams that have a delivery are run by a subclass of mitmproxy's `HttpStream`
-# that yields a hook of its own wherever the delivery wants to wait.
+# mitmproxy itself waits for addons only with a hook that a layer yields: only that layer is paused until every addon
+# has handled the hook. So streams with a delivery are run by a subclass of mitmproxy's `HttpStream` that yields its own
+# hook whenever the delivery waits.
 
 
 MOST_WAITING: Final = 1024 * 1024
-"""Bytes of a response that wait in the proxy, from which on upstream is not read: its connection waits."""
+"""Maximum bytes of a response that wait in the proxy. With more, upstream's connection is not read."""
 MOST_SHARED: Final = 16 * MOST_WAITING
-"""The same if other streams share upstream's connection, which is read on: the response ends with an error."""
+"""The same if other streams share upstream's connection, which must be read: the response ends with an error."""
 _EVENT: Final = 256
-"""Bytes that an event takes beside its data, about."""
+"""Approximate bytes of an event in memory, without its data."""
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n"
-"""How a client begins that sends HTTP/2 without TLS and without asking, as AWS's SDK for JavaScript does."""
+"""The first bytes of a client that sends HTTP/2 without TLS and without an upgrade, like AWS's SDK for JavaScript."""
 SHORT = 0.2
-"""Seconds up to which a stream sleeps by a timer; while it does, it does not notice that its client has left."""
+"""Maximum seconds that a stream sleeps with a timer; until then, it does not notice a disconnect of its client."""
 
 
 @dataclass
 class ToolstreamGateHook(commands.StartHook):
-    """A stream waits. mitmproxy hangs on hooks of other shapes than one flow."""
+    """A stream waits. mitmproxy hangs on hooks with other arguments than one flow."""
 
     flow: http.HTTPFlow
 
 
 class Sleep(commands.RequestWakeup):
-    """A stream waits for a known time: the layer is paused, as for a hook, and no addon is asked."""
+    """A stream waits for a known time: the layer is paused, as for a hook, without addons."""
 
     blocking = True
 
@@ -107,13 +107,13 @@ class GatedStream(HttpStream):
     """Whether upstream is not read."""
 
     def _handle_paced(self, event: events.Event) -> Commands:
-        """As `handle_event`; a client that leaves ends the waiting, and upstream waits with its client."""
+        """As `handle_event`. A disconnect of the client ends the waiting, and upstream waits with its client."""
         if self._delivery is not None and isinstance(event, _events.RequestProtocolError):
             self._delivery.left()
         elif isinstance(event, _events.ResponseData):
             self._arrived(event)
         elif isinstance(event, events.Wakeup):
-            # A layer that is paused is given the reply of what it waited for, and a timer has none.
+            # A paused layer gets the reply that it waited for, and a timer has none.
             event.reply = None
         return super().handle_event(event)
 
@@ -136,7 +136,7 @@ class GatedStream(HttpStream):
             read_upstream(self.flow, on=True)
 
     def _take_delivery(self, delivery: Delivery | None) -> None:
-        """Use a delivery; only one that decides on every chunk costs something for each."""
+        """Use a delivery; it has a cost for each chunk only if it decides on each."""
         self._delivery = delivery
         self._paced = delivery is not None and delivery.paced
         if self._paced:
@@ -202,12 +202,12 @@ class GatedStream(HttpStream):
                 reply = yield command
 
     def _ends(self, command: commands.Command) -> bool:
-        """Whether the body's end is due before `command`: the response hook of a stream, the last word otherwise."""
+        """Whether the body's end is due before `command`: the response hook of a stream, the last command otherwise."""
         streamed = bool(self.server_state == self.state_stream_response_body)
         return streamed == isinstance(command, HttpResponseHook)
 
     def _steps(self, delivery: Delivery) -> Generator[commands.Command, Any, bool]:
-        """Take the delivery's steps; whether the stream continues."""
+        """Take the delivery's steps. Returns whether the stream continues."""
         while True:
             while isinstance(step := delivery.next(), Wait):
                 yield ToolstreamGateHook(self.flow) if step.seconds > SHORT else Sleep(step.seconds)
@@ -257,7 +257,7 @@ class GatedLayer(HttpLayer):
     gate: Gate
 
     def make_stream(self, stream_id: int) -> Commands:
-        """As in mitmproxy, of our class."""
+        """As in mitmproxy, with `GatedStream`."""
         stream = GatedStream(self.context.fork(), stream_id)
         stream.gate = self.gate
         self.gate.streams.add(stream)
@@ -266,7 +266,7 @@ class GatedLayer(HttpLayer):
 
 
 class Gate:
-    """The addon that makes HTTP layers gated; loaded only while something needs it."""
+    """The addon that makes HTTP layers gated; loaded only while it is needed."""
 
     name = "toolstream-gate"
 
@@ -280,7 +280,7 @@ class Gate:
         return any(getattr(stream, "flow", None) is flow for stream in self.streams)
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
-        """Let mitmproxy decide, then see to it that streams are of our kind."""
+        """Let mitmproxy decide, then replace the layer by a gated one."""
         if nextlayer.data_client().startswith(_PREFACE):
             nextlayer.context.client.alpn = b"h2"
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
@@ -290,7 +290,7 @@ class Gate:
                 cast("GatedLayer", one).gate = self
 
     async def toolstream_gate(self, flow: http.HTTPFlow) -> None:
-        """Wait as long as the flow's delivery wants to."""
+        """Wait as long as the flow's delivery does."""
         delivery = self.delivery(flow)
         if delivery is not None:
             await delivery.wait()

@@ -33,7 +33,7 @@ _STALLED: Final = 5.0
 
 
 class LiveResponse:
-    """One response in flight: its bytes pass, and their events are reported to `sinks`, and recorded if wanted.
+    """One response in flight: its bytes are forwarded, its events are reported to `sinks`, and recorded if wanted.
 
     The sinks are made when it is known to be an LLM's.
     """
@@ -41,7 +41,7 @@ class LiveResponse:
     cut_off: Defect | None = None
     """Why the response, which is over, is truncated for the client; `None` if it is complete."""
     delivering = False
-    """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
+    """Whether it has a delivery: the client may get another end, or a changed stream."""
     heading: Heading | None = None
     """Its name in reports, if it is an LLM's."""
     record: Record | None = None
@@ -58,11 +58,11 @@ class LiveResponse:
     """How upstream's connection broke after the complete response, if the client does not see that."""
     _recorders: Sequence[Recorder] = ()
     _record_sent: Sequence[Take] = ()
-    """Record what the client gets, if that may be something else than what came."""
+    """Record the bytes that the client gets, if they may differ from the received ones."""
     _is_made_here = False
-    """Whether what is read is made from a response that the recorders have already."""
+    """Whether the read bytes are made from a response that the recorders have already."""
     _is_delivered = False
-    """Whether a delivery reports what the client gets, when it goes."""
+    """Whether a delivery reports the bytes that the client gets, when they are sent."""
     _secrets: tuple[str, ...] | None = None
 
     def __init__(
@@ -84,13 +84,13 @@ class LiveResponse:
         self.flow = flow
         self._on_failure = failed
         self._now = self._started = time.monotonic() - (time.time() - flow.request.timestamp_start)
-        """When what is read now came, and when the request began, on the clock of recordings."""
+        """The arrival of the bytes that are read now, and the beginning of the request, on the clock of recordings."""
         self.backlog = Backlog()
-        """The forwarded chunks that wait to be read, of this response and of those that share it."""
+        """The forwarded chunks of all responses that wait to be read."""
         self._last: list[bytes] = []
         self.exchange = facts_of(flow, request)
         self.rewrites = settings.rewrites
-        """Whether the client may get other bytes than those that came."""
+        """Whether the client may get other bytes than the received ones."""
         self.repairs = settings.repairs
         self.ids = ids or ResponseIds()
         """Makes the ids of this response."""
@@ -105,13 +105,13 @@ class LiveResponse:
         self._feed_fast = self._session.feed_fast
 
     def record_with(self, recorders: Sequence[Recorder]) -> None:
-        """Record the bytes that come, and those that are sent if they may be others."""
+        """Record the received bytes, and the sent ones if they may differ."""
         self._recorders = recorders
         if self.rewrites:
             self._record_sent = [one.take_client() for one in recorders]
 
     def keep_sent(self) -> None:
-        """Keep what the client gets."""
+        """Keep the bytes that the client gets."""
         exchange = replace(self.exchange, content_encoding="") if self.rewrites else self.exchange
         self.sent = SentBytes(exchange, reads_long=self.rewrites)
 
@@ -139,8 +139,8 @@ class LiveResponse:
     def stream(self, chunk: bytes) -> bytes | list[bytes]:
         """Called by mitmproxy with each chunk: the same object is sent at once. `b""` is the end.
 
-        Chunks are read a little later, those of all responses one after the other: no client waits for it, and it
-        costs the proxy half as much as reading each between two sends.
+        The chunks of all responses are read a little later, one after the other: no client waits for it, and it costs
+        the proxy 50 % of reading each between two sends.
         """
         if self.rewrites:
             return self._rewritten(chunk)
@@ -150,16 +150,16 @@ class LiveResponse:
         if self._recorders or (not self._failed and self._session.reading):
             try:
                 self.backlog.add(self, chunk)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 self.failed(error)
         return chunk
 
     def read(self, chunk: bytes) -> None:
-        """Read at once a chunk that came alone, of a stream that is not rewritten."""
+        """Read at once a single chunk of a stream that is not rewritten."""
         self.read_all(chunk, [chunk], time.monotonic())
 
     def read_all(self, data: bytes, chunks: Sequence[bytes], came_at: float) -> None:
-        """Read chunks that came together; `data` is all of them, joined."""
+        """Read chunks that arrived together; `data` is all of them, joined."""
         self._now = came_at
         for chunk in chunks if self._recorders else ():
             self._arrived(came_at, chunk)
@@ -191,14 +191,14 @@ class LiveResponse:
             self.failed(error)
 
     def _with_silence(self, broken: str | None) -> str | None:
-        """Why the response broke, with how long nothing came before: the provider may have stalled."""
+        """Why the response broke, with the time without data before: the provider may have stalled."""
         silent = time.monotonic() - self._now
         if broken is None or silent < _STALLED:
             return broken
         return f"{broken.removesuffix('.')} after {silent:.0f} s without data"
 
     def release(self, error: Exception) -> list[bytes]:
-        """After an internal error elsewhere, which is reported there: read no more, and forward held bytes."""
+        """After an internal error that was reported elsewhere: stop reading, and forward held bytes."""
         self._failed = True
         self._session.fail(error)
         self.finish(broken=str(error))
@@ -232,7 +232,7 @@ class LiveResponse:
         return self._forwarded if self._recorders or self.sent is not None else None
 
     def added(self, chunk: bytes) -> None:
-        """Record what else the client gets, after the response; it has nothing of the response's calls."""
+        """Record further bytes for the client after the response; they contain no calls."""
         for take in self._record_sent:
             take(time.monotonic(), chunk)
 
@@ -251,7 +251,7 @@ class LiveResponse:
         return True
 
     def elapsed(self) -> int:
-        """Milliseconds from the beginning of the request to the arrival of what is read now."""
+        """Milliseconds from the beginning of the request to the arrival of the bytes that are read now."""
         return int((self._now - self._started) * 1000)
 
     def hide(self, text: str) -> str:
@@ -261,13 +261,13 @@ class LiveResponse:
         return redacted(text, self._secrets)
 
     def failed(self, error: Exception) -> None:
-        """Report an internal error, once, and read no more."""
+        """Report an internal error, once, and stop reading."""
         if not self._failed:
             self._failed = True
             self._on_failure(self.flow, error)
 
     def _note_end(self, record: Record, broken: str | None) -> None:
-        """Note that the client's response ends in another way than upstream's."""
+        """Record that the client's response ends in another way than upstream's."""
         assert self.reader is not None
         self.cut_off = self._truncated(record)
         if self._forgiven is not None:
@@ -296,12 +296,12 @@ class LiveResponse:
             self.finish()
             chunks = self._last
         if not self._is_delivered:
-            for piece in chunks:
-                self._forwarded(piece)
+            for part in chunks:
+                self._forwarded(part)
         return chunks
 
     def _feed(self, data: bytes) -> list[bytes]:
-        """The chunks that are forwarded for bytes that have to be cut into frames."""
+        """The chunks that are forwarded for bytes that must be split into frames."""
         try:
             out = self._session.feed_frames(data)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
@@ -318,7 +318,7 @@ class LiveResponse:
                 recorder.take_upstream(when, chunk)
 
     def _forwarded(self, chunk: bytes) -> None:
-        """Record and keep what the client gets."""
+        """Record and keep bytes that the client gets."""
         self.added(chunk)
         if self.sent is not None:
             self._keep(chunk)
@@ -341,7 +341,7 @@ def chunks(passed: bytes | list[bytes]) -> list[bytes]:
 
 
 def through(response: LiveResponse, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it
-    """The stream callable of a flow; one that another addon has set is called after ours."""
+    """The stream callable of a flow; that of another addon is called after toolstream's."""
     if isinstance(before, bool):
         return response.stream
 
@@ -356,6 +356,6 @@ def through(response: LiveResponse, before: bool | Through) -> Through:  # noqa:
 
 
 def _through_too(before: Through, chunk: bytes) -> list[bytes]:
-    """What another addon's callable returns for a chunk, without what would end the body."""
+    """The result of another addon's callable for a chunk, without empty chunks, which would end the body."""
     made = before(chunk)
     return [part for part in ([made] if isinstance(made, bytes) else made) if part]

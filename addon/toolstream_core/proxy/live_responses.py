@@ -64,12 +64,12 @@ class LiveResponses:
         self._begun = 0
         self._backlog = Backlog()
         self._loaded: set[str] = set()
-        """The protocols whose stages are loaded, or are being loaded."""
+        """The protocols whose stages were loaded, or are being loaded."""
 
     def on_request(self, flow: http.HTTPFlow) -> None:
         """Take an unchanged request: it shows how its client interpreted an earlier response.
 
-        The first request of a protocol has its stages loaded in a thread: that takes longer than a stream may wait.
+        The first request of a protocol loads its stages in a thread, because that takes longer than a stream may wait.
         """
         protocol = claiming(flow.request.path)
         if protocol is not None and protocol.name not in self._loaded:
@@ -92,7 +92,7 @@ class LiveResponses:
         """Begin a flow's response after its headers, and return the timing faults that act on it too.
 
         `delivering`: whether it is forwarded while it arrives, and can be changed. `settings` for this
-        response alone.
+        response only.
         """
         assert flow.response is not None
         self._requests.pop(flow.id, None)
@@ -141,7 +141,7 @@ class LiveResponses:
         return self._responses.pop(flow_id, None)
 
     def close(self, flow: http.HTTPFlow, live: LiveResponse | None) -> None:
-        """Nothing more is sent to the client."""
+        """Close a response of which nothing more is sent."""
         self._requests.pop(flow.id, None)
         if live is None:
             self._verdicts.unanswered(flow)

@@ -7,7 +7,7 @@ from typing import Final
 
 LEVELS: Final = ("off", "calls", "chunks")
 SOCKET_MODES: Final = ("read", "refuse", "pass")
-"""What may be done with WebSockets."""
+"""The treatments of WebSockets."""
 REPEATS: Final = 8
 """The number of equal requests that get the same saved response."""
 
@@ -24,9 +24,9 @@ class AddonOption:
     """The placeholder of its value in the help of commands."""
     choices: tuple[str, ...] = ()
     const: str = ""
-    """The value that the flag sets, where the flag takes none."""
+    """The value that the flag sets, if the flag takes none."""
     word: str = ""
-    """The flag without dashes, where that is not the option's own name."""
+    """The flag without dashes, if it is not the option's own name."""
 
     @property
     def flag(self) -> str:

@@ -1,4 +1,4 @@
-"""The addon's options: their names, types, defaults and what they are for."""
+"""The addon's options: their names, types, defaults and help."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def normalize_config(options: Options) -> Iterator[str]:
 
 
 def check_choices(options: Options, updated: Container[str]) -> None:
-    """Refuse values that are none of an option's choices; mitmproxy only shows these. Raises `OptionsError`."""
+    """Refuse values that are not among an option's choices; mitmproxy only shows these. Raises `OptionsError`."""
     for option in OPTIONS:
         if not option.choices or option.name not in updated:
             continue
@@ -87,7 +87,7 @@ def filter_of(expression: str) -> flowfilter.TFilter | None:
 
 
 def changes_of(options: Options) -> Settings:
-    """What `CHANGES` ask for. Raises `OptionsError`."""
+    """The settings of the options in `CHANGES`. Raises `OptionsError`."""
     words = Words(
         options.toolstream_repair, options.toolstream_shape, options.toolstream_fault, options.toolstream_seed
     )
@@ -110,7 +110,7 @@ def speed_of(text: str) -> float:
 
 
 def size_of(name: str, text: str, *, least: int = 1) -> int:
-    """The bytes that an option's value like `500M` stands for. Raises `OptionsError`."""
+    """The number of bytes of an option's value like `500M`. Raises `OptionsError`."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else -1
     if size < least:
@@ -135,7 +135,7 @@ def malformed(options: Options) -> Iterator[str]:
 
 
 def refuse_misspelt(names: Iterable[str]) -> None:
-    """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
+    """Refuse unknown options of toolstream; mitmproxy ignores options that no addon has declared."""
     for name in names:
         if name.startswith("toolstream_"):
             raise OptionsError(unknown("option", name, OURS, "`mitmdump --options`"))

@@ -20,14 +20,14 @@ from toolstream_core.wire.write import encoded
 # Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
 
 type Item = tuple[int, int, dict[str, Json]]
-"""Where an item begins and ends, and what it is."""
+"""The start and end of an item, and its value."""
 
 _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
 _CALL, _OUTPUT = "custom_tool_call", "custom_tool_call_output"
 
 
 def with_functions(body: bytes, functions: Functions, upstream: str) -> bytes:
-    """A request's JSON in which these calls and their results are a function's; else byte for byte as it was."""
+    """A request's JSON in which these calls and their results are a function's; the rest stays byte for byte."""
     if not len(functions) or _CALL.encode() not in body:
         return body
     try:
@@ -46,7 +46,7 @@ def with_functions(body: bytes, functions: Functions, upstream: str) -> bytes:
 
 
 def _changed(items: list[Item], seen: Functions, upstream: str, previous: str) -> Iterator[Item]:
-    """The items that are others for the provider. A result goes the way of its call."""
+    """The items that are changed for the provider. A result is changed like its call."""
     functions: set[str] = set()
     others: set[str] = set()
     for begin, end, item in items:
@@ -90,7 +90,7 @@ def _elements(text: str, at: int) -> Iterator[Item]:
 
 
 def _after(text: str, at: int, mark: str) -> int:
-    """The place after a mark that has to come, and after white space."""
+    """The place after a required mark, and after white space."""
     at = _solid(text, at)
     if text[at : at + 1] != mark:
         raise ValueError(mark)
@@ -112,15 +112,15 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-# A made-up id is put back only where an id of a call belongs, and only its own bytes change: each string token that
-# may be one is replaced by a marker, the JSON is read with the markers in it, and those that stand where they should
-# are replaced by the provider's ids. Text that quotes an id keeps it.
+# A generated id is replaced only at the place of a call's id, and only its bytes change: each string token that may be
+# one is replaced by a marker, the JSON is parsed with the markers, and those at the place of an id are replaced by the
+# provider's ids. Text that quotes an id keeps it.
 _TOKEN = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
 _MARKER = "\ue000{}\ue001"
 
 
 def restore(flow: http.HTTPFlow, ids: Ids) -> None:
-    """Put the provider's own ids and items back where the client returns calls of this upstream."""
+    """Restore the provider's own ids and items in a request that returns calls of this upstream."""
     if not (len(ids) or len(ids.functions)):
         return
     try:
@@ -149,18 +149,18 @@ def is_signed(request: http.Request) -> bool:
 
 
 def response_ids(flow: http.HTTPFlow, ids: Ids) -> ResponseIds:
-    """Makes the ids of a flow's response: the same ones each time for a flow from a file."""
+    """The generator of ids for a flow's response: the same ids each time for a flow from a file."""
     return ids.for_response(upstream(flow)) if flow.live or flow.is_replay else ResponseIds(flow.id)
 
 
 def upstream(flow: http.HTTPFlow) -> str:
-    """Whom a request is for: the listener that it came by, the host and port, and the API's path."""
+    """The destination of a request: the listener that received it, the host and port, and the API's path."""
     request, mode = flow.request, flow.client_conn.proxy_mode.full_spec
     return f"{mode} {request.scheme}://{request.pretty_host}:{request.port}{request.path.partition('?')[0]}"
 
 
 def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
-    """A request's JSON with the provider's ids in it; byte for byte as it was, but for them."""
+    """A request's JSON with the provider's ids; the rest stays byte for byte."""
     owns: dict[str, Own] = {}
     tokens: list[_Token] = []
     for match in _TOKEN.finditer(body):
@@ -185,7 +185,7 @@ def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
 
 
 class _Token(NamedTuple):
-    """A string of the request that looks like a made-up id."""
+    """A string of the request that looks like a generated id."""
 
     marker: str
     match: re.Match[bytes]
@@ -196,7 +196,7 @@ class _Token(NamedTuple):
 
 
 def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
-    """The provider's id for each made-up one that stands for one call of this conversation, which no other call has.
+    """The provider's id for each generated one that stands for exactly one call of this conversation.
 
     The calls themselves may be `kept` by the server.
     """
@@ -214,7 +214,7 @@ def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) ->
 
 
 def _with(body: bytes, changes: Sequence[tuple[re.Match[bytes], str]]) -> bytes:
-    """The body with other strings in the place of some tokens."""
+    """The body with other strings in place of some tokens."""
     out: list[bytes] = []
     at = 0
     for match, text in changes:

@@ -30,7 +30,7 @@ _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 
 
 def models(path: str, flows: Sequence[LlmFlow]) -> Json | None:
-    """The response to a GET of `path`, if that is a list of models: of those that the saved flows know."""
+    """The response to a GET of `path`, if that is a list of models: the models of the saved flows."""
     return models_named(path, lambda kind: _names(flows, kind))
 
 
@@ -42,7 +42,7 @@ def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]])
     if found[1] == "api/tags":
         return {"models": [{"name": name, "model": name} for name in names_of_kind(ModelList.TAGS)]}
     names = names_of_kind(ModelList.DATA)
-    # The APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
+    # The APIs share paths, and each reads its own key: `data` or `models`.
     bare = [{"name": name, "endpoints": ["chat"]} for name in names_of_kind(ModelList.NAMES)]
     resources = [{"name": f"models/{name}", "displayName": name} for name in names_of_kind(ModelList.MODELS)]
     return {
@@ -66,7 +66,7 @@ def _entry(name: str) -> Json:
 
 
 def nothing_saved(match: Match, flows: Sequence[LlmFlow]) -> Json:
-    """The body of a 404, in the form in which the SDKs of that API show it."""
+    """The body of a 404, in a form that the SDKs of that API display."""
     dialect = match.wanted.dialect
     if any(one.request_key.dialect == dialect for one in flows):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
@@ -92,18 +92,18 @@ def _listed(flows: Sequence[LlmFlow]) -> str:
 
 
 OPTIONS = {"connection_strategy": "lazy"}
-"""The mitmproxy options with which nothing connects upstream before the request was read."""
+"""The mitmproxy options that prevent upstream connections before the request was read."""
 
 _EACH_MS = 20
-"""Milliseconds between two events of a response that was made, at speed 1."""
+"""Milliseconds between two events of a generated response, at speed 1."""
 _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
 class Provider:
-    """Responds in the providers' place."""
+    """Responds in place of the providers."""
 
     def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
-        """The earlier of two that fit alike is given; `strict` and `repeats` as for `Matcher`."""
+        """The earlier of two equally fitting responses is sent; `strict` and `repeats` as for `Matcher`."""
         self._flows = tuple(flows)
         self.matcher = Matcher(self._flows, strict=strict, repeats=repeats)
 
@@ -118,7 +118,7 @@ class Provider:
         return self.matcher.has(flow.request.path, content_of(flow.request), _redacting(flow.request))
 
     def example(self, path: str) -> Json:
-        """The first saved request of the API that a path is of, to its model if it names one; `ABSENT` without one."""
+        """The first saved request of the path's API, to its model if it names one; `ABSENT` without one."""
         protocol, model = claiming(path), model_of(path, ABSENT)
         of_protocol = [one for one in self._flows if protocol is not None and one.request_key.dialect == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.request_key.model}), ABSENT)
@@ -155,11 +155,11 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
 
 
 def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) -> None:
-    # What came over a WebSocket was asked for as a stream over HTTP is, and framed otherwise; there, any stream does.
+    # Over a WebSocket, requests look as for a stream over HTTP, but the framing differs. Any stream fits there.
     as_it_is = SOCKET in flow.metadata if form_of(saved) is not form and saved.record.streamed else exact
     chunks, kind = (saved.chunks, None) if as_it_is else _rendered(saved, form)
     kept = [(name, value) for name, value in saved.headers if name.lower() not in _NOT_REPEATED]
-    # A break needs a body to break off, though no byte of it goes.
+    # A disconnect needs a body, even without any sent byte.
     body = b"".join(chunk.data for chunk in chunks) or (b" " if saved.record.broken is not None else b"")
     response = http.Response.make(saved.status, body)
     length = response.headers["content-length"]
@@ -174,11 +174,11 @@ def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) ->
 
 
 def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
-    """The body in the form asked for, and its content type where that is not the recorded one."""
+    """The body in the requested form, and its content type if that is not the recorded one."""
     if form_of(saved) is form or saved.status >= BAD_STATUS:
         return saved.chunks, None
     if saved.record.broken is not None:
-        return [], CONTENT_TYPES[form]  # half an answer has no other form
+        return [], CONTENT_TYPES[form]  # a truncated response has no other form
     if form is Form.WHOLE:
         return [Chunk(0, _compact(assembled(saved)))], CONTENT_TYPES[form]
     cut = framed([payload for payload in saved.payloads if isinstance(payload, dict)], form)
@@ -188,7 +188,7 @@ def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
 
 
 def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
-    """A stream's payloads in a framing that is not their protocol's usual one."""
+    """A stream's payloads in another framing than the protocol's usual one."""
     bodies = [_compact(payload) for payload in payloads]
     if form is Form.EVENTS:
         names = [json_access.get(payload, "type") for payload in payloads]
@@ -201,7 +201,7 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
 
 
 def respond(flow: http.HTTPFlow, written: Written) -> None:
-    """Set a response that was made."""
+    """Set a generated response."""
     if not written.events:
         flow.response = json_response(200, written.unstreamed)
         return
@@ -225,14 +225,14 @@ logger = logging.getLogger(__name__)
 
 
 class CallProvider:
-    """Responds in the providers' place."""
+    """Responds in place of the providers."""
 
     def __init__(self, provider: SyntheticProvider) -> None:
-        """`provider` selects the content; this puts it into HTTP."""
+        """`provider` selects the content; this makes the HTTP response."""
         self._provider = provider
         self._models = {MODEL}
         self._reported: set[str] = set()
-        """The messages on tools that are not on offer, one for each set of tools."""
+        """The messages on tools that were not offered, one for each set of tools."""
 
     @classmethod
     def load(cls, texts: Iterable[str], seed: int) -> CallProvider:
@@ -240,12 +240,12 @@ class CallProvider:
         return cls(SyntheticProvider(parse_calls(texts), seed))
 
     def recorded(self, flow: http.HTTPFlow) -> bool:
-        """Nothing is saved."""
+        """There are no saved responses."""
         del flow
         return False
 
     def example(self, path: str) -> Json:
-        """Nothing is saved."""
+        """There are no saved responses."""
         del path
         return ABSENT
 

@@ -35,9 +35,9 @@ type VerdictListener = Callable[[LiveVerdict], None]
 
 
 FLUSH_AFTER = 0.02
-"""Seconds that a line may wait for others before it is written."""
+"""Maximum seconds that a line waits for others before it is written."""
 FLUSH_AT = 512
-"""Lines after which is written at once, so that memory stays bounded under a flood."""
+"""Number of lines that are written at once, to limit memory."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Outlet:
             self._schedule()
 
     def flush(self) -> None:
-        """Write what is collected."""
+        """Write the collected lines."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -106,7 +106,7 @@ def terminal(*, event_log: bool) -> Outlet:
 
 
 class FileOutlet(Outlet):
-    """Appends to a file that only its owner may read."""
+    """Appends to a file of mode 0600."""
 
     def __init__(self, path: Path) -> None:
         """Open `path` for appending. Raises `OSError`."""
@@ -157,7 +157,7 @@ class Reporters:
     ) -> None:
         """Nothing is written before `run`. `interface` shows flows. `listeners` gives further sinks for each stream.
 
-        `judged` receives each verdict too. `syntax` writes options as the command in use takes them.
+        `judged` receives each verdict too. `syntax` writes options for the command in use.
         """
         self._syntax = syntax
         self.interface = interface
@@ -178,7 +178,7 @@ class Reporters:
 
     @property
     def on(self) -> bool:
-        """Whether anybody wants to know of a stream."""
+        """Whether there is any sink for streams."""
         wanted = self._jsonl is not None or self._listeners is not None or self.view is not None
         return wanted or self.interface.on or ctx.options.toolstream_log != "off"
 
@@ -203,7 +203,7 @@ class Reporters:
         self._jsonl = jsonl_outlet(path) if path else None
 
     def sinks(self, live: LiveResponse, protocol: WireProtocol) -> Sequence[Sink]:
-        """Everything that wants to know of one stream."""
+        """All sinks of one stream."""
         self._streams += 1
         model = protocol.api.model(live.exchange.path, live.exchange.request)
         heading = live.heading = Heading(self._streams, live.exchange.host, protocol.name, model)
@@ -290,7 +290,7 @@ class Reporters:
         logger.error("toolstream has no verdict on flow %s: %s", flow, raised_at(error))
 
     def close(self) -> None:
-        """Write the rest."""
+        """Write the remaining lines."""
         if self._terminal is not None:
             self._terminal.flush()
         if self._jsonl is not None:

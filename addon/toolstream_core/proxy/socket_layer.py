@@ -1,6 +1,6 @@
 """A WebSocket whose messages may each become none, one or several, in order, with delays.
 
-Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send after all messages of the same read.
+Uses mitmproxy's internals, as `gate` does. `inject.websocket` would send after all messages of the same read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ type Commands = Generator[commands.Command, Any, None]
 
 _GOING_AWAY = 1001
 MOST_WAITING: Final = 16 * 1024 * 1024
-"""Bytes of messages that wait for a fault, from which on upstream is not read.
+"""Maximum bytes of messages that wait for a fault. With more, upstream is not read.
 
 More than over HTTP: pings, and the other responses of the socket, wait too.
 """
@@ -80,7 +80,7 @@ class RelayedSocket(WebsocketLayer):
                     return
 
     def _guarded(self, act: Callable[[], None]) -> None:
-        """Let the relay act; after an internal error, messages pass unchanged."""
+        """Let the relay act; after an internal error, messages are forwarded unchanged."""
         try:
             act()
         except Exception:  # noqa: BLE001 - raised inside mitmproxy's layer, it would stop the socket
@@ -99,7 +99,7 @@ class RelayedSocket(WebsocketLayer):
             yield from super().done(event)
 
     def _deliver(self) -> Commands:
-        """Send what is due, and set a timer for the rest."""
+        """Send the messages that are due, and set a timer for the rest."""
         relay = self.relay
         self._hold_upstream()
         outgoing, relay.outgoing = relay.outgoing, []
@@ -116,7 +116,7 @@ class RelayedSocket(WebsocketLayer):
             yield commands.RequestWakeup(pause)
 
     def _hold_upstream(self) -> None:
-        """Read upstream only while little waits."""
+        """Read upstream only while few bytes wait."""
         held = self._arrived + self.relay.waiting > (MOST_WAITING // 2 if self._held else MOST_WAITING)
         if held or self._held:
             read_upstream(self.flow, on=not held)
@@ -132,7 +132,7 @@ class RelayedSocket(WebsocketLayer):
             )
 
     def _break(self, step: Cut) -> Commands:
-        """Break the client's connection as a fault demands, and close upstream's."""
+        """Break the client's connection as the fault requires, and close upstream's."""
         assert self.flow.websocket is not None
         code = step.code or NO_CLOSE_FRAME
         self.flow.websocket.closed_by_client = False
@@ -180,7 +180,7 @@ class NoServer:
 
 
 def order(gate: Gate, relay: SocketRelay) -> bool:
-    """Have a socket that is being opened send what its relay decides; whether that is possible."""
+    """Let the relay of a new socket decide on its messages. Returns whether that is possible."""
     child = next((one.child_layer for one in gate.streams if one.flow is relay.flow), None)
     if type(child) is not WebsocketLayer:
         return False

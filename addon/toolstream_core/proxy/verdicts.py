@@ -30,9 +30,9 @@ SILENT_AFTER: Final = 600.0
 
 
 EXPLAINED_AT_ONCE: Final = 8
-"""Verdicts that wait for an explanation at most; further ones are reported without: an explanation takes seconds."""
+"""Maximum number of verdicts that wait for an explanation, which takes seconds; others are reported without."""
 EXPLAINED_BYTES: Final = 64 * 1024
-"""Bytes of a response up to which a verdict on it is explained."""
+"""Maximum bytes of a response whose verdict is explained."""
 
 
 class LiveVerdict(NamedTuple):
@@ -69,34 +69,34 @@ class Verdicts:
         self._explaining = Explaining(understood)
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
         self.unexplained: dict[Future[Explained], LiveVerdict] = {}
-        """The verdicts that wait for why."""
+        """The verdicts that wait for an explanation."""
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._jobs = Jobs()
         self._reading_again: set[str] = set()
         """The flows of changed responses that are being read again."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._request: http.Request | None = None
-        """The request that is looked at."""
+        """The current request."""
 
     def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
-        """A request came, with this body; call this before anything of it is changed."""
+        """Take a request with this body, before any change."""
         self._jobs.finish()
         try:
             self._request = flow.request
             facts = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=request)
             self._conversations.llm_request(flow.id, facts)
-        except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
+        except Exception as error:  # noqa: BLE001 - after any error, the request is forwarded
             self._failed(flow.id, error)
         self._request = None
 
     def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """A response is over for the client; nothing more of it is sent."""
+        """Take a response of which nothing more is sent."""
         self._jobs.add(self._responded(flow, live))
         if not self._in_background:
             self._jobs.finish()
 
     def _responded(self, flow: http.HTTPFlow, live: LiveResponse) -> Iterator[None]:
-        """Take a response. Bytes that may differ from the intended calls are read again, which takes a while."""
+        """Take a response. Its bytes are read again if they may differ from the intended calls, which takes a while."""
         try:
             record, sent, heading = live.record, live.sent, live.heading
             if record is None or sent is None or heading is None:
@@ -152,7 +152,7 @@ class Verdicts:
             self._timers.pop(flow, None)
             self._conversations.silent(flow)
 
-        with contextlib.suppress(RuntimeError):  # no loop runs: nobody waits
+        with contextlib.suppress(RuntimeError):  # no loop runs
             self._timers[flow] = asyncio.get_running_loop().call_later(SILENT_AFTER, expired)
 
     def _report(self, judged: Judged[ForwardedResponse]) -> None:
@@ -173,7 +173,7 @@ class Verdicts:
             future.add_done_callback(partial(self._wake, loop))
 
     def _wake(self, loop: asyncio.AbstractEventLoop, future: Future[Explained]) -> None:
-        """Go on in the proxy's thread, unless the proxy ends: its loop may be closed by then."""
+        """Continue in the proxy's thread, unless the proxy ends: its loop may be closed by then."""
         if future in self.unexplained:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._explained, future)
@@ -188,11 +188,11 @@ class Verdicts:
         """Report a verdict; an error in it does not end the conversation."""
         try:
             self._tell_verdict(verdict)
-        except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
+        except Exception as error:  # noqa: BLE001 - an error in one report does not affect others
             self._failed(verdict.reported.source, error)
 
     def _why(self, verdict: LiveVerdict) -> Explained:
-        """Why the client got it wrong; this may take a while."""
+        """Why the client misread it; this may take a while."""
         response = verdict.response
         if not _is_to_be_explained(verdict):
             return UNEXPLAINED

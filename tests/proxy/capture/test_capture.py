@@ -116,7 +116,7 @@ def test_consecutive_disk_errors_are_logged_once(
             assert capture.on
             capture_flow(capture)
     assert [message.partition("captured: ")[2] for message in caplog.messages] == [
-        "No space left on device. Traffic goes on."
+        "No space left on device. Traffic continues."
     ] * 2
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.proxy.capture.folder import Folder
-from toolstream_core.proxy.capture.spool import PIECE, Memory, Spool
+from toolstream_core.proxy.capture.spool import READ_SIZE, Memory, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def write_first_half(path: Path, ready: int) -> None:
     folder = Folder(path, LIMIT)
     spool = Spool(path, Memory(0))
     for _ in range(CHUNK_COUNT):
-        spool.write(b"x" * PIECE)
+        spool.write(b"x" * READ_SIZE)
 
     def chunks() -> Iterator[bytes]:
         yield from spool.chunks()
@@ -65,7 +65,7 @@ def writer(tmp_path: Path) -> Iterator[int]:
 def test_a_process_killed_during_a_write(tmp_path: Path, writer: int) -> None:
     """A process killed during a write leaves only a hidden file, and the next start deletes it."""
     [part] = tmp_path.iterdir()
-    assert part.stat().st_size >= (CHUNK_COUNT - 1) * PIECE
+    assert part.stat().st_size >= (CHUNK_COUNT - 1) * READ_SIZE
     Folder(tmp_path, LIMIT)
     assert list(tmp_path.iterdir()) == [part], "it is still being written"
     os.kill(writer, signal.SIGKILL)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture.spool import PIECE, Memory, Spool
+from toolstream_core.proxy.capture.spool import READ_SIZE, Memory, Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("size", [0, 10, 2000, 3 * PIECE])
-@pytest.mark.parametrize("room", [0, 1500, 4 * PIECE])
+@pytest.mark.parametrize("size", [0, 10, 2000, 3 * READ_SIZE])
+@pytest.mark.parametrize("room", [0, 1500, 4 * READ_SIZE])
 def test_a_spool_returns_its_bytes(tmp_path: Path, size: int, room: int) -> None:
     """The bytes are in memory or in a file without a name, which no killed process can leave behind."""
     data = bytes(range(256)) * (size // 256 + 1)
@@ -20,7 +20,7 @@ def test_a_spool_returns_its_bytes(tmp_path: Path, size: int, room: int) -> None
     for at in range(0, size, 1000):
         spool.write(data[at : min(at + 1000, size)])
     assert (spool.size, b"".join(spool.chunks())) == (size, data[:size])
-    assert all(len(chunk) <= PIECE for chunk in spool.chunks())
+    assert all(len(chunk) <= READ_SIZE for chunk in spool.chunks())
     assert list(tmp_path.iterdir()) == []
     spool.close()
     assert memory.room == room

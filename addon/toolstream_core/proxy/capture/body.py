@@ -16,7 +16,7 @@ from toolstream_core.wire.coding import CodingError, Decoder
 _LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
 """The last item of a list that `pairs` packed."""
 _LONGEST_CUT = 64
-"""Bytes of such an item at most."""
+"""Maximum bytes of such an item."""
 
 
 type TimedChunk = tuple[float, bytes]
@@ -25,7 +25,7 @@ type TimedChunk = tuple[float, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all bodies share."""
+    """The state that all bodies share."""
 
     folder: Path
     """The folder of their spools."""
@@ -34,7 +34,7 @@ class Shared:
 
 
 class KeptBody:
-    """One body. Used by the worker's thread alone."""
+    """One body. Used only by the worker's thread."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class KeptBody:
         self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
         self._begun: float | None = None
         self._decoded = 0
-        """Bytes that have come, decoded."""
+        """Number of received bytes, decoded."""
         self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None
         self.failure: str | None = None
-        """Why the body cannot be decoded; nothing of it is kept then."""
+        """Why the body cannot be decoded; then none of it is kept."""
         if coding:
             try:
                 self._decode = Decoder(coding).decode
@@ -126,7 +126,7 @@ class KeptBody:
         return Streamed(LIST, self._cuts.size, self._cuts.chunks) if self.length else []
 
     def close(self) -> None:
-        """Delete what is kept."""
+        """Delete the kept bytes."""
         self._bytes.close()
         self._cuts.close()
 

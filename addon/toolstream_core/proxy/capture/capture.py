@@ -1,4 +1,4 @@
-"""Which flows are captured, where to, and how failures are logged. Knows mitmproxy's flow and options."""
+"""Selects the captured flows and their folder, and logs failures. Knows mitmproxy's flow and options."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ class Capture:
             if not self._failing:
                 self._failing = True
                 why = error.strerror if isinstance(error, OSError) else "the disk is too slow for the traffic"
-                logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
+                logger.error("toolstream_capture: flow %s is not captured: %s. Traffic continues.", flow_id, why)
         else:
             why = raised_at(error)
-            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
+            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic continues.", flow_id, why)
 
 
 def _redaction(text: str, secrets: Sequence[str]) -> Redaction:

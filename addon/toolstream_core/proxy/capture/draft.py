@@ -1,4 +1,4 @@
-"""One capture: what is kept of a flow, whether, and the flow file. Knows mitmproxy's flow files."""
+"""One capture: the kept parts of a flow, the decision to keep it, and the flow file. Knows mitmproxy's flow files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from toolstream_core.wire.frame import parse
 KILLED = "the proxy was killed"
 """How a response ended that was recovered from its spool."""
 VERSION = 1
-"""Of `flow.metadata["toolstream"]`."""
+"""The version of `flow.metadata["toolstream"]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The folder of captures, and how they are redacted."""
+    """The folder of captures, and the settings of redaction."""
 
     folder: Folder
     bodies: Shared
@@ -63,7 +63,7 @@ class SlowDiskError(Exception):
 
 
 class Draft:
-    """The bodies of one flow while they arrive. Used by the worker's thread alone, except `give_up` and `compares`."""
+    """The bodies of one flow while they arrive. Used only by the worker's thread, except `give_up` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
         self._store = store
@@ -114,7 +114,7 @@ class Draft:
             self._store.wrote(self._write(ending))
 
     def discard(self) -> None:
-        """Delete what is not in a flow file."""
+        """Delete the parts that are not in a flow file."""
         self._snapshot.close()
         for body in (self._upstream, self._client):
             if body is not None:

@@ -14,7 +14,7 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be deleted at all
+except ImportError:  # Windows, where an open file cannot be deleted
     fcntl = None  # type: ignore[assignment]
 
 
@@ -39,9 +39,9 @@ def remove_unlocked(path: Path) -> None:
 
 SUFFIX = ".flow"
 PART = ".part"
-"""Suffix of what is being written."""
+"""Suffix of a file during writing."""
 HIDDEN = ".toolstream-"
-"""Prefix of what is not a complete capture."""
+"""Prefix of files that are not complete captures."""
 
 
 class QuotaError(Exception):
@@ -49,7 +49,7 @@ class QuotaError(Exception):
 
 
 class Folder:
-    """Writes captures that only their owner may read."""
+    """Writes captures with mode 0600."""
 
     def __init__(self, path: Path, limit: int) -> None:
         """Make the folder if it is missing, and delete incomplete files of killed processes; `limit` in bytes.
@@ -129,7 +129,7 @@ def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
     for chunk in chunks:
         file.write(chunk)
     file.flush()
-    os.close(os.dup(file.fileno()))  # a file system on the network says now what it could not write
+    os.close(os.dup(file.fileno()))  # network file systems report write errors only now
 
 
 MAX_MODEL = 60
@@ -139,7 +139,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def stem(started: float, protocol: str, model: str | None) -> str:
-    """The name of a capture but for its counter and suffix; `started` in seconds since 1970.
+    """The name of a capture without its counter and suffix; `started` in seconds since 1970.
 
     `20261122-061500.123-openai-chat-gpt-4.1-mini`, in UTC.
     """
@@ -149,5 +149,5 @@ def stem(started: float, protocol: str, model: str | None) -> str:
 
 
 def escaped(text: str) -> str:
-    """`text` as a part of a file's name: letters, digits, `.`, `_` and `-` alone, no leading dot."""
+    """`text` as a part of a file's name: only letters, digits, `.`, `_` and `-`, without a leading dot."""
     return _UNSAFE.sub("_", text)[:MAX_MODEL].strip("._-")

@@ -13,7 +13,7 @@ BYTES = b","
 LIST = b"]"
 _DICT = b"}"
 _TOGETHER = 4096
-"""Items of a list that are written at once."""
+"""Number of items of a list that are written at once."""
 
 
 @dataclass(frozen=True, slots=True)

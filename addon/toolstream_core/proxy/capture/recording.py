@@ -18,21 +18,21 @@ from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.flow_facts import provided
 
 BATCH = 512 * 1024
-"""Bytes that the worker gets at once: each time, it takes the processor from the loop."""
+"""Bytes that the worker gets at once. Each time, it takes the processor from the loop."""
 _OVERHEAD = 150
 """Bytes of memory that a chunk takes in addition to its data."""
 
 SAVED_AFTER = 2.0
-"""Seconds after which a response is saved where a start after a kill of the proxy finds it."""
+"""Seconds after which a response is saved for the recovery after a kill of the proxy."""
 _SHARE = 50
-"""The processor works for one of so many seconds on the saves of all responses together."""
+"""The saves of all responses together use one of this number of seconds of the processor."""
 
 type Take = Callable[[float, bytes], None]
 """Takes a chunk with its time, in seconds of a monotonic clock."""
 
 
 class Saves:
-    """The turns in which responses are saved: a save costs as much as all that has come, however many streams go on."""
+    """The turns in which responses are saved: the cost of a save grows with the received bytes."""
 
     def __init__(self) -> None:
         """The first turn is at once."""
@@ -41,19 +41,19 @@ class Saves:
         """Seconds of the processor for each byte; those of the last save."""
 
     def wait(self, size: int) -> float:
-        """Take a turn for so many bytes; return the seconds until then."""
+        """Take a turn for `size` bytes. Returns the seconds until then."""
         now = time.monotonic()
         turn = max(now, self._next)
         self._next = turn + _SHARE * self._cost * size
         return turn - now
 
     def saved(self, size: int, seconds: float) -> None:
-        """A save of so many bytes took the processor so long."""
+        """Record that a save of `size` bytes took `seconds` of the processor."""
         self._cost = seconds / max(1, size)
 
 
 class Recording:
-    """Takes what the provider sent and what the client got, chunk by chunk."""
+    """Takes the chunks that the provider sent and those that the client got."""
 
     def __init__(
         self, flow: http.HTTPFlow, draft: Draft, worker: Worker, saves: Saves, kept: Callable[[Ending], bool]
@@ -85,7 +85,7 @@ class Recording:
             self._arm()
 
     def take_client(self) -> Take:
-        """Returns what takes the client's bytes, from the first on, if they may differ."""
+        """A function that takes all bytes of the client, if they may differ."""
         self._draft.compares = True
         return partial(self._safely, self._forwarded.add)
 
@@ -113,7 +113,7 @@ class Recording:
         """Call `do`; an error ends the capture, not the traffic."""
         try:
             do(*args)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+        except Exception as error:  # noqa: BLE001 - after any error, the traffic continues
             self.give_up(error)
 
     def _arm(self) -> None:
@@ -174,7 +174,7 @@ class Recording:
 
 
 class _Chunks:
-    """Collects chunks until they are worth a job."""
+    """Collects chunks for a job."""
 
     def __init__(self, hand_on: Callable[[Sequence[TimedChunk], int], None]) -> None:
         self._hand_on = hand_on
@@ -191,7 +191,7 @@ class _Chunks:
             self.flush()
 
     def flush(self) -> None:
-        """Pass on what is waiting."""
+        """Pass on the waiting chunks."""
         if self._waiting:
             batch, self._waiting = self._waiting, []
             size, self._room = BATCH - self._room, BATCH

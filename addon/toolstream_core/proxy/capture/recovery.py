@@ -17,7 +17,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.draft import KILLED, Ending, When, is_kept
 from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, Folder, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
-from toolstream_core.proxy.capture.spool import PIECE, SPOOL
+from toolstream_core.proxy.capture.spool import READ_SIZE, SPOOL
 from toolstream_core.saved.flow import facts_of, request_json
 
 
@@ -42,7 +42,7 @@ def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
         flow, name = head["flow"], head["name"]
         noted = flow["metadata"]["toolstream"]
         if "chunks" not in noted:  # no snapshot: the body follows
-            body = Streamed(BYTES, size - file.tell(), lambda: iter(lambda: file.read(PIECE), b""))
+            body = Streamed(BYTES, size - file.tell(), lambda: iter(lambda: file.read(READ_SIZE), b""))
             flow["response"]["content"] = body
             noted["chunks"] = [[0, body.size]] if body.size else []
         packed = pack(flow)

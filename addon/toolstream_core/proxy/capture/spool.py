@@ -1,7 +1,7 @@
-"""Files that hold a capture while the response goes on. Knows the file system.
+"""Files with the captured bytes of an unfinished response. Knows the file system.
 
-Only their owner may read them, and they contain redacted bytes alone. Those with a name are hidden and locked: after a
-kill of the proxy, `recovery` finds them.
+They have mode 0600, and contain only redacted bytes. Those with a name are hidden and locked: after a kill of the
+proxy, `recovery` finds them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from toolstream_core.proxy.capture.folder import HIDDEN, PART, lock
 SPOOL = ".spool"
 """Suffix of a spool that can be recovered."""
 OWN = 1024 * 1024
-"""Bytes of it that are kept in memory."""
+"""Bytes of a spool that are kept in memory."""
 MEMORY = 8 * 1024 * 1024
 """Bytes that all spools together keep in memory."""
-PIECE = 64 * 1024
+READ_SIZE = 64 * 1024
 """Bytes that are read back from a file at once."""
 
 
 class Memory:
-    """The memory that spools share. Used by the worker's thread alone."""
+    """The memory that spools share. Used only by the worker's thread."""
 
     def __init__(self, width: int = MEMORY) -> None:
         """`room` in bytes."""
@@ -74,7 +74,7 @@ class Spool:
         yield from self._kept
         if self._file is not None:
             self._file.seek(self._begin)
-            while block := self._file.read(PIECE):
+            while block := self._file.read(READ_SIZE):
                 yield block
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Spool:
 
 
 class Snapshot:
-    """A locked file of mode 0600 that each write replaces. Used by the writer's thread alone."""
+    """A locked file of mode 0600 that each write replaces. Used only by the writer's thread."""
 
     def __init__(self, folder: Path) -> None:
         """No file is made before the first write to `folder`."""

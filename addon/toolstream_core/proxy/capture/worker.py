@@ -66,7 +66,7 @@ class Worker:
                 job, owner, size = self._jobs.popleft()
             try:
                 job()
-            except Exception as error:  # noqa: BLE001 - other captures go on
+            except Exception as error:  # noqa: BLE001 - other captures continue
                 owner.give_up(error)
             with self._changed:
                 self._waiting -= size

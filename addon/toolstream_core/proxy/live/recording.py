@@ -17,22 +17,22 @@ type Recorder = LiveRecording | Recording
 
 
 class LiveRecording:
-    """The chunks of one response while they come. Appends only, so that another thread may read.
+    """The chunks of one response while they arrive. They are only appended, and another thread may read them.
 
-    An internal error ends the recording, and is reported once; traffic goes on.
+    An internal error ends the recording, and is reported once; traffic continues.
     """
 
     def __init__(
         self, flow: http.HTTPFlow, request: Json, keep: Callable[[int], bool], failed: Callable[[Exception], None]
     ) -> None:
-        """`keep` returns whether so many more bytes are kept, and wakes the viewers; `failed` reports a bug of ours."""
+        """`keep` returns whether more bytes are kept, and wakes the viewers; `failed` reports an internal error."""
         self.exchange = facts_of(flow, request)
         self.secrets = secrets_of(flow.request)
         self.began = flow.request.timestamp_start
         self.chunks: list[tuple[int, bytes]] = []
         """Milliseconds since the first chunk, and bytes."""
         self.sent: list[bytes] | None = None
-        """What the client got, where that may be something else."""
+        """The chunks that the client got, if they may differ."""
         self.broken: str | None = None
         self.over = False
         self.size = 0
@@ -91,7 +91,7 @@ class LiveRecording:
             return False
         try:
             kept = self._keep(size)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+        except Exception as error:  # noqa: BLE001 - after any error, the traffic continues
             self._lost = True
             self._failed(error)
             return False

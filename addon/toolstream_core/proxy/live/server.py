@@ -1,4 +1,4 @@
-"""Serves the live view on loopback: the page, and what it grows by. Needs tornado, which mitmproxy brings."""
+"""Serves the live view on loopback: the page, and its updates. Needs tornado, which mitmproxy brings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 HOST: Final = "127.0.0.1"
 ALIVE: Final = 15.0
-"""Seconds after which a comment is sent, so that a viewer that has gone is noticed."""
+"""Seconds after which a comment is sent, which fails if the viewer has gone."""
 _PORTS: Final = range(65536)
 
 
 class ServedView:
-    """A live view and its server on one port. Only pages with its token get what the view shows."""
+    """A live view and its server on one port. Only pages with its token get data."""
 
     def __init__(self, text: str) -> None:
         """Listen on the port of this option value, 0 for any. Raises `OptionsError`."""
@@ -54,11 +54,11 @@ class ServedView:
         self._server.add_sockets(sockets)
 
     def stop(self) -> None:
-        """Listen no more; viewers are disconnected when the loop ends."""
+        """Stop listening; viewers are disconnected when the loop ends."""
         self._server.stop()
 
     async def unwatched(self, seconds: float) -> None:
-        """Wait until no viewer has been connected for so long."""
+        """Wait until no viewer has been connected for `seconds`."""
         while True:
             self._changed.clear()
             try:
@@ -80,18 +80,18 @@ class ServedView:
     def _failed(self, error: Exception) -> None:
         if not self._reported:
             self._reported = True
-            logger.error("toolstream_view: the live view is not complete: %s. Traffic goes on.", raised_at(error))
+            logger.error("toolstream_view: the live view is not complete: %s. Traffic continues.", raised_at(error))
 
 
 def _no_log(handler: RequestHandler | _HandlerDelegate) -> None:
-    """The address holds a token, and nothing of it is logged."""
+    """The address contains a token, and is not logged."""
 
 
 class _Handler(RequestHandler):
     """Refuses requests under another name (DNS rebinding) and from other pages."""
 
     def initialize(self, served: ServedView) -> None:
-        """What `Application` hands on."""
+        """Take the arguments of `Application`."""
         self.served, self.view = served, served.view
 
     @override
@@ -152,7 +152,7 @@ class _Updates(_Handler):
                 await self.flush()
         except StreamClosedError:
             return
-        except Exception as error:  # noqa: BLE001 - the viewer is disconnected, and the traffic goes on
+        except Exception as error:  # noqa: BLE001 - the viewer is disconnected, and the traffic continues
             self.view.failed(error)
         finally:
             cursor.close()

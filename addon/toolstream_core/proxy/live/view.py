@@ -1,4 +1,4 @@
-"""The live view: what passes, as the document of the session view that grows. Knows mitmproxy's flow."""
+"""The live view: the responses of the proxy as a growing document of the session view. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from toolstream_core.view.document import ViewBuilder
 from toolstream_core.view.response import ReadResponse, read, without_secrets
 
 LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of responses that are kept; the oldest go first."""
+"""Bytes of responses that are kept; the oldest are dropped first."""
 PAUSE: Final = 0.05
-"""Seconds between two looks at what came: chunks that come close together are one patch."""
+"""Seconds between two readings: chunks that arrive close together are one patch."""
 
 
 class Shown:
-    """A response, and what viewers see of it."""
+    """A response, and its state for viewers."""
 
     def __init__(self, recording: LiveRecording) -> None:
         self.recording = recording
         self.verdict: ReportedVerdict | None = None
         self.stale = True
-        """Whether something beside events is new."""
+        """Whether there are changes apart from new events."""
         self.object: dict[str, Any] | None = None
-        """As the document has it; `None` while it is not known to be an LLM's."""
+        """The document's object; `None` until it is known to be an LLM's."""
         self.version = 0
-        """That of the object, its further events apart."""
+        """The version of the object, without new events."""
         self.complete: ReadResponse | None = None
         self._reader: ReadResponse | None = None
         self._fed = 0
 
     def grow(self) -> None:
-        """Read what came."""
+        """Read the new chunks."""
         recording = self.recording
         if self._reader is None:
             if not recording.chunks:
@@ -64,12 +64,12 @@ class Shown:
             self.object |= reader.live_object()
 
     def finish(self) -> None:
-        """Read all of it, without secrets."""
+        """Read the complete response, without secrets."""
         self._reader = None
         self.complete = read(without_secrets(self.recording.saved()))
 
     def drop(self) -> None:
-        """Keep no events of it. Pages that have them keep them."""
+        """Drop its events. Open pages keep them."""
         self.recording.chunks = []
         self.recording.sent = None
         self._reader = self.complete = None
@@ -81,7 +81,7 @@ class Shown:
 class LiveView:
     """Records responses, and gives viewers the document and its patches.
 
-    The proxy's loop only appends chunks. All else happens while a viewer is connected, in a thread.
+    The proxy's loop only appends chunks. Everything else happens in a thread while a viewer is connected.
     """
 
     def __init__(self, failed: Callable[[Exception], None], limit: int = LIMIT) -> None:
@@ -101,7 +101,7 @@ class LiveView:
         """Whether the client has ended."""
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording:
-        """A response begins."""
+        """Take a response that begins."""
         recording = LiveRecording(flow, request, self._keep, self.failed)
         shown = Shown(recording)
         self._shown[flow.id] = shown
@@ -134,12 +134,12 @@ class LiveView:
             return self._builder.assembled([one.object for one in self._placed if one.object])
 
     def finished_page(self) -> str:
-        """The page as a file: it grows no more."""
+        """The final page as a file."""
         document = self.document()
         return page({**document, "generated": {**document["generated"], "live": False}})
 
     def follow(self) -> LiveCursor:
-        """A viewer that has seen nothing."""
+        """A new viewer."""
         return LiveCursor(self)
 
     def patches(self, cursor: LiveCursor) -> list[dict[str, Any]]:
@@ -157,15 +157,15 @@ class LiveView:
             return found
 
     def wait(self, event: asyncio.Event) -> None:
-        """Set `event` whenever something came, until `leave`."""
+        """Set `event` after each change, until `leave`."""
         self._waiting.add(event)
 
     def leave(self, event: asyncio.Event) -> None:
-        """Not any more."""
+        """End `wait`."""
         self._waiting.discard(event)
 
     def _grow(self) -> None:
-        """Read what came of each response that is not complete."""
+        """Read the new chunks of each response that is not complete."""
         for flow, one in list(self._shown.items()):
             if one.complete is None:
                 self._read(flow, one)
@@ -196,7 +196,7 @@ class LiveView:
             shown.version = next(self._versions)
 
     def _keep(self, size: int) -> bool:
-        """Whether so many more bytes are kept: the oldest responses that are over make room. Wakes the viewers."""
+        """Make room by dropping the oldest finished responses. Returns whether `size` bytes fit. Wakes the viewers."""
         self._kept += size
         for flow, one in list(self._shown.items()) if self._kept > self._limit else ():
             if self._kept > self._limit and one.recording.over:
@@ -215,7 +215,7 @@ class LiveView:
 
 
 class LiveCursor:
-    """How far one viewer has got."""
+    """The position of one viewer."""
 
     def __init__(self, view: LiveView) -> None:
         self._view = view
@@ -223,12 +223,12 @@ class LiveCursor:
         self._new.set()
         view.wait(self._new)
         self._seen: dict[int, tuple[int, int]] = {}
-        """By place of the response, its version, and how many of its events were seen."""
+        """By place of the response, its version, and the number of its events that were sent."""
         self.ended = False
         self.closed = False
 
     async def next(self, seconds: float) -> list[dict[str, Any]]:
-        """The patches since the last call, as soon as there are any; none after so many seconds."""
+        """The patches since the last call, as soon as there are any; none after `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._new.wait()
@@ -239,7 +239,7 @@ class LiveCursor:
         return await asyncio.to_thread(self._view.patches, self)
 
     def seen(self, place: int, shown: Shown) -> dict[str, Any] | None:
-        """The patch of a response, which counts as seen then."""
+        """The patch of a response, which counts as sent then."""
         assert shown.object is not None
         version, count = self._seen.get(place, (0, 0))
         events = shown.object["events"]

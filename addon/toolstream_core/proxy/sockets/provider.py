@@ -25,11 +25,11 @@ from toolstream_core.wire.write import encoded
 
 _DEFLATE: Final = "permessage-deflate"
 _DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")
-"""Demands of a client on the server's compression that are not met here: https://www.rfc-editor.org/rfc/rfc7692"""
+"""Unsupported demands of a client on the server's compression: https://www.rfc-editor.org/rfc/rfc7692"""
 
 
 class SocketProvider:
-    """Is the server of sockets."""
+    """The server of sockets."""
 
     def __init__(self, provider: AnyProvider, speed: float) -> None:
         """`provider` responds to each request. Saved responses are sent `speed` times as fast, at once if that is 0."""
@@ -37,7 +37,7 @@ class SocketProvider:
         self._provider = provider
 
     def accept(self, flow: http.HTTPFlow) -> bool:
-        """Open the socket that a request asks for, where toolstream can be its server; whether that was done."""
+        """Open the requested socket, if toolstream can be its server. Returns whether that was done."""
         served = any(wire.host is not None and wire.claims(flow.request.path) for wire in SOCKETS)
         if not (served and opens_socket(flow.request)):
             return False
@@ -58,11 +58,11 @@ class SocketProvider:
         return True
 
     def example(self, flow: http.HTTPFlow) -> Json:
-        """A request that was saved and could be made on a socket; `ABSENT` if none is known."""
+        """A saved request that is possible on a socket; `ABSENT` if none is known."""
         return self._provider.example(flow.request.path)
 
     def respond(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
-        """The response to a socket's request, which is a flow of its own, as lines with their times."""
+        """The response to a socket's request, which is a separate flow, as lines with their times."""
         head = flow.response
         request = request_json(flow.request)
         warm = place.wire.warm_up(request, flow.id)

@@ -1,4 +1,4 @@
-"""One socket of an LLM: its messages are taken apart into responses. Knows mitmproxy's flow."""
+"""One socket of an LLM: its messages are split into responses. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from toolstream_core.wire.write import encoded
 
 
 class Outgoing(NamedTuple):
-    """A message in the place of one that came."""
+    """A message in place of a received one."""
 
     data: bytes
     to_client: bool
     binary: bool
     """Whether it is a binary message, not text."""
     injected: bool = True
-    """Whether it stands in the place of one that another sent."""
+    """Whether it replaces an injected message."""
 
 
 class SocketRelay:
@@ -56,7 +56,7 @@ class SocketRelay:
         self.served = host is not None
         """Whether it has no provider: its client's requests get their responses here."""
         self.kept = False
-        """Whether the flow keeps its messages, and what went in their place."""
+        """Whether the flow keeps its messages, and their replacements."""
         self.outgoing: list[Outgoing] = []
         self.broken: Cut | None = None
         self._lanes = Lanes(wire, wire.talk(flow.request.path) if host is None else host, self._begun)
@@ -67,7 +67,7 @@ class SocketRelay:
         self._strayed = strayed
         self.failed = failed
         self._going: dict[str, list[SocketResponse]] = {}
-        """Responses of which a part is not sent yet, by lane, in order."""
+        """Responses that are not completely sent yet, by lane, in order."""
 
     def take(self, message: WebSocketMessage) -> None:
         """Take the next message of either side."""
@@ -98,13 +98,13 @@ class SocketRelay:
             self.advance()
 
     def _replace(self, message: WebSocketMessage, made: list[bytes], response: SocketResponse) -> None:
-        """Send what a provider's message became."""
+        """Send the replacement of a provider's message."""
         if self.ordered:
             self._send(made, response)
             message.drop()
 
     def advance(self) -> None:
-        """Let go what is due by now."""
+        """Send the messages that are due."""
         for waiting in list(self._going.values()):
             while waiting and self.broken is None:
                 response = waiting[0]
@@ -126,7 +126,7 @@ class SocketRelay:
         return sum(one.waiting for waiting in self._going.values() for one in waiting)
 
     def close(self) -> None:
-        """The socket is being closed. If the provider closes it in order, its response is over."""
+        """The socket is being closed. If the provider closes it normally, its response is over."""
         websocket = self.flow.websocket
         if websocket is None or websocket.closed_by_client or websocket.close_code != NORMAL:
             return
@@ -135,7 +135,7 @@ class SocketRelay:
         self.advance()
 
     def release(self, why: str) -> None:
-        """After an internal error: stop reading, and send what came and has not gone."""
+        """After an internal error: stop reading, and send all received messages that were not sent."""
         for response in [one for waiting in self._going.values() for one in waiting]:
             self._send(response.release(why), response)
 
@@ -200,7 +200,7 @@ class SocketRelay:
                 self.say(self._host.sent(response.lane, one), binary=response.binary)
 
     def _forget(self, response: SocketResponse) -> None:
-        """Nothing more of a response is sent."""
+        """Close a response of which nothing more is sent."""
         waiting = self._going.get(response.lane, [])
         if response in waiting:
             waiting.remove(response)

@@ -14,7 +14,7 @@ from toolstream_core.wire.write import encoded
 
 
 class SocketResponse:
-    """Reads one response, and decides what the client gets."""
+    """Reads one response, and decides which messages the client gets."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class SocketResponse:
         self._place = place
         self._delivery = delivery
         self.line_ends = LineEnds()
-        """Those of the provider's messages, if the response is recorded."""
+        """The line ends of the provider's messages, if the response is recorded."""
         self._messages = Messages(place, None if saved is None else saved.messages, self._note_line_ends)
         self.binary = False
         """Whether its messages are binary."""
         self.others: list[SavedMessage] = []
         """Messages of the client during the response: to steer it, or to cancel it."""
         self._out: list[bytes] = []
-        """Messages that may be sent by now."""
+        """Messages that are due."""
         self.over = False
         """Whether nothing more of it is sent to the client."""
         if saved is not None and saved.messages:
@@ -64,12 +64,12 @@ class SocketResponse:
         return []
 
     def serve(self) -> None:
-        """Begin a saved response: nothing of it comes from a provider."""
+        """Begin a saved response, without a provider."""
         assert self._delivery is not None
         self._delivery.offer(None)
 
     def cancel(self, last: bytes) -> None:
-        """End a saved response with this message in the place of all that is left."""
+        """End a saved response with this message in place of all remaining ones."""
         assert self._delivery is not None
         self._delivery.cut_short(line_of(last))
 
@@ -101,14 +101,14 @@ class SocketResponse:
         return [*self._messages.made(last), *self._messages.end(), *error]
 
     def release(self, why: str) -> list[bytes]:
-        """After the internal error `why`: what came and was not sent. Nothing more is read."""
+        """After the internal error `why`: all received messages that were not sent. Reading stops."""
         self.over = True
         waiting = [] if self._delivery is None else self._delivery.take_waiting()
         held = self.live.release(RuntimeError(why))
         return [*self._out, *self._messages.made([*waiting, *held]), *self._messages.end()]
 
     def advance(self) -> tuple[list[bytes], Cut | None]:
-        """What may be sent by now, and how the socket breaks, if it does."""
+        """The messages that are due, and how the socket breaks, if it does."""
         broken = None
         while self._delivery is not None and broken is None and not self.over:
             step = self._delivery.next()
@@ -131,12 +131,12 @@ class SocketResponse:
 
     @property
     def timed(self) -> bool:
-        """Whether something of it may be delayed."""
+        """Whether its messages may be delayed."""
         return self._delivery is not None
 
     @property
     def waiting(self) -> int:
-        """Bytes of it that wait to be sent."""
+        """Bytes that wait to be sent."""
         return 0 if self._delivery is None else self._delivery.waiting
 
     @property
@@ -155,7 +155,7 @@ class SocketResponse:
             at += len(chunk.data)
 
     def _error(self) -> list[bytes]:
-        """An error event in the place of a disconnect: other responses share the socket."""
+        """An error event in place of a disconnect, because other responses share the socket."""
         made = self._messages.made([encoded(self._place.error(ErrorKind.SERVER)) + b"\n"])
         for message in made:
             self.live.added(line_of(message))

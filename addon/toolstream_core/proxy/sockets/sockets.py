@@ -1,4 +1,4 @@
-"""The WebSockets of one run of the proxy: which are an LLM's, and what watches them. Knows mitmproxy's flow."""
+"""The WebSockets of one run of the proxy: finds those of LLMs, and watches them. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _STOPPED: Final = "toolstream stopped reading the WebSocket"
 _INTERNAL_ERROR: Final = 1011
 """https://www.rfc-editor.org/rfc/rfc6455#section-7.4"""
 REFUSED: Final = "toolstream_refused"
-"""The key in the metadata of a flow that asked for a socket and was refused."""
+"""The key in the metadata of a refused request for a socket."""
 
 
 class Sockets:
@@ -68,7 +68,7 @@ class Sockets:
         order: Callable[[SocketRelay], bool],
         replayed: Callable[[http.HTTPFlow], None],
     ) -> None:
-        """`order` has a socket's messages sent in order by a layer of ours; it returns whether it can.
+        """`order` makes a layer send a socket's messages in order; it returns whether it can.
 
         `replayed` receives each response from a saved flow.
         """
@@ -81,13 +81,13 @@ class Sockets:
         self._replayed = replayed
         self._relays: dict[str, SocketRelay] = {}
         self._unknown: dict[str, int] = {}
-        """Sockets that may be an LLM's, and how many messages their clients have sent."""
+        """Sockets that may be an LLM's, and the number of messages from their clients."""
         self._begun: dict[str, int] = {}
         self._served: set[str] = set()
         self._requests = 0
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
-        """Refuse a request to open a socket whose client would ask over HTTP then; whether that was done.
+        """Refuse a request to open a socket, if its client uses HTTP then. Returns whether that was done.
 
         https://www.rfc-editor.org/rfc/rfc9110#name-426-upgrade-required
         """
@@ -106,14 +106,14 @@ class Sockets:
         return True
 
     def serves(self, flow: http.HTTPFlow) -> bool:
-        """Open the socket here if saved flows respond; whether that was done."""
+        """Open the socket here if saved flows respond. Returns whether that was done."""
         if self.provider is None or self.mode != "read" or not self.provider.accept(flow):
             return False
         self._served.add(flow.id)
         return True
 
     def served(self, flow: http.HTTPFlow) -> bool:
-        """Whether a socket has no provider but us."""
+        """Whether a socket is served by toolstream."""
         return flow.id in self._served
 
     def reads(self, flow: http.HTTPFlow) -> bool:
@@ -135,7 +135,7 @@ class Sockets:
             logger.warning("toolstream cannot read the WebSocket %s and forwards it unchanged", flow.id)
 
     def message(self, flow: http.HTTPFlow) -> None:
-        """A message came, the flow's last one."""
+        """Take the flow's last message."""
         assert flow.websocket is not None
         message = flow.websocket.messages[-1]
         relay = self._relays.get(flow.id)
@@ -145,7 +145,7 @@ class Sockets:
             return
         try:
             relay.take(message)
-        except Exception:  # noqa: BLE001 - the message goes on, whatever it is
+        except Exception:  # noqa: BLE001 - after any error, the message is forwarded
             self._failed(flow)
         if not relay.kept:
             del flow.websocket.messages[:-1]
@@ -195,7 +195,7 @@ class Sockets:
         return relay
 
     def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketResponse | None:
-        """Begin a response that was asked for; `None` if the provider is still to begin it."""
+        """Begin a requested response; `None` if the provider has not begun it yet."""
         socket = relay.flow
         settings = self._responses.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane, request.event)
@@ -256,7 +256,7 @@ class Sockets:
         logger.error("toolstream stopped reading the WebSocket %s and forwards it unchanged", flow.id)
         if relay.served:
             relay.broken = Cut(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
-        with contextlib.suppress(Exception):  # whatever else is wrong, messages pass
+        with contextlib.suppress(Exception):  # after any other error, messages are forwarded
             if relay.ordered and not relay.served:
                 relay.release(_STOPPED)
             relay.end(_STOPPED)
@@ -264,7 +264,7 @@ class Sockets:
 
 
 def _wanted_by_user() -> bool:
-    """Whether somebody keeps or shows flows, so that the messages of a socket are not to be forgotten."""
+    """Whether flows are kept or shown: the messages of a socket must stay then."""
     saved = bool(getattr(ctx.options, "save_stream_file", None) or getattr(ctx.options, "hardump", ""))
     return saved or ctx.master.addons.get("view") is not None
 

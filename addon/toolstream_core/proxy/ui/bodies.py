@@ -1,4 +1,4 @@
-"""Bodies of streamed LLM responses, kept in memory so that mitmweb and the console can show them."""
+"""Bodies of streamed LLM responses, kept in memory for mitmweb and the console."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from toolstream_core.shrinking.candidate import Chunk
 
 
 class KeptResponse(http.Response):
-    """A response with a kept body. Saved or copied, it is as without toolstream, unless streamed bodies are stored."""
+    """A response with a kept body, which saved and copied flows lack unless streamed bodies are stored."""
 
     kept: bytes | None = None
-    """The body. One that a user sets in its place is saved as ever."""
+    """The body. A body that a user sets in its place is saved as usual."""
 
     def get_state(self) -> State:
         """Mitmproxy writes this to files."""
@@ -45,17 +45,17 @@ class _Body:
     """The kept bytes of one response."""
 
     def __init__(self, flow: http.HTTPFlow) -> None:
-        """Nothing so far. A flow that mitmproxy forgets is forgotten here too."""
+        """Empty. A flow that mitmproxy drops is dropped here too."""
         self.flow = weakref.ref(flow)
         self.live: LiveResponse | None = None
         self.recording: LiveRecording | None = None
-        """While it comes."""
+        """The body while it arrives."""
         self.saved: Exchange | None = None
-        """Once it is over."""
+        """The complete body."""
         self.size = 0
 
     def drop(self) -> http.HTTPFlow | None:
-        """Keep nothing; the flow, if it has lost its body."""
+        """Drop the bytes. Returns the flow, if it has lost its body."""
         self.recording, self.saved, flow = None, None, self.flow()
         response = None if flow is None else flow.response
         if not isinstance(response, KeptResponse) or response.raw_content is not response.kept:
@@ -79,7 +79,7 @@ class Bodies:
         """Flows that have lost their bodies; a refresh of the list removes them."""
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
-        """What takes the bytes of a streamed response; `None` if they are not kept, or mitmproxy has them."""
+        """A function that takes the bytes of a streamed response; `None` if they are not kept, or in mitmproxy."""
         assert flow.response is not None
         if not self.limit or ctx.options.store_streamed_bodies or SOCKET in flow.metadata:
             return None
@@ -92,13 +92,13 @@ class Bodies:
         return body.recording
 
     def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """The response of a flow is read by `live`."""
+        """Record that `live` reads the response of a flow."""
         body = self._bodies.get(flow.id)
         if body is not None:
             body.live = live
 
     def end(self, flow: http.HTTPFlow) -> None:
-        """Nothing more of a response goes to the client: show its body."""
+        """Show the body of a response of which nothing more is sent."""
         body = self._bodies.get(flow.id)
         if body is None or flow.response is None:
             return
@@ -122,7 +122,7 @@ class Bodies:
         return body.saved if shown and body is not None else None
 
     def complete(self, flow: http.HTTPFlow) -> http.HTTPFlow:
-        """A copy of a flow with its kept body, as a capture has it. The same flow where nothing is kept of it."""
+        """A copy of a flow with its kept body, as a capture has it. The same flow if its body is not kept."""
         saved = self.saved(flow)
         if saved is None:
             return flow
@@ -140,16 +140,16 @@ class Bodies:
         return new
 
     def limit_to(self, limit: int) -> None:
-        """Keep at most so many bytes from now on."""
+        """Keep at most `limit` bytes from now on."""
         self.limit = limit
         self._make_room()
 
     def close(self) -> None:
-        """Keep nothing, so that what mitmproxy writes at its end has no kept bodies."""
+        """Drop all bodies: mitmproxy's files at its end do not have them."""
         self.limit_to(0)
 
     def _keep(self, body: _Body, size: int) -> bool:
-        """Whether so many more bytes of a response are kept; none if it is not an LLM's."""
+        """Whether `size` more bytes of a response are kept; never if it is not an LLM's."""
         if body.recording is None or (body.live is not None and body.live.foreign):
             return False
         body.size += size
@@ -158,7 +158,7 @@ class Bodies:
         return body.recording is not None
 
     def _make_room(self) -> None:
-        """Drop what no flow has any more, then the oldest."""
+        """Drop bodies without a flow, then the oldest."""
         if self.size <= self.limit:
             return
         for name in [name for name, body in self._bodies.items() if body.flow() is None]:
@@ -175,7 +175,7 @@ class Bodies:
 
 
 def _joined(recording: LiveRecording) -> Exchange:
-    """The response as one body for the provider's bytes, and one for the client's where they differ."""
+    """The response as one body for the provider's bytes, and one for the client's if they differ."""
     saved = recording.saved()
     provided = b"".join(saved.chunks)
     sent = None if saved.sent == provided else saved.sent

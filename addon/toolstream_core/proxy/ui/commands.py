@@ -1,4 +1,4 @@
-"""mitmproxy's commands of toolstream. Their arguments are completed; none writes to a file that exists."""
+"""mitmproxy's commands of toolstream. Their arguments are completed; none overwrites a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _completed[Command: Callable[..., object]](argument: str, names: str) -> Cal
 
 
 class Commands:
-    """The commands. Those that take long work in a thread."""
+    """The commands. Slow ones work in a thread."""
 
     def __init__(self, known: Known, bodies: Bodies) -> None:
         self._known, self._bodies = known, bodies
@@ -49,7 +49,7 @@ class Commands:
         """The files that are being written."""
 
     def add_to(self, manager: CommandManager) -> None:
-        """Make mitmproxy know them."""
+        """Register them in mitmproxy."""
         for name, names in (
             ("repair", self.repair_names),
             ("shape", self.shape_names),
@@ -161,7 +161,7 @@ async def _written(path: Path, make: Callable[[], str]) -> None:
         write_atomic(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         logger.error("toolstream cannot write %s: %s", path, error.strerror or error)
-    except Exception as error:  # noqa: BLE001 - the proxy goes on
+    except Exception as error:  # noqa: BLE001 - the proxy continues
         logger.error("toolstream cannot write %s: %s", path, raised_at(error))
     else:
         logger.log(ALERT, "toolstream wrote %s", path)

@@ -29,7 +29,7 @@ class Facts:
     places: Mapping[int, int | None]
     """By the identity of an open call, its place among the calls of the record."""
     received: Record | None
-    """The response as the client got it, where it got another one."""
+    """The response as the client got it, if it differs."""
 
     def place_of(self, resolved: ResolvedFragment) -> int | None:
         """The place of a fragment's call among the calls of the record."""
@@ -37,7 +37,7 @@ class Facts:
 
 
 def facts_of(saved: Exchange) -> Facts | None:
-    """Of a saved response; `None` if it is not an LLM's."""
+    """The facts of a saved response; `None` if it is not an LLM's."""
     plain = decoded(saved)
     if not _is_llm(plain):
         return None

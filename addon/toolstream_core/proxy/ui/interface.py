@@ -1,4 +1,4 @@
-"""What mitmweb and the console get: content views, bodies, marks and commands. Without them nothing is done."""
+"""Content views, bodies, marks and commands for mitmweb and the console. Without these, nothing is done."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ logger = logging.getLogger(__name__)
 
 
 class Interface:
-    """Knows the responses that pass, and shows them where a user looks at flows."""
+    """Knows the forwarded responses, and shows them in mitmproxy's interfaces."""
 
     def __init__(self) -> None:
         """Off until `run`."""
         self.on = False
-        """Whether mitmweb or the console is there."""
+        """Whether mitmweb or the console runs."""
         self.bodies = Bodies(_failed)
         self.known = Known(self.bodies.saved)
         self.commands = Commands(self.known, self.bodies)
@@ -46,7 +46,7 @@ class Interface:
         """Flows that are being read."""
 
     def run(self) -> None:
-        """The addons of mitmproxy are there; its list of flows is one of them in mitmweb and in the console."""
+        """Called when mitmproxy's addons are loaded; its list of flows is one of them in mitmweb and the console."""
         self.on = ctx.master.addons.get("view") is not None
         if self.on:
             self.configure()
@@ -67,15 +67,15 @@ class Interface:
         return self.bodies.begin(flow, request) if self.on else None
 
     def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """The response of a flow is read by `live`."""
+        """Record that `live` reads the response of a flow."""
         self.bodies.watched(flow, live)
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Nothing more of a response goes to the client."""
+        """Take a response of which nothing more is sent."""
         if self.on:
             try:
                 self._close(flow, live)
-            except Exception as error:  # noqa: BLE001 - what is shown changes nothing of what is done
+            except Exception as error:  # noqa: BLE001 - the display does not affect the traffic
                 _failed(flow, error)
 
     def _close(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
@@ -87,7 +87,7 @@ class Interface:
         self._refresh(shown)
 
     def judged(self, live_verdict: LiveVerdict) -> None:
-        """A verdict came."""
+        """Take a verdict."""
         if self.on:
             verdict = live_verdict.reported
             flow, request = self._judge(verdict), verdict.request and self._shown(verdict.request)
@@ -127,7 +127,7 @@ class Interface:
             return ()
 
     def close(self) -> None:
-        """The proxy ends; verdicts that come now are for the log."""
+        """The proxy ends; later verdicts are only logged."""
         self.on = False
         self.bodies.close()
         self.known.close()
@@ -141,7 +141,7 @@ class Interface:
         put(shown, seen)
 
     def _judge(self, verdict: ReportedVerdict) -> http.HTTPFlow | None:
-        """Add a verdict to its response; the flow that shows it."""
+        """Add a verdict to its response. Returns the flow that shows it."""
         seen, flow = self.known.note(verdict.source), self._shown(verdict.source)
         seen.judged = verdict
         if flow is not None:
@@ -149,7 +149,7 @@ class Interface:
         return flow
 
     def _show_again(self, flow: http.HTTPFlow, message: http.Message | None) -> None:
-        """Let mitmweb load a message again that is open: it does so when the hash of its body changes."""
+        """Let mitmweb reload an open message, which it does when the hash of the body changes."""
         body = None if message is None else message.raw_content
         if not body or message is None or ctx.master.addons.get("webaddon") is None:
             return
@@ -161,13 +161,13 @@ class Interface:
         ctx.master.addons.trigger(UpdateHook([flow]))
 
     def _shown(self, token: str) -> http.HTTPFlow | None:
-        """The flow in mitmproxy's list that a response came in; those of a WebSocket come in one."""
+        """The flow of a response in mitmproxy's list; responses of a WebSocket share a flow."""
         view = ctx.master.addons.get("view")
         found: http.HTTPFlow | None = view.get_by_id(token) or view.get_by_id(token.partition(".")[0])
         return found
 
     def _refresh(self, *flows: http.HTTPFlow) -> None:
-        """Let mitmproxy show what changed."""
+        """Let mitmproxy show the changes."""
         dropped, self.bodies.dropped = self.bodies.dropped, []
         for flow in dropped:
             self.known.forget(flow)

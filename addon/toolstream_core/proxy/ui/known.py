@@ -29,19 +29,19 @@ logger = logging.getLogger(__name__)
 LONG_BODY: Final = 64 * 1024
 """Bytes from which on a response is read before it is shown."""
 MOST_READ: Final = 8
-"""Flows whose responses stay read, and are shown without reading them again."""
+"""Number of flows whose responses are shown without reading them again."""
 MOST_JUDGED: Final = 4096
-"""Responses of which record and verdict are kept."""
+"""Number of responses whose record and verdict are kept."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """The record of a response that passed."""
+    """The record of a forwarded response."""
 
     record: Record | None = None
-    """With the faults, repairs and notes that reading the body again does not show."""
+    """It has the faults, repairs and notes that reading the body again does not show."""
     hide: Callable[[str], str] = str
-    """Redacts what the record has."""
+    """Redacts the texts of the record."""
     judged: ReportedVerdict | None = None
 
 
@@ -52,7 +52,7 @@ class SocketPart(NamedTuple):
     """The id of that response's flow."""
     facts: Facts
     is_request: bool
-    """Whether the message asked for the response."""
+    """Whether the message requested the response."""
     event: TimedEvent | None = None
     """The place of the message in the response, if it is read."""
     is_last: bool = False
@@ -63,7 +63,7 @@ class Known:
     """Records and verdicts by flow, and responses that were read for display."""
 
     def __init__(self, saved: Callable[[http.HTTPFlow], Exchange | None] = lambda _: None) -> None:
-        """`saved` gives a response with what is known beside the flow: the provider's bytes, and times."""
+        """`saved` gives a response with facts apart from the flow: the provider's bytes, and times."""
         self._saved = saved
         self._seen: OrderedDict[str, Seen] = OrderedDict()
         self._read: OrderedDict[str, tuple[Hashable, Future[Facts | None]]] = OrderedDict()
@@ -79,7 +79,7 @@ class Known:
         return seen
 
     def seen(self, token: str) -> Seen:
-        """What the proxy saw of a response."""
+        """The proxy's record of a response."""
         return self._seen.get(token) or Seen()
 
     def answered_by(self, token: str) -> Sequence[ReportedVerdict]:
@@ -142,7 +142,7 @@ def _may_be_llm(flow: http.HTTPFlow) -> bool:
 
 
 def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
-    """By the identity of a message."""
+    """The parts by the identity of a message."""
     assert flow.websocket is not None
     messages, found = flow.websocket.messages, dict[int, list[SocketPart]]()
     for response, socket_response in socket_flows(flow) or ():
@@ -167,7 +167,7 @@ def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
 def _cached[Value](
     cache: OrderedDict[str, tuple[Hashable, Value]], name: str, state: Hashable, make: Callable[[], Value]
 ) -> Value:
-    """The value of a name, made again where its state is another one."""
+    """The value of a name, made again if its state has changed."""
     kept = cache.get(name)
     if kept is None or kept[0] != state:
         kept = cache[name] = (state, make())

@@ -1,4 +1,4 @@
-"""Marks, comments and metadata of flows: how the list of flows shows what went wrong. Knows mitmproxy's flow."""
+"""Marks, comments and metadata of flows, with which the list of flows shows problems. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROTOCOL: Final = "toolstream_protocol"
 FINDINGS: Final = "toolstream_findings"
 VERDICT: Final = "toolstream_verdict"
 MISREAD: Final = "toolstream_misread"
-"""Keys of a flow's metadata, for filters; the first two remember what is ours and not the user's."""
+"""Keys of a flow's metadata, for filters; the first two have toolstream's own mark and comment."""
 _LEFT: Final = (Outcome.SILENT, Outcome.ABORTED)
 """Verdicts on clients that sent nothing more."""
 _ERROR: Final = 80
@@ -40,7 +40,7 @@ class Mark(enum.StrEnum):
 
 
 class Summary(NamedTuple):
-    """What the list of flows shows of a response."""
+    """The entry of a response in the list of flows."""
 
     mark: Mark
     comment: str
@@ -48,7 +48,7 @@ class Summary(NamedTuple):
 
 
 def summary(seen: Seen) -> Summary | None:
-    """Of a response; `None` if there is nothing to show."""
+    """The summary of a response; `None` if there is nothing to show."""
     return next(_summaries(seen), None)
 
 
@@ -69,7 +69,7 @@ def put(flow: http.HTTPFlow, seen: Seen) -> None:
 
 
 def clear(flow: http.HTTPFlow) -> None:
-    """Take back what an earlier response of a flow got (it was replayed, or saved), unless its user changed it."""
+    """Remove the mark and comment of an earlier response of a flow, unless its user changed them."""
     if flow.marked and flow.marked == flow.metadata.get(MARK):
         del flow.metadata[MARK]
         flow.marked = ""

@@ -1,4 +1,4 @@
-"""The text of the content views *Tool calls* and *Events*, in lines that mitmweb and the console show as they are."""
+"""The text of the content views *Tool calls* and *Events*, in lines that mitmweb and the console do not wrap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ARGUMENTS: Final = 4000
 
 
 def response_lines(facts: Facts, seen: Seen) -> Iterator[str]:
-    """Of a response: the verdict first."""
+    """The lines of a response: the verdict first."""
     record, judged = facts.record, seen.judged
     if judged is None:
         yield f"verdict: {without_verdict(record)}"
@@ -41,7 +41,7 @@ def response_lines(facts: Facts, seen: Seen) -> Iterator[str]:
 
 
 def returned_lines(verdicts: Sequence[ReportedVerdict]) -> Iterator[str]:
-    """Of a request: what it shows that the client made of earlier responses."""
+    """The lines of a request: how the client interpreted earlier responses."""
     for judged in verdicts:
         yield from _verdict(judged)
         yield f"response: flow {judged.source}"
@@ -116,7 +116,7 @@ def _returned(call: Call, echoed: EchoedCall | None, hide: Callable[[str], str])
 
 
 def _unsent(judged: ReportedVerdict, matched: Collection[EchoedCall]) -> Iterator[str]:
-    """The calls that came back and belong to none that was sent."""
+    """The returned calls that were not sent."""
     taken = {id(one) for one in matched}
     for one in judged.verdict.sent:
         if id(one) not in taken:
@@ -154,7 +154,7 @@ _LANE: Final = 10
 
 
 def event_lines(facts: Facts, diverges: int | None = None) -> Iterator[str]:
-    """Of a response; at the event `diverges` the client began to read it otherwise."""
+    """The lines of a response; at the event `diverges` the client began to misread it."""
     found: dict[int, list[str]] = {}
     for finding in facts.record.findings:
         found.setdefault(finding.event, []).append(finding.name)
@@ -174,7 +174,7 @@ def event_lines(facts: Facts, diverges: int | None = None) -> Iterator[str]:
 
 
 def event_line(facts: Facts, event: TimedEvent) -> str:
-    """Of one event, without its place in the response."""
+    """The line of one event, without its place in the response."""
     return " | ".join(_parts(facts, event.resolved)) or "other"
 
 
@@ -248,7 +248,7 @@ def _fragment(place: int | None, resolved: ResolvedFragment) -> str:
 WIDTH: Final = 80
 """Columns of a line. mitmweb does not wrap lines."""
 _HANGING: Final = "    "
-"""Begins the further lines of a long one."""
+"""The beginning of the further lines of a long one."""
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:

@@ -19,17 +19,17 @@ logger = logging.getLogger(__name__)
 FIRST: Final = 2.0
 """Wins `auto`: mitmproxy's own views have 1 at most."""
 SECOND: Final = 1.5
-"""Wins `auto` if the other of our views gives way."""
+"""Wins `auto` if toolstream's other view has no priority."""
 LAST: Final = 0.05
 """Can be selected, and never wins."""
 NEVER: Final = -1.0
 
 
 class View(contentviews.Contentview):
-    """A view that raises nothing: after an internal error, and for all else, it shows the text of the body."""
+    """A view that never raises: after an internal error, and for other bodies, it shows the text of the body."""
 
     def __init__(self, known: Known) -> None:
-        """`known` has what is shown."""
+        """`known` has the displayed responses."""
         self._known = known
 
     @property
@@ -45,7 +45,7 @@ class View(contentviews.Contentview):
         try:
             if (lines := self._lines(flow, metadata)) is not None:
                 return "".join(f"{line}\n" for line in lines)
-        except Exception as error:  # noqa: BLE001 - the body is shown, whatever it is
+        except Exception as error:  # noqa: BLE001 - after any error, the body is shown
             logger.error("toolstream cannot show flow %s: %s", flow.id, raised_at(error))
         return _plain(data, secrets_of(flow.request))
 
@@ -68,7 +68,7 @@ class View(contentviews.Contentview):
         raise NotImplementedError
 
     def _response(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> Facts | None:
-        """The response that is shown, where one is."""
+        """The displayed response, if any."""
         shown = metadata.http_message is not None and metadata.http_message is flow.response
         return self._known.facts(flow) if shown else None
 
@@ -79,7 +79,7 @@ class View(contentviews.Contentview):
 
 
 class ToolCalls(View):
-    """What a client did with a response, and its calls; of a request, what it returns."""
+    """How a client interpreted a response, and its calls; for a request, the returned calls."""
 
     @property
     @override
@@ -101,8 +101,8 @@ class ToolCalls(View):
     def _priority(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> float:
         facts = self._response(flow, metadata)
         if facts is not None:
-            tells = facts.record.calls or facts.record.findings
-            return FIRST if facts.record.streamed and tells else LAST
+            has_calls = facts.record.calls or facts.record.findings
+            return FIRST if facts.record.streamed and has_calls else LAST
         if metadata.http_message is not None and metadata.http_message is flow.request:
             verdicts = self._known.answered_by(flow.id)
             if any(not one.verdict.understood for one in verdicts):
@@ -122,7 +122,7 @@ class ToolCalls(View):
 
 
 class Events(View):
-    """The events of a response, one a line."""
+    """The events of a response, each on a line."""
 
     @override
     def _lines(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> Iterable[str] | None:

@@ -1,4 +1,4 @@
-"""What commands write of flows: the page of the session view, bug reports, fixtures. Knows mitmproxy's flow."""
+"""The files that commands write: the page of the session view, bug reports, fixtures. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def responses(flows: Sequence[http.HTTPFlow], known: Known, bodies: Bodies) -> l
 
 
 def page_of(shown: Sequence[Shown], following: Sequence[Exchange]) -> str:
-    """The session view of responses; `following` have the requests that showed what the clients did with them."""
+    """The session view of responses; `following` have the requests that show how the clients interpreted them."""
     builder = ViewBuilder()
     read_responses = [(read(without_secrets(one.saved)), one.judged) for one in shown]
     requests = [without_secrets(replace(one, chunks=(), sent=None)) for one in following]
@@ -55,7 +55,7 @@ def page_of(shown: Sequence[Shown], following: Sequence[Exchange]) -> str:
 
 
 def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | None]) -> list[Exchange]:
-    """What followed responses; `found` gives the flow with an id."""
+    """The requests that followed responses; `found` gives the flow with an id."""
     tokens = {one.judged.request for one in shown if one.judged is not None and one.judged.request}
     flows = [found(token) for token in sorted(tokens)]
     return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
@@ -73,7 +73,7 @@ def redacted_flows(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[LlmFl
 
 
 def reported_response(saved: LlmFlow, verdict: ReportedVerdict | None) -> ReportedResponse:
-    """Of a response, with the verdict on its client."""
+    """The reported response, with the verdict on its client."""
     caused, got = saved.caused, as_client_got(saved)
     turn = turn_of(0, got)
     day = datetime.fromtimestamp(saved.flow.request.timestamp_start, UTC).date()
@@ -100,7 +100,7 @@ def report_of(found: Sequence[LlmFlow], verdicts: Mapping[str, ReportedVerdict |
 
 
 def fixtures_of(found: Sequence[LlmFlow]) -> dict[str, bytes]:
-    """The files of fixtures, one for each conversation, with what they have to be read as."""
+    """The files of fixtures, one for each conversation, with their expectations."""
     files: dict[str, bytes] = {}
     stems: set[str] = set()
     for group in conversations(found):

@@ -1,4 +1,4 @@
-"""What may go upstream: nothing, servers of this machine, or everything. Knows mitmproxy's flow and hooks."""
+"""The allowed upstream connections: none, to this machine, or all. Knows mitmproxy's flow and hooks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_value import ABSENT
 
 FORBIDDEN = 403
-"""Clients try again after a 5xx, and nothing would be different then."""
+"""No 5xx, after which clients would retry in vain."""
 
 
 class Network(enum.StrEnum):
-    """What a proxy may connect to."""
+    """The allowed connections of a proxy."""
 
     NONE = "none"
     LOOPBACK = "loopback"
@@ -33,13 +33,13 @@ class Guard:
     name = "toolstream-guard"
 
     def __init__(self, network: Network) -> None:
-        """`network` is what may be connected to."""
+        """`network` has the allowed connections."""
         self.network = network
         self.port = 0
-        """Where this proxy itself listens: nobody else is there."""
+        """The port of this proxy itself."""
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Respond in place of a server that must not get the request."""
+        """Respond in place of a forbidden server."""
         if flow.response is None and not self._allows(flow.request.host, flow.request.port):
             what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
             message = f"toolstream: no saved flow matches {what}, and this proxy has no network access"
@@ -50,7 +50,7 @@ class Guard:
             flow.comment = "rejected: no network access"
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
-        """Refuse the connection itself, for what is not HTTP."""
+        """Refuse the connection itself, for other protocols than HTTP."""
         if data.server.address is not None and not self._allows(*data.server.address[:2]):
             data.server.error = f"toolstream: no network access, {data.server.address[0]} is rejected"
 
@@ -86,7 +86,7 @@ class Forward:
         """
         self._routes = dict(routes)
         self.port = 0
-        """Where this proxy itself listens."""
+        """The port of this proxy itself."""
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Give a request that names this proxy its real server."""

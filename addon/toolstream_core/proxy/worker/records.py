@@ -31,12 +31,12 @@ from toolstream_core.wire.body import BodyDecoder, BodyFraming
 from toolstream_core.wire.frame import Frame
 
 _MOST_UNREACHED: Final = 8
-"""Servers that are remembered, as what is counted must not grow."""
+"""Maximum number of remembered servers."""
 _COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "responses", "calls")
 
 
 class Tally(Sink):
-    """The last addon: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
+    """The last addon, which counts for the summary of `toolstream run` (`docs/cli.md`)."""
 
     name = "toolstream-tally"
 
@@ -56,7 +56,7 @@ class Tally(Sink):
             self._unreached[f"{host}:{port}"] = data.server.error or "no reason given"
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """A request came."""
+        """Count a request."""
         if RESENT in flow.metadata or (opens_socket(flow.request) and _is_read(flow)):
             return
         self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
@@ -74,7 +74,7 @@ class Tally(Sink):
             self._counts["websockets"] += 1
 
     def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
-        """A request came over a WebSocket."""
+        """Count a request over a WebSocket."""
         self.request(flow)
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
@@ -97,7 +97,7 @@ class Tally(Sink):
             self._advice.setdefault(outcome, advice[0])
 
     def as_json(self) -> dict[str, Any]:
-        """For the reply."""
+        """The counts as JSON."""
         return {
             **{name: self._counts[name] for name in _COUNTED},
             "findings": dict(self._findings),
@@ -110,7 +110,7 @@ class Tally(Sink):
 
 
 def _is_read(flow: http.HTTPFlow) -> bool:
-    """Whether a WebSocket is taken apart into requests and responses."""
+    """Whether a WebSocket is split into requests and responses."""
     return ctx.options.toolstream_websocket == "read" and any(wire.claims(flow.request.path) for wire in SOCKETS)
 
 
@@ -122,13 +122,13 @@ class SentEvents(NamedTuple):
     """The events of one response."""
 
     events: list[str]
-    """By their numbers. An event may have several lines; a frame without data stands before the event after it."""
+    """By their numbers. An event may have several lines; a frame without data is before the event after it."""
     truncated: bool
     """Whether there were more."""
 
 
 def sent_events(body: bytes, content_type: str, content_encoding: str, hide: Callable[[str], str]) -> SentEvents:
-    """The events of a body: of binary messages each the name and the data; all of it where it has no events."""
+    """The events of a body: name and data of binary messages; the complete body if it has no events."""
     decoder, framing = BodyDecoder(content_encoding), BodyFraming(content_type)
     data = decoder.decode(body) + decoder.decode(b"") if body else b""
     frames = framing.cut(data)
@@ -210,7 +210,7 @@ class Entry(Sink):
 
 
 class Ledger:
-    """The addon before all others: a request is kept as its client sent it."""
+    """The first addon: it keeps requests as their clients sent them."""
 
     name = "toolstream-ledger"
 
@@ -245,7 +245,7 @@ class Ledger:
         )
 
     def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
-        """Keep what a client asks over a socket as a request of its own."""
+        """Keep a client's request over a socket as a separate request."""
         self.request(flow)
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
