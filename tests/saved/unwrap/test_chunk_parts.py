@@ -78,6 +78,31 @@ def test_parts_of_chunks_are_read_as_chunks(form: str) -> None:
     assert "chunk-parts" in [part["name"] for part in stream["unwrapped"]]
 
 
+def in_camel_case(chunk: Any) -> Any:
+    """Return a chunk with the names that SDKs for JavaScript give its keys."""
+    return json.loads(
+        json.dumps(chunk).replace('"tool_calls":', '"toolCalls":').replace('"finish_reason"', '"finishReason"')
+    )
+
+
+PRINTED_CHUNKS = [in_camel_case(payload) for payload in wrappers.payloads(bare("openai-chat-parallel"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        printed(PRINTED_CHUNKS, wrappers.compact),
+        printed(PRINTED_CHUNKS, lambda chunk: wrappers.node({"data": chunk})),
+        printed(PRINTED_CHUNKS, lambda chunk: f"12:00:01 DEBUG chunk={wrappers.compact(chunk)}"),
+    ],
+    ids=["lines", "node", "logged"],
+)
+def test_chunks_with_the_names_of_an_sdk_are_read(text: str) -> None:
+    """Mistral's SDK for JavaScript has `toolCalls` and `finishReason`."""
+    (stream,) = inspected(text)
+    assert (calls(stream), stream["findings"]) == (CALLS, [])
+
+
 def test_a_truncated_call_is_incomplete() -> None:
     """A pasted text may end inside a call."""
     (stream,) = inspected(printed(ENTRIES[:-1], wrappers.compact))

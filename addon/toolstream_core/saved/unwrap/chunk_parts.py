@@ -15,6 +15,27 @@ _OF_DELTA: Final = frozenset(
 _ROLES: Final = (None, "", "assistant")
 
 
+_PRINTED: Final = {"toolCalls": "tool_calls", "finishReason": "finish_reason"}
+"""Keys of chunks as SDKs for JavaScript name them (Mistral's), and as they are sent."""
+
+
+def as_sent(chunk: Json) -> Json:
+    """A chunk with the names of the keys as they are sent; the same object if it has them."""
+    choices = json_access.get(chunk, "choices")
+    if not isinstance(chunk, dict) or not isinstance(choices, list):
+        return chunk
+    renamed: list[Json] = []
+    for choice in choices:
+        delta = json_access.get(choice, "delta")
+        named = {**choice, "delta": _renamed(delta)} if isinstance(delta, dict) else choice
+        renamed.append(_renamed(named) if isinstance(named, dict) else named)
+    return chunk if renamed == choices else {**chunk, "choices": renamed}
+
+
+def _renamed(value: dict[str, Json]) -> dict[str, Json]:
+    return {_PRINTED.get(key, key): item for key, item in value.items()}
+
+
 def chunk_of(value: Json) -> dict[str, Json] | None:
     """The chunk with the fields of a part, if the value is a part of a chunk; else `None`.
 

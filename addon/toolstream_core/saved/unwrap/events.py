@@ -14,7 +14,7 @@ from toolstream_core.model import ABSENT, EventContent, Json
 from toolstream_core.protocols.protocol import CallForm, WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import messages_of
-from toolstream_core.saved.unwrap.chunk_parts import chunk_of
+from toolstream_core.saved.unwrap.chunk_parts import as_sent, chunk_of
 from toolstream_core.saved.unwrap.codings import text_of
 from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, literal, string, verbatim
 from toolstream_core.wire import numbers
@@ -432,7 +432,7 @@ class Scanner:
         if isinstance(value, dict):
             event = recognised(Found(group, "", "", value, before=before, request=request))
             if event.dialect is not None:
-                event.data = encoded(value).decode("utf-8", "replace")
+                event.data = encoded(event.payload).decode("utf-8", "replace")
                 yield event
                 return
         yield from self._walk(value, group, before, request, depth + 1)
@@ -464,7 +464,10 @@ def _json(text: str, at: int) -> tuple[Json, int] | None:
 
 def recognised(found: Found) -> Found:
     """With its protocol and its content there."""
-    payload = found.payload
+    payload = as_sent(found.payload)
+    if payload is not found.payload:
+        found.payload, found.data = payload, encoded(payload).decode("utf-8", "replace")
+        found.group = found.group._replace(notation="repr")
     data = encoded(payload) if payload is not ABSENT and not found.data else found.data.encode("utf-8", "replace")
     frame = Frame(b"", 0, data, found.name)
     if isinstance(payload, dict):
