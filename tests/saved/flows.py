@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+STARTED = 946681200.0
+"""A fixed time: the bytes of a flow file are reproducible."""
 REQUEST = {"model": "m", "messages": [], "stream": True}
 
 
@@ -28,6 +30,7 @@ def chat_flow(
     flow = tflow.tflow(resp=True)
     assert flow.response
     flow.request = http.Request.make("POST", f"https://llm.example.com{path}", json.dumps(REQUEST))
+    flow.request.timestamp_start = flow.request.timestamp_end = STARTED
     flow.request.headers.update(headers or {})
     flow.response.headers = http.Headers(content_type="text/event-stream")
     if coding is not None:
