@@ -18,8 +18,9 @@ from tests.e2e.harness import repair_options
 from tests.e2e.harness.repaired import READERS, EndRecords, Reader, Reading, Sdks
 from tests.e2e.harness.script import Response, Send
 from tests.invariants import strict
+from tests.invariants.driven import run
 from tests.invariants.healthy import IN_NAMESPACE, PING, TIME, WEATHER, Healthy, streams
-from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injected, run
+from tests.invariants.test_invariants import ALL_PAIRS, CANNOT, injected
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
@@ -193,7 +194,7 @@ def test_healthy_streams_are_read(
 def changed_by(dialect: str, *shapes: str) -> list[Healthy]:
     """The streams of a protocol that the shapes change; all streams if they change none."""
     wanted = settings(Words(shape=shapes))
-    return [one for one in HEALTHY[dialect] if run(one.body, one, wanted)[0] != one.body] or HEALTHY[dialect]
+    return [one for one in HEALTHY[dialect] if run(one.body, one.exchange, wanted)[0] != one.body] or HEALTHY[dialect]
 
 
 def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:

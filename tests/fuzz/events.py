@@ -31,13 +31,6 @@ def entry(index: int | str | None, arguments: str, **header: str) -> Json:
     return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
 
 
-def call_entry(key: str | None, index: object, arguments: str) -> Json:
-    """Return an entry; with an id, it is the header of a call."""
-    header: Json = {} if key is None else {"id": key, "type": "function"}
-    call_header: Json = {} if key is None else {"name": f"f_{key}"}
-    return {"index": index} | header | {"function": call_header | {"arguments": arguments}}
-
-
 def tool_start(index: int, **more: Any) -> Json:
     """Return the start of an Anthropic `tool_use` block."""
     block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
@@ -47,11 +40,6 @@ def tool_start(index: int, **more: Any) -> Json:
 def input_delta(index: int, text: object, kind: object = "content_block_delta") -> Json:
     """Return a delta of arguments."""
     return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
-
-
-def block_stop(index: int) -> Json:
-    """Return the stop of a block."""
-    return {"type": "content_block_stop", "index": index}
 
 
 def message_delta(reason: str) -> Json:
@@ -137,10 +125,6 @@ def indexless(event: tuple[str, Json]) -> tuple[str, Json]:
     kind, body = event
     return kind, {key: value for key, value in body.items() if key != "contentBlockIndex"}
 
-
-MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
-
-TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
 
 F = {"toolUseId": "t", "name": "f"}
 

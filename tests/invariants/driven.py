@@ -35,10 +35,20 @@ class Outcome(NamedTuple):
         return [(call.name, json.loads(call.arguments)) for call in self.record.calls]
 
 
-def run(body: bytes, exchange: StreamFacts, settings: Settings, broken: str | None = None) -> Outcome:
-    """Run a complete body as one chunk."""
-    session = Session(exchange, settings)
-    out = b"".join([*session.feed(body), *session.end(broken=broken)])
+def run(
+    body: bytes,
+    exchange: StreamFacts,
+    settings: Settings,
+    size: int = 0,
+    *,
+    broken: str | None = None,
+    fast: bool = True,
+) -> Outcome:
+    """Run a complete body in chunks of `size` bytes, or in one chunk for 0."""
+    session = Session(exchange, settings, fast=fast)
+    size = size or max(len(body), 1)
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    out = b"".join([*(sent for chunk in chunks for sent in session.feed(chunk)), *session.end(broken=broken)])
     assert session.error is None
     record = session.record(broken=broken)
     assert record is not None
@@ -52,7 +62,7 @@ def inspected(body: bytes, exchange: StreamFacts) -> Outcome:
 
 def repaired(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Outcome:
     """Run with all safe repairs, or with the named repairs."""
-    return run(body, exchange, Settings(named(names) if names else SAFE), broken)
+    return run(body, exchange, Settings(named(names) if names else SAFE), broken=broken)
 
 
 def shaped(body: bytes, exchange: StreamFacts, *names: str) -> bytes:
@@ -74,6 +84,12 @@ def sse(*payloads: Payload | str) -> bytes:
     """Return server-sent events with one data line each; text is written unchanged."""
     data = (one.encode() if isinstance(one, str) else encoded(one) for one in payloads)
     return b"".join(b"data: " + one + b"\n\n" for one in data)
+
+
+def payloads(body: bytes) -> list[Payload]:
+    """Return the JSON objects of server-sent events, without `[DONE]` and truncated events."""
+    data = [line.removeprefix(b"data: ") for line in body.splitlines() if line.startswith(b"data: {")]
+    return [json.loads(one) for one in data if one.endswith(b"}")]
 
 
 def lines(*payloads: Payload) -> bytes:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
+from tests.invariants.driven import run
 from tests.invariants.healthy import streams
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
-from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings, Words, settings
 from toolstream_core.transit.actions import Ask, Finish, Hold
@@ -23,7 +23,7 @@ from toolstream_core.wire.sse import SseFramer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Record, StreamFacts
+    from toolstream_core.model import Record
     from toolstream_core.transit.actions import Action
 
 HEALTHY = next(one for one in streams() if str(one) == "anthropic, fragments of two")
@@ -64,18 +64,6 @@ def as_json(event: bytes) -> Any:
         return json.loads(event)
     except ValueError:
         return event
-
-
-def run(body: bytes, exchange: StreamFacts, options: Settings, size: int = 0) -> tuple[bytes, Record]:
-    """Return the forwarded bytes and the record of `body` in chunks of `size` bytes."""
-    session = Session(exchange, options)
-    size = size or len(body)
-    out = [forwarded for at in range(0, len(body), size) for forwarded in session.feed(body[at : at + size])]
-    out += session.end()
-    assert session.error is None
-    record = session.record()
-    assert record is not None
-    return b"".join(out), record
 
 
 def calls(record: Record) -> list[tuple[str, str, str]]:

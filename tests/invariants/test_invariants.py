@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.grouped import Case, grouped
 from tests.invariants import strict
+from tests.invariants.driven import run
 from tests.invariants.healthy import Healthy, over_all_transports
 from tests.tables import INJECTORS, REPAIRED_ONLY, SHAPES
 from toolstream_core.defects.defect import LIVE, Safety
@@ -73,30 +74,18 @@ class Injected(NamedTuple):
     changes: int
 
 
-def run(body: bytes, healthy: Healthy, options: Settings, size: int = 0, *, fast: bool = True) -> tuple[bytes, Record]:
-    """Return the forwarded bytes and the record of `body`, fed in chunks of `size` bytes."""
-    session = Session(healthy.exchange, options, fast=fast)
-    chunks = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
-    out = b"".join(forwarded for chunk in chunks for forwarded in session.feed(chunk))
-    out += b"".join(session.end())
-    assert session.error is None
-    record = session.record()
-    assert record is not None
-    return out, record
-
-
 @functools.cache
 def injected(healthy: Healthy, *names: str) -> Injected:
     """Inject these defects into the stream."""
     faults = tuple((Fault(name=name), Budget(None)) for name in names)
-    body, record = run(healthy.body, healthy, Settings(faults=faults))
+    body, record = run(healthy.body, healthy.exchange, Settings(faults=faults))
     return Injected(body, min(fault.changes for fault in record.faults))
 
 
 @functools.cache
 def repaired_stream(healthy: Healthy, name: str) -> tuple[bytes, Record]:
     """Inject this defect and return the stream after all safe repairs, with the record."""
-    return run(injected(healthy, name).body, healthy, REPAIRED)
+    return run(injected(healthy, name).body, healthy.exchange, REPAIRED)
 
 
 @functools.cache
@@ -148,7 +137,7 @@ def test_invariant_2_without_options_the_same_bytes_objects_are_forwarded(health
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_invariant_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, size: int) -> None:
     """Safe repairs forward a healthy stream byte-identical and without findings."""
-    out, record = run(healthy.body, healthy, REPAIRED, size)
+    out, record = run(healthy.body, healthy.exchange, REPAIRED, size)
     assert out == healthy.body
     assert finding_names(record) == set()
     assert record.changed == 0
@@ -180,7 +169,7 @@ def test_invariant_4_an_injected_defect_is_reported(healthy: Healthy, name: str)
     if name == "lost-arguments" and "without" in healthy.name:
         return
     assert broken.body != healthy.body
-    _, record = run(broken.body, healthy, NOTHING)
+    _, record = run(broken.body, healthy.exchange, NOTHING)
     assert name in finding_names(record)
     assert finding_names(record) <= {name, *BY_NAME[name].also}
 
@@ -189,7 +178,7 @@ def test_invariant_4_an_injected_defect_is_reported(healthy: Healthy, name: str)
 def test_invariant_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> None:
     """After all safe repairs, a stream has no findings, and the strict client reads the intended calls."""
     fixed, record = repaired_stream(healthy, name)
-    assert finding_names(run(fixed, healthy, NOTHING)[1]) == set()
+    assert finding_names(run(fixed, healthy.exchange, NOTHING)[1]) == set()
     read = strict.calls(healthy.dialect, fixed, healthy.exchange)
     if name in CHANGES_CALLS:
         assert [one for one, _ in read] == [one for one, _ in intended(healthy)[: len(read)]] != []
@@ -203,8 +192,8 @@ def test_invariant_5_an_injected_defect_is_repaired(healthy: Healthy, name: str)
 def test_invariant_5_each_repair_works_alone(healthy: Healthy, name: str) -> None:
     """The repair of a defect works without the other repairs."""
     broken = injected(healthy, name)
-    fixed, _ = run(broken.body, healthy, Settings(frozenset({BY_NAME[name].code})))
-    assert name not in finding_names(run(fixed, healthy, NOTHING)[1])
+    fixed, _ = run(broken.body, healthy.exchange, Settings(frozenset({BY_NAME[name].code})))
+    assert name not in finding_names(run(fixed, healthy.exchange, NOTHING)[1])
 
 
 @grouped(cases(repaired=True))
@@ -213,16 +202,16 @@ def test_repairs_do_not_depend_on_chunk_boundaries(healthy: Healthy, name: str) 
     broken = injected(healthy, name)
     expected, _ = repaired_stream(healthy, name)
     for size in (1, 64):
-        assert run(broken.body, healthy, REPAIRED, size)[0] == expected, f"in chunks of {size}"
+        assert run(broken.body, healthy.exchange, REPAIRED, size)[0] == expected, f"in chunks of {size}"
 
 
 @grouped(cases(repaired=False))
 def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
     """The fast path injects and repairs as if every event were parsed, with equal records."""
     broken = injected(healthy, name)
-    slow, _ = run(healthy.body, healthy, Settings(faults=((Fault(name=name), Budget(None)),)), fast=False)
+    slow, _ = run(healthy.body, healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)), fast=False)
     assert slow == broken.body
-    out, record = run(broken.body, healthy, REPAIRED, fast=False)
+    out, record = run(broken.body, healthy.exchange, REPAIRED, fast=False)
     fixed, expected = repaired_stream(healthy, name)
     assert out == fixed
     assert record_object(record) == record_object(expected)
@@ -235,9 +224,9 @@ def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
 )
 def test_invariant_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
     """A shape has no findings, and the strict client reads the same calls from it."""
-    shaped, _ = run(healthy.body, healthy, Settings(shapes=(shape,)))
-    assert run(healthy.body, healthy, Settings(shapes=(shape,)), fast=False)[0] == shaped
-    _, record = run(shaped, healthy, NOTHING)
+    shaped, _ = run(healthy.body, healthy.exchange, Settings(shapes=(shape,)))
+    assert run(healthy.body, healthy.exchange, Settings(shapes=(shape,)), fast=False)[0] == shaped
+    _, record = run(shaped, healthy.exchange, NOTHING)
     assert finding_names(record) == set()
     assert strict.calls(healthy.dialect, shaped, healthy.exchange) == intended(healthy) == calls(record)
 
@@ -316,7 +305,7 @@ def test_invariant_8_mutated_streams_raise_nothing(dialect: str, data: st.DataOb
         at = data.draw(st.integers(0, len(body) - 1))
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     shapes = tuple(data.draw(st.lists(st.sampled_from([*SHAPES.get(dialect, {}), "whole-calls"]), max_size=2)))
-    run(bytes(body), healthy, Settings(frozenset(defect.code for defect in DEFECTS if defect.repair), shapes))
+    run(bytes(body), healthy.exchange, Settings(frozenset(defect.code for defect in DEFECTS if defect.repair), shapes))
 
 
 @settings(max_examples=150)
@@ -327,7 +316,7 @@ def test_invariant_8_shuffled_events_raise_nothing(dialect: str, data: st.DataOb
     healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.dialect == dialect]))
     frames = healthy.frames
     others = data.draw(st.lists(st.sampled_from(frames), max_size=12))
-    run(b"".join([frames[0], *others]), healthy, REPAIRED)
+    run(b"".join([frames[0], *others]), healthy.exchange, REPAIRED)
 
 
 PAIRED_STREAM = "fragments of two"
@@ -477,5 +466,5 @@ def test_invariant_9_has_enough_pairs() -> None:
 def test_invariant_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequence[str]) -> None:
     """After all safe repairs of two injected faults, the strict client reads the intended calls."""
     broken = injected(healthy, *pair)
-    fixed, _ = run(broken.body, healthy, REPAIRED)
+    fixed, _ = run(broken.body, healthy.exchange, REPAIRED)
     assert strict.calls(healthy.dialect, fixed, healthy.exchange) == intended(healthy)

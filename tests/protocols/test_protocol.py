@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
 BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
+MODEL = "amazon.nova-lite-v1:0"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,14 @@ BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
 def test_paths(path: str, name: str | None) -> None:
     """The paths of an API, also behind gateways, are claimed by its protocol only."""
     assert [dialect.name for dialect in PROTOCOLS if dialect.claims(path)] == ([name] if name else [])
+
+
+@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_public_url(dialect: WireProtocol, *, streamed: bool) -> None:
+    """A protocol claims its public URL, and its shortest request is valid."""
+    assert dialect.claims(dialect.api.public_url(MODEL, streamed=streamed, array=False))
+    assert dialect.api.fits(dialect.api.shortest_request(MODEL, streamed=streamed))
 
 
 @pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.invariants.driven import payloads
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
@@ -116,8 +117,7 @@ def sent(protocol: Protocol, fragments: list[str]) -> tuple[list[str], list[str]
     record = session.record()
     assert record is not None
     assert session.error is None
-    data = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
-    return [fragment for one in data for fragment in read(one)], [one.name for one in record.findings]
+    return [fragment for one in payloads(out) for fragment in read(one)], [one.name for one in record.findings]
 
 
 @pytest.mark.parametrize("protocol", [anthropic, chat, responses])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.invariants import strict
-from tests.invariants.driven import exchange, injected, inspected, repaired, run, sse
+from tests.invariants.driven import exchange, injected, inspected, payloads, repaired, run, sse
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.calls.json_text import grows_into
 from toolstream_core.defects.table import named
@@ -76,8 +74,7 @@ def test_only_growing_objects_are_replaced(fragments: tuple[str, ...], arguments
     body = chat(*fragments)
     assert set(inspected(body, CHAT).finding_names) - {"placeholder-arguments"} == names
     out = run(body, CHAT, ALL).out
-    deltas = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
-    entries = [entry for one in deltas for entry in one["choices"][0]["delta"].get("tool_calls", ())]
+    entries = [entry for one in payloads(out) for entry in one["choices"][0]["delta"].get("tool_calls", ())]
     assert "".join(one["function"].get("arguments", "") for one in entries) == arguments
 
 

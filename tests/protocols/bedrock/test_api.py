@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.probing.ask import target
-from toolstream_core.protocols.registry import named
 
 HOST = "https://bedrock-runtime.eu-west-1.amazonaws.com"
 NOVA = "amazon.nova-lite-v1:0"
@@ -25,11 +24,3 @@ def test_a_url_is_completed_to_the_operation(url: str, model: str | None, endpoi
     request_target = target(url, "bedrock", model)
     assert request_target.url(streamed=False) == endpoint
     assert request_target.url(streamed=True) == f"{endpoint}-stream"
-
-
-def test_the_protocol_claims_its_public_urls() -> None:
-    """The protocol claims the public URLs of both operations, and its shortest requests are valid."""
-    protocol = named("bedrock")
-    for streamed in (True, False):
-        assert protocol.claims(protocol.api.public_url(NOVA, streamed=streamed, array=False))
-        assert protocol.api.fits(protocol.api.shortest_request(NOVA, streamed=streamed))

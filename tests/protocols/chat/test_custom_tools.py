@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import inspected, repaired, shaped, sse
+from tests.invariants.driven import inspected, payloads, repaired, shaped, sse
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.tools import offered
@@ -170,8 +169,7 @@ def test_an_unstreamed_response() -> None:
     streamed = b"".join(named("openai-chat").streamed(payload, {}))
     assert [one[0] for one in read(streamed)] == ["custom"]
     record = inspected(streamed, EXCHANGE).record
-    payloads = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith(b"data: {")]
-    assembled: Any = named("openai-chat").assembled(payloads, record.calls)
+    assembled: Any = named("openai-chat").assembled(payloads(streamed), record.calls)
     assert assembled["choices"][0]["message"]["tool_calls"] == message["tool_calls"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.driven import inspected
+from tests.invariants.driven import inspected, payloads
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN
@@ -41,8 +41,7 @@ def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
 
 def ids(body: bytes) -> list[str | None]:
     """Return the id of each entry."""
-    payloads = (json.loads(block.removeprefix(b"data: ")) for block in body.split(b"\n\n") if block)
-    return [payload["choices"][0]["delta"]["tool_calls"][0].get("id") for payload in payloads]
+    return [payload["choices"][0]["delta"]["tool_calls"][0].get("id") for payload in payloads(body)]
 
 
 def test_even_ids_replace_shorter_ids() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.probing.ask import target
-from toolstream_core.protocols.registry import named
 
 
 @pytest.mark.parametrize(
@@ -20,10 +19,3 @@ from toolstream_core.protocols.registry import named
 def test_a_url_is_completed_to_the_endpoint(url: str, protocol: str | None, endpoint: str) -> None:
     """A base URL with or without version is completed to the endpoint, and the endpoint is kept."""
     assert target(url, protocol, "command-a").url(streamed=True) == endpoint
-
-
-def test_the_protocol_claims_its_public_url() -> None:
-    """The protocol claims its public URL, and its shortest request is valid."""
-    protocol = named("cohere-v2")
-    assert protocol.claims(protocol.api.public_url("m", streamed=True, array=False))
-    assert protocol.api.fits(protocol.api.shortest_request("m", streamed=True))

@@ -26,13 +26,6 @@ def test_a_url_is_completed_to_the_endpoint(url: str, endpoint: str) -> None:
     assert found == f"https://generativelanguage.googleapis.com{endpoint}"
 
 
-def test_the_protocol_claims_its_public_url() -> None:
-    """The protocol claims its public URL, and its shortest request is valid."""
-    protocol = named("gemini-interactions")
-    assert protocol.claims(API.public_url("m", streamed=True, array=False))
-    assert API.fits(API.shortest_request("m", streamed=True))
-
-
 @pytest.mark.parametrize(
     ("choice", "names"),
     [

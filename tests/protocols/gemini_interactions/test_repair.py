@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.invariants.driven import inspected, repaired
+from tests.invariants.driven import inspected, payloads, repaired
 from toolstream_core.model import StreamFacts
 
 EXCHANGE = StreamFacts(
@@ -35,11 +35,6 @@ def body(*events: Any) -> bytes:
 def completed(status: str) -> dict[str, Any]:
     """Return the terminal event of an interaction."""
     return {"interaction": {**HEAD, "status": status}, "event_type": "interaction.completed"}
-
-
-def payloads(out: bytes) -> list[Any]:
-    """Return the data of all events except `[DONE]`."""
-    return [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
 
 
 def test_an_added_end_has_the_id_of_the_interaction() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.invariants.driven import exchange, injected, inspected, shaped, sse
+from tests.invariants.driven import exchange, injected, inspected, payloads, shaped, sse
 from tests.invariants.healthy import streams
 
 type Payload = dict[str, Any]
@@ -17,12 +16,12 @@ HEAD = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"
 
 
 def chunk(delta: Payload, reason: str | None = None, **more: Any) -> Payload:
-    """A chunk with one choice."""
+    """Return a chunk with one choice."""
     return {**HEAD, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}], **more}
 
 
 def fragment(index: int, arguments: str, **identity: Any) -> Payload:
-    """A chunk with a fragment of a call; `identity`: its id, type and name."""
+    """Return a chunk with a fragment of a call, and its id, type and name from `identity`."""
     function = (
         {"name": identity.pop("name"), "arguments": arguments} if "name" in identity else {"arguments": arguments}
     )
@@ -30,14 +29,8 @@ def fragment(index: int, arguments: str, **identity: Any) -> Payload:
 
 
 def call(index: int, arguments: str) -> Payload:
-    """The entry of a complete call."""
+    """Return the entry of a complete call."""
     return {"index": index, "id": f"id{index}", "type": "function", "function": {"name": "f", "arguments": arguments}}
-
-
-def payloads(body: bytes) -> list[Payload]:
-    """The chunks of a stream."""
-    blocks = [block.partition(b"data: ")[2] for block in body.split(b"\n\n")]
-    return [json.loads(data) for data in blocks if data and data != b"[DONE]"]
 
 
 OPENING = [fragment(at, "", id=f"id{at}", type="function", name="f") for at in (0, 1)]
@@ -46,14 +39,14 @@ TWO = [ROLE, OPENING[0], fragment(0, '{"a":'), fragment(0, "1}"), OPENING[1], fr
 BOTH = [call(0, '{"a":1}'), call(1, '{"b":2}')]
 
 
-def test_several_calls_become_one_event() -> None:
-    """Each call has one entry with all of its arguments; the events before and after are unchanged."""
+def test_several_calls_are_joined_to_one_event() -> None:
+    """`calls-in-one-event` joins several calls to one event, and does not change the events before and after."""
     out = shaped(sse(*TWO, FINISH, "[DONE]"), CHAT, "calls-in-one-event")
     assert payloads(out) == [ROLE, chunk({"tool_calls": BOTH}), FINISH]
 
 
-def test_interleaved_calls_become_one_event() -> None:
-    """Fragments are joined by their index."""
+def test_interleaved_calls_are_joined_to_one_event() -> None:
+    """`calls-in-one-event` joins the fragments of interleaved calls by their index."""
     order = [OPENING[0], OPENING[1], fragment(1, '{"b"'), fragment(0, '{"a":'), fragment(1, ":2}"), fragment(0, "1}")]
     out = shaped(sse(*order, FINISH, "[DONE]"), CHAT, "calls-in-one-event")
     assert payloads(out) == [chunk({"tool_calls": BOTH}), FINISH]
@@ -69,20 +62,20 @@ def test_interleaved_calls_become_one_event() -> None:
     ],
 )
 def test_other_events_with_calls_stay_apart(events: list[Payload]) -> None:
-    """Nothing is joined if the order would change, a key would get lost, or it is open which call a fragment is of."""
+    """Calls are not joined if the order would change, a key would be lost, or a fragment has no known call."""
     body = sse(*events, "[DONE]")
     assert shaped(body, CHAT, "calls-in-one-event") == body
 
 
 def test_a_truncated_response_loses_nothing() -> None:
-    """The held events are sent at the end of the body."""
+    """The held events of a truncated response are sent at the end of the body."""
     out = shaped(sse(*TWO[:-1]), CHAT, "calls-in-one-event")
     assert payloads(out) == [ROLE, chunk({"tool_calls": [BOTH[0], call(1, '{"b"')]})]
 
 
 @pytest.mark.parametrize("usage", [{}, {"usage": {"total_tokens": 3}}], ids=["alone", "with usage"])
 def test_the_finish_reason_joins_the_last_fragment(usage: Payload) -> None:
-    """With the usage, if that is in the same chunk; `finish-apart` undoes it."""
+    """`finish-with-calls` moves the finish reason, with usage in its chunk, to the last fragment."""
     body = sse(*TWO, chunk({}, "tool_calls", **usage), "[DONE]")
     out = shaped(body, CHAT, "finish-with-calls")
     last = chunk({"tool_calls": [{"index": 1, "function": {"arguments": ":2}"}}]}, "tool_calls", **usage)
@@ -94,13 +87,13 @@ def test_the_finish_reason_joins_the_last_fragment(usage: Payload) -> None:
 
 
 def test_a_finish_reason_after_text_stays_apart() -> None:
-    """Only a fragment of a call can be joined to it."""
+    """`finish-with-calls` does not move a finish reason to an event with text."""
     body = sse(*TWO, chunk({"content": "."}), FINISH, "[DONE]")
     assert shaped(body, CHAT, "finish-with-calls") == body
 
 
 def test_text_is_sent_before_its_finish_reason() -> None:
-    """`finish-apart` also splits an event with text."""
+    """`finish-apart` sends the text of an event before its finish reason."""
     out = shaped(sse(ROLE, chunk({"content": "Hi"}, "stop"), "[DONE]"), CHAT, "finish-apart")
     assert payloads(out) == [ROLE, chunk({"content": "Hi"}), chunk({}, "stop")]
 
@@ -178,7 +171,7 @@ def test_a_chunk_without_choices_comes_first() -> None:
 
 
 def test_the_preset_mistral_is_one_event() -> None:
-    """As Mistral streams two calls: one chunk with both and the finish reason, without indexes and types."""
+    """The preset `mistral` sends two calls and the finish reason in one chunk, without indexes and types."""
     out = injected(sse(*TWO, FINISH, "[DONE]"), CHAT, "mistral").out
     calls = [{key: value for key, value in one.items() if key not in {"index", "type"}} for one in BOTH]
     assert payloads(out) == [ROLE, chunk({"tool_calls": calls}, "tool_calls")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import injected, inspected, run, shaped, sse
+from tests.invariants.driven import injected, inspected, payloads, run, shaped, sse
 from tests.invariants.healthy import PATHS, Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -20,12 +20,6 @@ type Payload = dict[str, Any]
 
 BY_DIALECT = {one: [stream for stream in streams() if stream.dialect == one] for one in PATHS}
 SHAPED = [one for dialect in ("openai-chat", "openai-responses", "anthropic") for one in BY_DIALECT[dialect]]
-
-
-def payloads(body: bytes) -> list[Payload]:
-    """Return the payloads of the events without `[DONE]`."""
-    blocks = [block.partition(b"data: ")[2] for block in body.split(b"\n\n")]
-    return [json.loads(data) for data in blocks if data and data != b"[DONE]"]
 
 
 def end_at_limit(dialect: str, received: list[Payload]) -> list[Payload | str]:

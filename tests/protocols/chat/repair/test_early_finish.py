@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.invariants.driven import exchange, inspected, repaired, sse
-from tests.protocols.chat.repair.test_end_of_stream import UNKNOWN, arguments, chunk, finishes, header, more, payloads
+from tests.invariants.driven import exchange, inspected, payloads, repaired, sse
+from tests.protocols.chat.repair.test_end_of_stream import UNKNOWN, arguments, chunk, finishes, header, more
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import exchange, injected, repaired, run, sse
+from tests.invariants.driven import exchange, injected, payloads, repaired, run, sse
 from tests.invariants.healthy import Healthy, streams
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
@@ -36,12 +36,6 @@ def header(name: str = "get_weather", arguments: str = "", index: int = 0) -> Pa
 def more(arguments: str, index: int = 0) -> Payload:
     """Return a chunk with the next arguments of a call."""
     return chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
-
-
-def payloads(body: bytes) -> list[Payload]:
-    """Return the complete chunks, read line by line, without `[DONE]`."""
-    lines = [line.removeprefix(b"data: ") for line in body.splitlines() if line.startswith(b"data: {")]
-    return [json.loads(line) for line in lines if line.endswith(b"}")]
 
 
 def arguments(body: bytes) -> dict[int, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.invariants.driven import inspected, repaired, run, sse
+from tests.invariants.driven import inspected, payloads, repaired, run, sse
 from tests.protocols.chat.repair.test_end_of_stream import (
     CHAT,
     UNKNOWN,
@@ -16,7 +16,6 @@ from tests.protocols.chat.repair.test_end_of_stream import (
     finishes,
     header,
     more,
-    payloads,
 )
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings

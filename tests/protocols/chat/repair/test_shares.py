@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.invariants.driven import inspected, repaired, sse
+from tests.invariants.driven import inspected, payloads, repaired, sse
 from tests.protocols.chat.test_id_alone import EXCHANGE, chunk
 from toolstream_core.wire import json_access
 
@@ -25,10 +24,9 @@ def more(text: str) -> Payload:
 
 def arguments(out: bytes) -> str:
     """Return the arguments of the call as a client joins them."""
-    events = [line.removeprefix(b"data: ") for line in out.splitlines() if line.startswith(b"data: {")]
     entries = [
         entry
-        for event in map(json.loads, events)
+        for event in payloads(out)
         for choice in json_access.items(json_access.get(event, "choices"))
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls"))
     ]

@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Log, drive
-from tests.invariants.driven import inspected, repaired, run, sse
+from tests.invariants.driven import inspected, payloads, repaired, run, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item, numbered
 from toolstream_core.defects.table import named
 from toolstream_core.model import StreamFacts
@@ -59,11 +59,7 @@ def test_arguments_of_an_added_item_are_sent_before_its_deltas() -> None:
         body = sse(CREATED, added(first), delta(second), done(ARGUMENTS), closed(ARGUMENTS), completed(item(ARGUMENTS)))
         outcome = repaired(body, EXCHANGE)
         assert inspected(outcome.out, EXCHANGE).finding_names == []
-        assert "".join(one["delta"] for one in _events(outcome.out) if "delta" in one) == ARGUMENTS
-
-
-def _events(out: bytes) -> list[Payload]:
-    return [json.loads(block.partition(b"data: ")[2]) for block in out.split(b"\n\n")[:-1]]
+        assert "".join(one["delta"] for one in payloads(outcome.out) if "delta" in one) == ARGUMENTS
 
 
 @pytest.mark.parametrize(
@@ -106,7 +102,7 @@ def test_no_arguments_are_added_before_those_of_the_response() -> None:
     """No `{}` is sent for a call closed without arguments if the response has its arguments."""
     body = sse(CREATED, closed(""), completed(item(ARGUMENTS)))
     outcome = repaired(body, EXCHANGE)
-    assert "{}" not in [one.get("delta") for one in _events(outcome.out)]
+    assert "{}" not in [one.get("delta") for one in payloads(outcome.out)]
     assert client_calls(outcome.out) == client_calls(body) == [("f", {"a": 1})]
 
 
@@ -167,7 +163,7 @@ def test_an_id_is_added_to_an_item_and_reported() -> None:
     del event["item"]["id"]
     outcome = repaired(sse(CREATED, event, delta('{"a"')), EXCHANGE, broken="reset")
     assert outcome.finding_names[0] == "rotating-item-id"
-    first, second = _events(outcome.out)[1:]
+    first, second = payloads(outcome.out)[1:]
     assert first["item"]["id"] == second["item_id"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.invariants.driven import injected, inspected, repaired, run, sse
+from tests.invariants.driven import injected, inspected, payloads, repaired, run, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
 from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
@@ -154,7 +154,7 @@ def without(body: list[Payload], *kinds: str) -> list[Payload]:
 
 def sent(out: bytes) -> tuple[list[str], list[str]]:
     """Return the deltas and complete inputs of a stream, whose sequence numbers must increase."""
-    events = [json.loads(line[6:]) for line in out.splitlines() if line[:5] == b"data:"]
+    events = payloads(out)
     numbers = [one["sequence_number"] for one in events]
     assert numbers == sorted(set(numbers))
     return (

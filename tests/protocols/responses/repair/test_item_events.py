@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.invariants.driven import inspected, repaired, sse
+from tests.invariants.driven import inspected, payloads, repaired, sse
 from tests.protocols.responses.events import (
     CREATED,
     added,
@@ -92,7 +92,7 @@ def test_sequence_numbers_increase_after_held_events() -> None:
     """Sequence numbers increase if held events of a call without a name are sent at the end."""
     two = [added(name=""), added(place=1), delta('{"a"'), delta('{"b"', 1)]
     out = repaired(sse(*numbered(0, CREATED, *two)), EXCHANGE, broken="reset").out
-    numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
+    numbers = [one["sequence_number"] for one in payloads(out)]
     assert numbers == sorted(set(numbers))
     assert len(numbers) == 5
 
@@ -107,8 +107,7 @@ def test_sequence_numbers_increase_after_skipped_text(size: int, *, fast: bool) 
     session = Session(EXCHANGE, Settings(SAFE), fast=fast)
     chunks = [bytes(chunk) for chunk in itertools.batched(body, size)] if size else [body]
     out = b"".join([*(sent for chunk in chunks for sent in session.feed(chunk)), *session.end()])
-    payloads = [json.loads(data[6:]) for data in out.split(b"\n") if data.startswith(b"data: ")]
-    numbers = [payload["sequence_number"] for payload in payloads if "sequence_number" in payload]
+    numbers = [payload["sequence_number"] for payload in payloads(out) if "sequence_number" in payload]
     assert numbers == list(range(9))
 
 
@@ -146,7 +145,7 @@ def test_withheld_text_is_dropped_if_complete_arguments_follow(first: str) -> No
     """A withheld incomplete string or repetition is dropped if an event with the complete arguments follows."""
     events = [added(), delta(first), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))]
     outcome = repaired(sse(CREATED, *events), EXCHANGE)
-    deltas = [json.loads(line[6:]).get("delta", "") for line in outcome.out.split(b"\n") if line.startswith(b"data: ")]
+    deltas = [one.get("delta", "") for one in payloads(outcome.out)]
     assert "".join(deltas) == '{"a":1}'
     assert inspected(outcome.out, EXCHANGE).finding_names == []
 
@@ -262,8 +261,8 @@ def message(number: int, place: int) -> list[dict[str, object]]:
 
 def places(out: bytes) -> list[tuple[str, object]]:
     """Return the item ids of events with their `output_index`."""
-    payloads = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
-    own = [(one.get("item_id") or one["item"]["id"], one["output_index"]) for one in payloads if "output_index" in one]
+    events = [one for one in payloads(out) if "output_index" in one]
+    own = [(one.get("item_id") or one["item"]["id"], one["output_index"]) for one in events]
     return list(dict.fromkeys(own))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tests.invariants.driven import inspected, repaired, sse
+from tests.invariants.driven import inspected, payloads, repaired, sse
 from tests.protocols.responses.events import CREATED, added, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 
@@ -29,6 +27,6 @@ def test_the_item_is_added_with_its_call_id(call_id: str | None, name: str | Non
     outcome = repaired(body, EXCHANGE)
     assert {"late-name", "missing-id"} <= set(outcome.finding_names)
     assert inspected(outcome.out, EXCHANGE).finding_names == []
-    items = [json.loads(line[6:]).get("item") for line in outcome.out.splitlines() if line.startswith(b"data: ")]
+    items = [one.get("item") for one in payloads(outcome.out)]
     assert [one["call_id"] for one in items if one] == ["call_0", "call_0"]
     assert outcome.calls == [("f", {"a": 1})]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.invariants.driven import inspected, repaired, sse
+from tests.invariants.driven import inspected, payloads, repaired, sse
 from tests.protocols.responses.events import CREATED, call, completed, item, numbered
 from toolstream_core.model import StreamFacts
 
@@ -29,7 +28,7 @@ def response(name: str, **fields: Any) -> bytes:
 
 def items(body: bytes) -> list[tuple[str, str]]:
     """Return namespace and name of every item."""
-    events = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data:")]
+    events = payloads(body)
     found = [one["item"] for one in events if "item" in one] + events[-1]["response"]["output"]
     return [(one.get("namespace", ""), one["name"]) for one in found]
 
