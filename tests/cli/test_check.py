@@ -212,12 +212,12 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
         "print('sk-proj-0123456789abcdefghij0123456789abcdefghij')\n"
         "for _ in range(2):\n"
         "    data = json.dumps(body).encode()\n"
-        "    asked = urllib.request.Request(sys.argv[1] + '/responses', data, {'content-type': 'application/json'})\n"
-        "    answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked))\n"
-        "    print(json.dumps(answer['output']))\n"
-        "    results = [{'type': 'function_call_output', 'call_id': one['call_id'], 'output': 'x'}\n"
-        "               for one in answer['output'] if one['type'] == 'function_call']\n"
-        "    body['input'] = [*answer['output'], *results]\n"
+        "    request = urllib.request.Request(sys.argv[1] + '/responses', data, {'content-type': 'application/json'})\n"
+        "    response = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))\n"
+        "    print(json.dumps(response['output']))\n"
+        "    results = [{'type': 'function_call_output', 'call_id': item['call_id'], 'output': 'x'}\n"
+        "               for item in response['output'] if item['type'] == 'function_call']\n"
+        "    body['input'] = [*response['output'], *results]\n"
     )
     found = tmp_path / "r.json"
     command = [sys.executable, str(script), "{base_url}", "{prompt}", "{model}"]

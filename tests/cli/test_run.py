@@ -48,7 +48,7 @@ while True:
 """
 REQUEST_CODE = """
 import json, os, sys, time, urllib.request
-def ask(body):
+def post(body):
     url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
     request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
     return urllib.request.urlopen(request).read()
@@ -57,7 +57,7 @@ TERMINAL_AGENT = f"""#!{sys.executable}
 {REQUEST_CODE}
 print("arguments", sys.argv[1:])
 print("terminal", [os.isatty(descriptor) for descriptor in (0, 1, 2)], os.tcgetpgrp(0) == os.getpgrp())
-print("answered", b"get_weather" in ask({{"model": "m", "stream": True, "messages": []}}), flush=True)
+print("received call", b"get_weather" in post({{"model": "m", "stream": True, "messages": []}}), flush=True)
 try:
     print("ready", flush=True)
     while True:
@@ -84,7 +84,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 FORWARDED = f"""
 {REQUEST_CODE}
-print(ask({{"model": "m", "messages": []}}).decode())
+print(post({{"model": "m", "messages": []}}).decode())
 print(os.environ["SSL_CERT_FILE"], os.environ["HTTPS_PROXY"], flush=True)
 sys.stdin.read()
 """
@@ -149,7 +149,7 @@ def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     )
     screen = result.stdout.decode().replace("\r", "")
     assert result.returncode == 7, screen
-    assert "terminal [True, True, True] True\nanswered True\n" in screen
+    assert "terminal [True, True, True] True\nreceived call True\n" in screen
     assert "arguments ['-c', 'model_provider=\"toolstream\"', '-c', " in screen
     assert "codex: arguments -c" in screen
     before, interrupted, after = screen.partition("interrupted\n")
@@ -202,7 +202,7 @@ def test_base_urls_are_forwarded_and_a_killed_run_cleans_up() -> None:
         assert Path(bundle).exists()
         started.send_signal(signal.SIGKILL)
         assert started.wait() == -signal.SIGKILL
-        assert started.stdout.read() == b"", "the client, which waits for its input, must end"
+        assert started.stdout.read() == b"", "the client waits for input and must be terminated"
     port = int(proxy.rpartition(":")[2])
     end = time.monotonic() + 20
     while (Path(bundle).parent.exists() or _listens(port)) and time.monotonic() < end:

@@ -21,23 +21,23 @@ FLOW = FLOWS / "openai-chat-single.flow"
 NAIVE = """
 import json, os, urllib.error, urllib.request
 messages = [{"role": "user", "content": "What is the weather?"}]
-def ask():
+def post():
     body = json.dumps({"model": "gpt-4.1-mini", "stream": True, "messages": messages}).encode()
     url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
-    with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as answer:
-        lines = [line[6:] for line in answer if line.startswith(b"data: {")]
+    with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as response:
+        lines = [line[6:] for line in response if line.startswith(b"data: {")]
     deltas = [choice["delta"] for line in lines for choice in json.loads(line)["choices"]]
     return [entry for delta in deltas for entry in delta.get("tool_calls") or ()]
 try:
     calls = []
-    for entry in ask():
+    for entry in post():
         if "id" in entry:
             calls.append({"id": entry["id"], "type": "function", "function": {"name": "", "arguments": ""}})
         for key in ("name", "arguments"):
             calls[-1]["function"][key] += entry["function"].get(key) or ""
     messages.append({"role": "assistant", "tool_calls": calls})
     messages += [{"role": "tool", "tool_call_id": call["id"], "content": "18"} for call in calls]
-    ask()
+    post()
 except urllib.error.HTTPError:
     pass
 """

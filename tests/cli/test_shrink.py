@@ -93,10 +93,10 @@ import http.client, os, sys
 body = b'{"model": "deepseek-chat", "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
 connection = http.client.HTTPConnection(os.environ["OPENAI_BASE_URL"].split("/")[2])
 connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
-said = connection.getresponse().read()
-if b'"id":""' in said:
+response = connection.getresponse().read()
+if b'"id":""' in response:
     raise SystemExit("an empty id")
-if said.count(b"data:") < 7:
+if response.count(b"data:") < 7:
     raise SystemExit("too short")
 """
 """Fails on a continuation with an empty id and on a short response."""
@@ -140,11 +140,11 @@ while True:
     body = json.dumps({"model": "deepseek-chat", "stream": True, "messages": messages})
     connection = http.client.HTTPConnection(os.environ["OPENAI_BASE_URL"].split("/")[2])
     connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
-    answer = connection.getresponse()
-    said = [json.loads(line[6:]) for line in answer.read().splitlines() if line.startswith(b"data: {")]
-    if answer.status != 200:
-        raise SystemExit("the provider has enough")
-    deltas = [call for one in said for call in one["choices"][0]["delta"].get("tool_calls", ())]
+    response = connection.getresponse()
+    payloads = [json.loads(line[6:]) for line in response.read().splitlines() if line.startswith(b"data: {")]
+    if response.status != 200:
+        raise SystemExit("the provider rejected the request")
+    deltas = [call for payload in payloads for call in payload["choices"][0]["delta"].get("tool_calls", ())]
     if not deltas:
         break
     call = {"id": deltas[0]["id"], "type": "function", "function": {"name": "read_file", "arguments": "{}"}}

@@ -206,7 +206,7 @@ def test_which_requests_are_parsed() -> None:
     assert request_json(http.Request.make("POST", "http://h/", b"{", http.Headers(content_type="text/plain"))) is ABSENT
 
 
-@pytest.mark.parametrize("settings", [NOTHING, Settings(SAFE)], ids=["looking", "repairing"])
+@pytest.mark.parametrize("settings", [NOTHING, Settings(SAFE)], ids=["reading", "repairing"])
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_the_empty_chunk_is_the_end(healthy: Healthy, settings: Settings) -> None:
     """A response ends with the empty chunk after any last event, also after one that the fast path forwards unread."""

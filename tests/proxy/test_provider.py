@@ -104,7 +104,7 @@ def call_and_result_request(protocol: str) -> tuple[LlmFlow, Any]:
 
 
 @pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
-@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "unstreamed"])
 def test_a_call_with_a_result_is_followed_by_a_final_text(protocol: str, streamed: bool) -> None:
     """If the saved conversation ends with the call, its result gets a final text in the form of the request."""
     fixture, request = call_and_result_request(protocol)
@@ -122,7 +122,7 @@ def test_a_call_with_a_result_is_followed_by_a_final_text(protocol: str, streame
 
 
 @pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
-@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "unstreamed"])
 def test_repeated_requests_get_an_error_in_the_form_of_the_api(protocol: str, streamed: bool) -> None:
     """The error names the flow, the limit and the option; its status is 404, which no client retries."""
     fixture, _ = call_and_result_request(protocol)

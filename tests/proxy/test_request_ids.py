@@ -63,14 +63,14 @@ def test_only_ids_change() -> None:
         (chat((NEW, "f"), results=("a",)), {NEW: "a"}, ["a"], ["a"]),
     ],
     ids=[
-        "two",
-        "the same behind both",
-        "the other call's",
-        "an earlier call's",
-        "another tool's",
-        "of two calls",
+        "two ids",
+        "both stand for the same id",
+        "id of the other call",
+        "id of an earlier call",
+        "another tool",
+        "generated id of two calls",
         "no call",
-        "a result under the provider's id",
+        "result with the provider's id",
     ],
 )
 def test_each_result_keeps_its_call(request_: Any, known: dict[str, str], calls: list[str], results: list[str]) -> None:

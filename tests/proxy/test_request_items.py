@@ -60,7 +60,15 @@ def restored(request: Any, place: str = HERE) -> Any:
         ([OUTPUT], [OUTPUT]),
         ([FUNCTION, RESULT], [FUNCTION, RESULT]),
     ],
-    ids=["both", "among others", "another text", "another tool", "two of an id", "the result alone", "valid already"],
+    ids=[
+        "both",
+        "among others",
+        "another text",
+        "another tool",
+        "two calls with one id",
+        "only the result",
+        "valid already",
+    ],
 )
 def test_a_custom_tool_call_becomes_the_providers_function_call(items: list[Any], changed: list[Any]) -> None:
     """The result of the call changes with it."""

@@ -197,12 +197,12 @@ def test_a_compressed_body_is_decoded_by_chunk() -> None:
 @pytest.mark.parametrize(
     "flow",
     [
-        pytest.param(chat_flow(None), id="body not kept"),
-        pytest.param(chat_flow(b""), id="no body"),
-        pytest.param(chat_flow(b"nonsense", coding="gzip"), id="coding broken"),
-        pytest.param(chat_flow(b"x", coding="rot13"), id="coding unknown"),
-        pytest.param(chat_flow(b"<html>", path="/"), id="no LLM's answer"),
-        pytest.param(tflow.tflow(), id="no answer"),
+        pytest.param(chat_flow(None), id="body not saved"),
+        pytest.param(chat_flow(b""), id="empty body"),
+        pytest.param(chat_flow(b"nonsense", coding="gzip"), id="invalid coding"),
+        pytest.param(chat_flow(b"x", coding="rot13"), id="unknown coding"),
+        pytest.param(chat_flow(b"<html>", path="/"), id="other traffic"),
+        pytest.param(tflow.tflow(), id="no response"),
         pytest.param(tflow.tflow(resp=True), id="another request"),
     ],
 )

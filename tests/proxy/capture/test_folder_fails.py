@@ -67,7 +67,7 @@ def test_a_process_killed_during_a_write(tmp_path: Path, writer: int) -> None:
     [part] = tmp_path.iterdir()
     assert part.stat().st_size >= (CHUNK_COUNT - 1) * READ_SIZE
     Folder(tmp_path, LIMIT)
-    assert list(tmp_path.iterdir()) == [part], "it is still being written"
+    assert list(tmp_path.iterdir()) == [part], "the file is still being written"
     os.kill(writer, signal.SIGKILL)
     os.waitid(os.P_PID, writer, os.WEXITED | os.WNOWAIT)
     assert [path.name[0] for path in tmp_path.iterdir()] == ["."]
