@@ -9,13 +9,13 @@ from tests.invariants.healthy import SSE, Healthy, over_all_transports
 from toolstream_core.wire.sse import SseFramer
 
 LIMIT = 1 << 14
-"""Bytes of one event that are read here: more than any healthy one has."""
+"""The limit of the size of an event in these tests; no healthy event is as large."""
 HEALTHY = [one for one in over_all_transports() if (one.exchange.content_type or SSE) == SSE]
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_an_unread_event_changes_nothing(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Safe repairs forward the same bytes, whichever event it is, and do not report that the calls are missing."""
+    """An event that is too large to be read is reported; the body is forwarded unchanged, without `missing-calls`."""
     monkeypatch.setattr(SseFramer.__init__, "__defaults__", (LIMIT,))
     for at, frame in enumerate(healthy.frames):
         large = b":" + b"x" * LIMIT + b"\n" + frame

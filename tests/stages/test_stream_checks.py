@@ -137,7 +137,7 @@ def test_an_oversize_event_is_reported() -> None:
 
 
 @pytest.mark.parametrize("end", [STOP.replace(b'"stop"', b'"tool_calls"'), b""], ids=["promised calls", "no end"])
-def test_a_frame_over_the_cap_may_have_what_the_rest_lacks(end: bytes) -> None:
-    """Its calls and its finish reason are not missed."""
+def test_an_oversize_event_may_contain_the_missing_parts(end: bytes) -> None:
+    """After an oversize event, neither calls nor a finish reason are reported as missing."""
     huge = b'data: "' + b"x" * (MAX_FRAME + 1) + b'"\n\n'
     assert names(read(TEXT + huge + end)) == ["oversize-frame"]

@@ -99,7 +99,7 @@ def test_text_is_sent_before_its_finish_reason() -> None:
 
 
 def test_calls_alternate() -> None:
-    """The fragments of each call keep their order, and are unchanged."""
+    """`interleaved` alternates the fragments of two calls, and `sequential` undoes it."""
     out = shaped(sse(*TWO, FINISH, "[DONE]"), CHAT, "interleaved")
     assert payloads(out) == [ROLE, TWO[1], TWO[4], TWO[2], TWO[5], TWO[3], TWO[6], FINISH]
     again = payloads(shaped(out, CHAT, "sequential"))
@@ -108,7 +108,7 @@ def test_calls_alternate() -> None:
 
 
 def test_events_of_items_alternate() -> None:
-    """All items are added before one is closed, and sequence numbers count up."""
+    """`interleaved` alternates the events of two items, and numbers them again."""
     [healthy] = [one for one in streams() if (one.dialect, one.name) == ("openai-responses", "fragments of two")]
     out = payloads(shaped(healthy.body, healthy.exchange, "interleaved"))
     received = payloads(healthy.body)
@@ -122,7 +122,7 @@ def test_events_of_items_alternate() -> None:
 
 
 def test_a_gemini_finish_reason_is_sent_apart() -> None:
-    """The calls stay in the first event, the usage comes with the finish reason."""
+    """`finish-apart` moves the finish reason and the usage of a Gemini response to an event after the calls."""
     parts = [{"functionCall": {"name": "f", "args": {"a": 1}}}]
     both = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
     usage = {"usageMetadata": {"totalTokenCount": 3}, "responseId": "r"}
@@ -137,14 +137,14 @@ def test_a_gemini_finish_reason_is_sent_apart() -> None:
 
 
 def test_each_delta_is_full() -> None:
-    """A delta without a role or content gets them; others are unchanged."""
+    """`full-deltas` adds the missing role and content to each delta."""
     out = payloads(shaped(sse(ROLE, TWO[1], FINISH, "[DONE]"), CHAT, "full-deltas"))
     usual = {"role": "assistant", "content": None}
     assert [one["choices"][0]["delta"] for one in out] == [usual, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
 
 
 def test_an_empty_delta_follows_the_finish_reason() -> None:
-    """The usage moves to it, and toolstream reports nothing."""
+    """`delta-after-finish` adds an empty delta with the usage after the finish reason; it is not a defect."""
     body = sse(*TWO, chunk({}, "tool_calls", usage={"total_tokens": 3}), "[DONE]")
     out = shaped(body, CHAT, "delta-after-finish")
     last = chunk({"role": "assistant", "content": ""}, usage={"total_tokens": 3})
@@ -153,16 +153,16 @@ def test_an_empty_delta_follows_the_finish_reason() -> None:
 
 
 def test_a_text_comes_before_the_first_call() -> None:
-    """If the provider sends a text before its calls, the response is unchanged."""
+    """`text-first` adds a text before the first call, unless the provider sent one."""
     body = sse(*TWO, FINISH, "[DONE]")
     out = payloads(shaped(body, CHAT, "text-first"))
     assert out == [ROLE, chunk({"role": "assistant", "content": "One moment."}), *TWO[1:], FINISH]
-    spoken = sse(ROLE, chunk({"content": "Hi"}), *TWO[1:], FINISH, "[DONE]")
-    assert shaped(spoken, CHAT, "text-first") == spoken
+    with_text = sse(ROLE, chunk({"content": "Hi"}), *TWO[1:], FINISH, "[DONE]")
+    assert shaped(with_text, CHAT, "text-first") == with_text
 
 
 def test_a_chunk_without_choices_comes_first() -> None:
-    """It is Azure's, and no finding of toolstream."""
+    """`empty-choices` adds a first chunk without choices, as Azure does; it is not a defect."""
     body = sse(*TWO, FINISH, "[DONE]")
     out = shaped(body, CHAT, "empty-choices")
     assert out.endswith(body)
