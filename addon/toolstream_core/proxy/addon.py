@@ -104,8 +104,8 @@ class ToolstreamAddon:
 
         `listeners` gives further sinks for each response, and all LLM responses are read then. `judged` receives each
         verdict. `syntax` writes options in the log for the command in use. With `ids_kept`, clients must return the ids
-        that they got, and verdicts are reported at once. With `gated`, a change of options also reaches connections that
-        are open already. `understood`: as for `Explainer`.
+        that they got, and verdicts are reported at once. With `gated`, a change of options also reaches open
+        connections. `understood`: as for `Explainer`.
         """
         self._filter: flowfilter.TFilter | None = None
         self.interface = Interface()
