@@ -222,7 +222,7 @@ class BlockEvents:
     def _index_defect(self, received: Json) -> tuple[Defect, str]:
         defects = self.protocol.index_defects
         if received is ABSENT or received is None:
-            return defects.missing, "an event of the call has no index"
+            return defects.missing, "the event has no index"
         if type(received) is not int or received < 0:
             return defects.odd, f"the index is {received!r}"
         if number_of(received) in self.message.by_index:

@@ -105,8 +105,11 @@ class BlockOrder:
         message = self.message
         if waiting.call is not None:
             return message.by_call.get(id(waiting.call))
-        index = number_of(self.protocol.get(waiting.parsed, INDEX))
+        given = self.protocol.get(waiting.parsed, INDEX)
+        index = number_of(given)
         block = message.by_index.get(index)
+        if block is None and given is ABSENT and not self.protocol.implicit:
+            block = self._only_open()
         has_text, stops = (
             bool(waiting.event.content.text or waiting.event.content.thought),
             waiting.parsed.what is What.STOP,
@@ -119,6 +122,11 @@ class BlockOrder:
         elif block is None and waiting.event.content.text and message.head is not None:
             block = self._starts.of_text(waiting)
         return block
+
+    def _only_open(self) -> Block | None:
+        """The block of an event without an index: the one that is open, if that is no call."""
+        open_blocks = [block for block in self.message.blocks[-2:] if not block.stopped]
+        return open_blocks[0] if len(open_blocks) == 1 and open_blocks[0].call is None else None
 
     def _again_left_out(self, block: Block, waiting: Waiting) -> None:
         """More of a call that looked like a duplicate: if it is another call, all of it is sent."""
