@@ -1,4 +1,4 @@
-"""An API: where it is reached, what it is asked, how its requests are read, and how its clients are configured."""
+"""An API: its address, its requests and how they are read, and the configuration of its clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolstream_core.wire.frame import Form
 
 
 class Tool(NamedTuple):
-    """A tool on offer, in no protocol's words."""
+    """An offered tool, independent of a protocol."""
 
     name: str
     description: str
@@ -54,7 +54,7 @@ class Specification:
     title: str
     url: str
     server_sent_events: bool = True
-    """Whether its streams are server-sent events, which a standard of their own describes."""
+    """Whether its streams are server-sent events, which a separate standard describes."""
 
 
 class Api:
@@ -64,9 +64,9 @@ class Api:
     server: ClassVar[str]
     """Scheme and host of the provider who defined the protocol."""
     hosts: ClassVar[tuple[str, ...]] = ()
-    """Hosts that speak this protocol on every path."""
+    """Hosts with this protocol on every path."""
     port: ClassVar[int | None] = None
-    """The port of a local server, where one is usual."""
+    """The usual port of a local server, if there is one."""
     prefix: ClassVar[str] = "/v1"
     """The prefix of the endpoint if a URL has no path."""
     base_has_prefix: ClassVar[bool] = True
@@ -84,7 +84,7 @@ class Api:
     """Other variables without which clients do not start, and values for a provider that is not real."""
 
     signs_address: ClassVar[bool] = False
-    """Whether requests are signed with the host that they name, so that no proxy can forward them to another."""
+    """Whether requests are signed with their host: no proxy can forward them to another one then."""
 
     model_list: ClassVar[ModelList] = ModelList.DATA
     own_keys: ClassVar[tuple[str, ...]] = ()
@@ -93,7 +93,7 @@ class Api:
     """The framing of a stream, unless the request decides it. JSON lines are streamed unless the request denies it."""
 
     def path(self, given: str, model: str) -> str:
-        """The path to ask, for one that may end with the endpoint or lack it."""
+        """The path of a request, for a given path with or without the endpoint."""
         if given.endswith(self.endpoint):
             return given
         is_complete = given and (self.base_has_prefix or given.endswith(self.prefix))
@@ -104,11 +104,11 @@ class Api:
         return given, None
 
     def url(self, base: str, query: list[tuple[str, str]], *, streamed: bool) -> tuple[str, list[tuple[str, str]]]:
-        """The address of a request and its query; `base` ends with what `path` gave."""
+        """The address of a request and its query; `base` ends with the result of `path`."""
         return base, query
 
     def key_headers(self, host: str, key: str | None) -> dict[str, str]:
-        """The headers that carry the key, and those that the protocol demands."""
+        """The headers with the key, and those that the protocol requires."""
         if key is None:
             return {}
         return {"api-key": key} if host.endswith(".azure.com") else {"authorization": f"Bearer {key}"}
@@ -158,7 +158,7 @@ class Api:
         return conversation.conversation(request)
 
     def model(self, path: str, request: Json) -> str | None:
-        """The model that a request's body names; where bodies name none, the one in the path."""
+        """The model in a request's body, or in the path if bodies have none."""
         return tools.model_in_body(request)
 
     def unstreamed_path(self, path: str) -> str:
@@ -172,5 +172,5 @@ class Api:
 
 
 def functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    """Tools as OpenAI's protocols name their parts."""
+    """Tools in the form of OpenAI's protocols."""
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]

@@ -1,4 +1,4 @@
-"""Errors of providers: their kinds, and how streams carry them. Each protocol has its own words for a kind."""
+"""Errors of providers: their kinds, and their forms in streams. Each protocol has its own words for a kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolstream_core.wire.write import encoded
 
 
 class ErrorKind(enum.Enum):
-    """What went wrong: the usual HTTP status, and a message in plain words."""
+    """A kind of error: the usual HTTP status, and a message."""
 
     INVALID = (400, "Invalid request")
     UNAUTHENTICATED = (401, "Invalid API key")
@@ -39,7 +39,7 @@ ERRORS: Final = {
 
 
 def kind_of(status: int) -> ErrorKind:
-    """The kind of error of an HTTP status; a server error for statuses without one of their own."""
+    """The kind of error of an HTTP status; a server error for other statuses."""
     return next((kind for kind in ErrorKind if kind.status == status), ErrorKind.SERVER)
 
 
@@ -65,7 +65,7 @@ def error_text(payload: Json, event: str) -> str | None:
 
 
 def status_text(payload: Json) -> str | None:
-    """The error that MiniMax reports beside `choices`, which is null then, or `None`.
+    """The error that MiniMax reports next to `choices`, which is null then, or `None`.
 
     https://platform.minimax.io/docs/api-reference/errorcode
     """
@@ -114,7 +114,7 @@ _EXCEPTIONS: Final = {
     ErrorKind.SERVER: "internalServerException",
     ErrorKind.OVERLOADED: "serviceUnavailableException",
 }
-"""A stream has no exceptions for who may not ask, and for what is not there: AWS refuses those before it begins."""
+"""The exceptions of streams. AWS reports missing permissions and resources before a stream begins."""
 
 
 def exception_message(kind: ErrorKind) -> bytes:

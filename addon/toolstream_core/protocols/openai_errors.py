@@ -23,7 +23,7 @@ _WORDS: Final = {
 
 
 def word(kind: ErrorKind) -> str:
-    """The type of an error; Responses has it as the code of an error within a stream."""
+    """The type of an error; Responses has it as the code of an error in a stream."""
     return _WORDS[kind]
 
 

@@ -1,4 +1,4 @@
-"""What a protocol offers to everything else, as one object. Knows no protocol by name."""
+"""The interface of a protocol, as one object. Knows no protocol by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CallForm(enum.StrEnum):
-    """How a protocol's streams bring a call."""
+    """The form of calls in a protocol's streams."""
 
     DELTAS = "deltas"
     """Deltas that each name their call (Chat Completions)."""
@@ -38,15 +38,15 @@ class CallForm(enum.StrEnum):
     """Each entry is a complete call (Gemini, Ollama)."""
 
 
-# A protocol is a package. Its definition names what reads a stream. The rest lies in two modules, `stages`
-# and `responses`, which are loaded on first use: most programs read and never rewrite.
+# A protocol is a package. Its definition has the functions that read a stream. The rest is in two modules, `stages`
+# and `responses`, which are loaded on first use: most programs only read.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireProtocol:
     """A protocol: how to recognise it, how to read it, how its fragments become calls.
 
-    Readers report what is there. They never judge and never raise on foreign bytes.
+    Readers report the received content. They never judge, and never raise on foreign bytes.
     """
 
     name: str
@@ -73,7 +73,7 @@ class WireProtocol:
     pointers: tuple[str, ...]
     """JSON pointers to the calls, text, finish and errors of an event; `*` is any key."""
     call_form: CallForm = CallForm.ANNOUNCED
-    """How its streams bring a call."""
+    """The form of calls in its streams."""
     call_keys: tuple[str, ...] = ("index",)
     """The fields that identify a fragment's call, the index last; none if each entry is a call."""
     id_key: str = "id"
@@ -83,9 +83,9 @@ class WireProtocol:
     id_prefix: str = "call_"
     """The prefix of a made-up call id."""
     over_http: bool = True
-    """Whether it is asked by HTTP requests too, and not over a WebSocket alone."""
+    """Whether it also has HTTP requests, and not only a WebSocket."""
     reads_comments: bool = True
-    """Whether the official clients skip SSE comments, as the standard demands."""
+    """Whether the official clients skip SSE comments, as the standard requires."""
     read_only: bool = False
     """Whether its responses are only read and always forwarded unchanged."""
 
@@ -169,7 +169,7 @@ class WireProtocol:
         import_module(f"{self.package}.stages")
 
     def _stages(self, name: str) -> Any:
-        """What changes a stream: repairs, faults, shapes, and the function that writes further calls."""
+        """The parts that change a stream: repairs, faults, shapes, and the function that writes further calls."""
         return getattr(import_module(f"{self.package}.stages"), name)
 
     def _responses(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The protocols, in a table. The order is the order in which a stream of unknown path is tried."""
+"""The table of protocols, in the order in which they are tried for a stream of unknown path."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ PROTOCOLS: Final[tuple[WireProtocol, ...]] = (
     BEDROCK,
 )
 OVER_HTTP: Final = tuple(one for one in PROTOCOLS if one.over_http)
-"""Those that are asked by HTTP requests."""
+"""The protocols with HTTP requests."""
 SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET, GEMINI_LIVE_SOCKET)
-"""The APIs that are spoken over a WebSocket too."""
+"""The APIs with WebSockets."""
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 
 
@@ -47,5 +47,5 @@ def named(name: str) -> WireProtocol:
 
 
 def claiming(path: str) -> WireProtocol | None:
-    """The protocol whose API a request path (with or without query) is one of, or `None`."""
+    """The protocol whose API has a request path (with or without query), or `None`."""
     return next((one for one in PROTOCOLS if one.claims(path)), None)

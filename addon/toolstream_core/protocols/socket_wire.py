@@ -19,7 +19,7 @@ class Start(enum.Enum):
     """When a response starts."""
 
     AT_ONCE = enum.auto()
-    """With the client's message that asks for it."""
+    """With the client's message that requests it."""
     LATER = enum.auto()
     """When the provider announces it; until then it is only requested."""
     ANNOUNCED = enum.auto()
@@ -32,10 +32,10 @@ class SocketRequest(NamedTuple):
     lane: str
     """Distinguishes concurrent responses; `""` if the API has one at a time."""
     body: dict[str, Json]
-    """What the body of the same request over HTTP would be, with `"stream": true`."""
+    """The body of the same request over HTTP, with `"stream": true`."""
     start: Start = Start.AT_ONCE
     event: str = ""
-    """The id that the client gave its message, where the API has errors that name it."""
+    """The client's id of its message, if the API's errors name it."""
 
 
 class SocketEvent(NamedTuple):
@@ -51,10 +51,10 @@ class SocketEvent(NamedTuple):
 
 
 class SocketTalk(ABC):
-    """One socket, as its messages come. The methods take JSON of any kind and raise nothing."""
+    """One socket, message by message. The methods take any JSON and raise nothing."""
 
     def __init__(self, path: str) -> None:
-        """For a socket that was opened at `path`."""
+        """Start with a socket that was opened at `path`."""
 
     @abstractmethod
     def read_request(self, message: Json) -> SocketRequest | None:
@@ -93,7 +93,7 @@ class SocketHost(SocketTalk):
         return ()
 
     def over(self, lane: str) -> None:
-        """Note that the lane's response has ended."""
+        """Record that the lane's response has ended."""
 
 
 class SocketError(NamedTuple):
@@ -122,7 +122,7 @@ class SocketWire(NamedTuple):
     talk: Callable[[str], SocketTalk]
     """Begins to read a socket that was opened at a path."""
     falls_back: bool
-    """Whether its clients ask over HTTP where the socket is refused."""
+    """Whether its clients use HTTP if the socket is refused."""
     lane_key: str
     """The key of a message that identifies its lane, which added messages need too; `""` for none."""
     error: Callable[[SocketError], Json]
@@ -133,9 +133,9 @@ class SocketWire(NamedTuple):
     """The events of the response to a request that generates nothing; none for other requests. Takes the request's
     body and a token for its ids."""
     host: Callable[[str], SocketHost] | None = None
-    """Begins to serve a socket that was opened at a path; `None` where toolstream cannot be the server of this API."""
+    """Begins to serve a socket that was opened at a path; `None` if toolstream cannot be the server of this API."""
     is_media: Callable[[bytes], bool] = lambda _: False
-    """Whether a client's message has only sound or pictures, so that it is neither parsed nor kept."""
+    """Whether a client's message has only sound or pictures: it is neither parsed nor kept then."""
 
 
 def on_demand(module: str, name: str) -> Callable[..., Any]:

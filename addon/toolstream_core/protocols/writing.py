@@ -1,4 +1,4 @@
-"""What protocols need to write responses: a healthy response before it has a form, and parts of all forms."""
+"""Common parts for writing responses: a healthy response, independent of a protocol, and parts of all forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolstream_core.wire.write import encoded
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _DELTA_LENGTH: Final = re.compile(r'\{\}|\{"|":"|","|"\}| ?\w{1,7}|.', re.DOTALL)
-"""About what one token is."""
+"""Characters of about one token."""
 CREATED: Final = 1_767_225_600
 """The time of every such response, in seconds since 1970: the same request has the same response."""
 CREATED_TEXT: Final = "2026-01-01T00:00:00.000000Z"
@@ -54,7 +54,7 @@ class HealthyResponse:
         return hashlib.sha512(f"{self.token}|{use}".encode()).hexdigest()[:length]
 
     def call_letters(self, place: int, length: int) -> str:
-        """What distinguishes the ids of calls."""
+        """The random part of a call's id."""
         return self.letters(f"call {place}", length)
 
     @property
@@ -65,23 +65,23 @@ class HealthyResponse:
 
 
 def deltas_after_empty(text: str) -> list[str]:
-    """The same, with an empty delta before arguments, as Anthropic and Bedrock have it."""
+    """The same, with an empty delta before arguments, as in Anthropic and Bedrock."""
     return ["", *deltas(text)] if text.startswith("{") else deltas(text)
 
 
 def deltas(text: str) -> list[str]:
-    """A text as providers cut it into deltas; one empty delta for an empty text."""
+    """A text split into deltas; one empty delta for an empty text."""
     return _DELTA_LENGTH.findall(text) or [text]
 
 
 type Payload = dict[str, Any]
 type Payloads = Sequence[Payload]
 type Cut = Callable[[str], Sequence[str]]
-"""Cuts the texts and arguments of a complete response into the deltas of a stream."""
+"""Splits the texts and arguments of a complete response into the deltas of a stream."""
 
 
 def uncut(text: str) -> Sequence[str]:
-    """All in one delta."""
+    """The text in one delta."""
     return [text]
 
 
@@ -115,5 +115,5 @@ def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
 
 
 def arguments_value(arguments: str) -> Payload:
-    """Argument text as an object; an empty one where it is none."""
+    """Argument text as an object; an empty one if it is none."""
     return dictionary(parse(arguments.encode("utf-8", "surrogatepass")))

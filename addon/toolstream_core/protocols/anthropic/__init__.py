@@ -11,7 +11,7 @@ from toolstream_core.protocols.protocol import WireProtocol
 ANTHROPIC: Final = WireProtocol(
     name="anthropic",
     package=__name__,
-    # Bedrock's InvokeModel takes the body of whoever made the model: Nova's is Converse's.
+    # Bedrock's InvokeModel takes the body of the model's vendor: Nova's is Converse's.
     paths=re.compile(
         r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$|/model/(?![^/]*nova)[^/]+/invoke(?:-with-response-stream)?$"
     ),

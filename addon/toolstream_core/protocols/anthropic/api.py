@@ -1,4 +1,4 @@
-"""The Anthropic Messages API, which Vertex and Bedrock take too: there, the path has the model and the streaming."""
+"""The Anthropic Messages API, also on Vertex and Bedrock, where the path has the model and the streaming."""
 
 from __future__ import annotations
 

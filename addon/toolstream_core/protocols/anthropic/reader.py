@@ -37,7 +37,7 @@ _ARGUMENTS = "input_json_delta"
 
 
 def quiet(raw: bytes) -> bool:
-    """Whether a frame is a delta of text or thinking. The event's name may stand in its JSON or before it."""
+    """Whether a frame is a delta of text or thinking. The event's name may be in its JSON or before it."""
     find = raw.find
     if find(b"partial_json") >= 0 or find(b"_block_st") >= 0 or find(b"message_") >= 0 or find(b"error") >= 0:
         return False

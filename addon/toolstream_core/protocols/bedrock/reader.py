@@ -16,9 +16,9 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
 
-# ConverseStream names each message by its `:event-type`, and the payload is what the event says. Nova's models stream
-# the same events through InvokeModelWithResponseStream: in `chunk` messages, each event under its name as the one key
-# of an object. So do JSON lines that somebody made of either.
+# ConverseStream names each message by its `:event-type`, and the payload is the event's content. Nova's models stream
+# the same events through InvokeModelWithResponseStream: in `chunk` messages, with each event under its name as the only
+# key of an object. JSON lines made from either have the same form.
 
 START: Final = "messageStart"
 BLOCK_START: Final = "contentBlockStart"
@@ -28,7 +28,7 @@ STOP: Final = "messageStop"
 METADATA: Final = "metadata"
 KINDS: Final = frozenset({START, BLOCK_START, BLOCK_DELTA, BLOCK_STOP, STOP, METADATA})
 INDEX: Final = "contentBlockIndex"
-_SAYING: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
+_CONTENT: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
 """By kind of event, the key of its content."""
 
 type Payload = dict[str, Any]
@@ -53,7 +53,7 @@ class ConverseEvent:
     @property
     def tool(self) -> Payload | None:
         """The call in a start or a delta."""
-        payload = self.body.get(_SAYING.get(self.kind, ""))
+        payload = self.body.get(_CONTENT.get(self.kind, ""))
         tool = payload.get("toolUse") if isinstance(payload, dict) else None
         return tool if isinstance(tool, dict) else None
 
@@ -63,7 +63,7 @@ class ConverseEvent:
 
 
 def event_of(frame: Frame) -> ConverseEvent | None:
-    """The event that a frame is, or `None`."""
+    """The event in a frame, or `None`."""
     payload = frame.json
     return read_event(frame.name, payload) if isinstance(payload, dict) else None
 

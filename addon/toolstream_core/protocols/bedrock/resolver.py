@@ -13,7 +13,7 @@ class ConverseCalls(StartedCalls):
     """A `contentBlockStart` opens, `contentBlockStop` ends; one without an index ends the one open call."""
 
     _stopped = False
-    """Whether the message has stopped: what starts then is new."""
+    """Whether the message has stopped: later starts are new calls."""
 
     @override
     def conclude(self, content: EventContent) -> None:

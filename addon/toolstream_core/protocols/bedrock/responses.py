@@ -55,7 +55,7 @@ def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[byt
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
-    """As `WireProtocol.assembled`; the messages' names are not there, but each has keys of its own."""
+    """As `WireProtocol.assembled`; the names of messages are missing, but each has different keys."""
     bodies = [_unkeyed(payload) for payload in payloads]
     blocks: dict[Json, Payload] = {}
     for body in bodies:

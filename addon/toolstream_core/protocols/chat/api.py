@@ -10,7 +10,7 @@ from toolstream_core.protocols.api import Api, Specification
 
 
 class ChatApi(Api):
-    """The form that most gateways speak."""
+    """The API that most gateways offer."""
 
     specification = Specification(
         title="OpenAI, Chat Completions: streaming events",

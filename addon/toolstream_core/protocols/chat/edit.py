@@ -1,4 +1,4 @@
-"""Takes Chat Completions events apart and puts them together: entries, deltas, choices. Judges nothing."""
+"""Splits and joins Chat Completions events: entries, deltas, choices. Judges nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NONE: Final[Mapping[str, Json]] = MappingProxyType({})
 
 
 def choice_number(choice: Json, place: int) -> int:
-    """A choice's number: its index, or its place where it has none."""
+    """A choice's number: its index, or its place if it has none."""
     number = choice.get("index") if isinstance(choice, dict) else None
     if type(number) is not int:
         number = json_access.integer(number)
@@ -56,7 +56,7 @@ def entries_of(delta: Json) -> list[Json]:
 
 
 def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str, Json]:
-    """The payload with these entries, by choice, in the place of its own."""
+    """The payload with these entries, by choice, in place of its own."""
     if not isinstance(payload, dict):
         return {}
     by_choice: dict[int, list[Json]] = {}
@@ -84,9 +84,9 @@ def others_of(payload: dict[str, Json]) -> dict[str, Json]:
 
 
 def has_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
-    """Whether a chunk without entries can go: no text, no finish, no usage, nothing of a vendor's.
+    """Whether a chunk without entries can be dropped: no text, no finish, no usage, no vendor's keys.
 
-    `sent`: keys of a vendor's and their values, which the client has from earlier chunks.
+    `sent`: vendors' keys and their values, which the client has from earlier chunks.
     """
     if not isinstance(payload, dict) or payload.get("usage") or payload.get("error"):
         return False
@@ -119,7 +119,7 @@ def without_ending(payload: dict[str, Json]) -> dict[str, Json]:
 
 
 def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
-    """A chunk with one entry and with the payload's finish reasons and usage, where it has them."""
+    """A chunk with one entry, and with the payload's finish reasons and usage, if it has them."""
     number, call = entry
     out = entry_chunk(payload, number, call)
     for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
@@ -147,7 +147,7 @@ def entry_chunk(payload: Json, choice: int, entry: Json) -> dict[str, Json]:
 
 
 def continuation(index: Json, arguments: Json) -> dict[str, Json]:
-    """An entry that carries arguments alone."""
+    """An entry with only arguments."""
     entry = {} if index is ABSENT else {"index": index}
     return {**entry, "function": {"arguments": arguments}}
 
@@ -157,7 +157,7 @@ class ReceivedEntry(NamedTuple):
 
     fields: Fields
     raw: Json
-    """The entry as it stands in the payload."""
+    """The entry of the payload."""
 
     def with_name_as_arguments(self) -> ReceivedEntry:
         """The entry with its name, which is a part of the arguments, under a key of arguments."""
@@ -166,7 +166,7 @@ class ReceivedEntry(NamedTuple):
 
     @property
     def extra(self) -> bool:
-        """Whether it has keys that are no field of a call: a vendor's."""
+        """Whether it has keys that are no field of a call, such as a vendor's."""
         function = json_access.get(self.raw, "function")
         inner = function.keys() - set(OF_FUNCTION) if isinstance(function, dict) else set()
         outer = self.raw.keys() - {*OF_ENTRY, "function", *OF_FUNCTION} if isinstance(self.raw, dict) else set()
@@ -186,7 +186,7 @@ def read_entry(entry: Json) -> ReceivedEntry:
 
 
 def written(call_entry: ReceivedEntry, fields: Fields) -> dict[str, Json]:
-    """The entry with these fields: keys in the order in which they came, then new ones."""
+    """The entry with these fields: keys in their order, then new ones."""
     raw = call_entry.raw if isinstance(call_entry.raw, dict) else {}
     inner = raw.get("function")
     inner = inner if isinstance(inner, dict) else {}
@@ -211,7 +211,7 @@ def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> lis
 def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
     """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values.
 
-    Arguments that are no text replace none.
+    Arguments that are no text do not replace others.
     """
     texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
     out = _together(first, more)

@@ -1,4 +1,4 @@
-"""Evidence for the call of a Chat Completions fragment: the calls it names, and those it cannot belong to."""
+"""Evidence for the call of a Chat Completions fragment: calls that it names, and calls that are impossible."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChoiceCalls:
         """The same by index."""
 
     def found_at(self, index: int, call: OpenCall) -> bool:
-        """A call is found under an index from now on; whether others are."""
+        """A call is found under an index from now on. Returns whether others are."""
         here = self.by_index.setdefault(index, [])
         here.append(call)
         self._open_at.get(self._home.get(id(call)), {}).pop(id(call), None)
@@ -44,7 +44,7 @@ class ChoiceCalls:
         return id(call) in self._home
 
     def turn_to(self, call: OpenCall) -> None:
-        """The next fragment is this call's: what the one before has become is what it stays."""
+        """The next fragment is this call's: the state of the call before is final."""
         self._note_last()
         self.last = call
 
@@ -54,7 +54,7 @@ class ChoiceCalls:
         return len(self._open if index is None else self._open_at.get(index, ())) > 1
 
     def _note_last(self) -> None:
-        """Note whether the last call is complete: no other one can have changed."""
+        """Record whether the last call is complete: no other one can have changed."""
         last = self.last
         if last is None:
             return
@@ -108,7 +108,7 @@ def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
 
 
 def announced_before(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
-    """The call whose header comes again at another index, with its first arguments (mudler/LocalAI#9722)."""
+    """The call whose header is repeated at another index, with its first arguments (mudler/LocalAI#9722)."""
     owner = state.by_id.get(nonblank(fragment.id))
     if owner is None or fragment.phase is not Phase.MORE or not (owner.arguments.empty and _fresh(fragment)):
         return None

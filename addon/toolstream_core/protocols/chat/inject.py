@@ -41,7 +41,7 @@ from toolstream_core.wire.json_paths import put
 from toolstream_core.wire.write import Writer
 
 _TOKEN: Final = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
-"""About one token."""
+"""Characters of about one token."""
 _NEW: Final = {
     What.START: {"index": 0, "id": "", "type": "function", "function": {"name": "", "arguments": ""}},
     What.DELTA: {"index": 0, "function": {}},
@@ -81,7 +81,7 @@ class ChatCodec(EventCodec):
         return [*found, Part(what, _RECEIVED, payload, None, choice)]
 
     def _entries(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
-        """The entries of an event; none of one that is not in order."""
+        """The entries of an event; none of a malformed one."""
         entries = [
             (choice_number(choice, place), entry)
             for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices")))
@@ -141,7 +141,7 @@ class ChatCodec(EventCodec):
 
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        # An event has one entry of each call: earlier entries of the same call get events of their own.
+        # An event has one entry of each call: earlier entries of the same call get separate events.
         (around, beside), number = made[-1], event.frame.number
         parts = [one for _, new in made[:-1] for one in new]
         entries = [one for one in parts if one.call is not None]
@@ -167,14 +167,14 @@ class ChatCodec(EventCodec):
 
 
 def _last_of_each(entries: list[Part]) -> list[Part]:
-    """The last entries, no two of one call, except entries that have to share an event."""
+    """The last entries, no two of one call, except entries that must share an event."""
     at = len(entries)
-    while at and (not any(_meet(entries[at - 1], one) for one in entries[at:]) or entries[at].joined):
+    while at and (not any(_belong_together(entries[at - 1], one) for one in entries[at:]) or entries[at].joined):
         at -= 1
     return entries[at:]
 
 
-def _meet(part: Part, other: Part) -> bool:
+def _belong_together(part: Part, other: Part) -> bool:
     """Whether two entries belong to one call, or a new entry has the index of the other."""
     both_kinds = part.kind and other.kind
     return part.call is other.call or not (both_kinds or part.body.get("index") != other.body.get("index"))

@@ -68,14 +68,14 @@ from toolstream_core.repair.reading import BEFORE
 #                                                                                    else the last touched, a guess
 #                                                                                    where several are open
 #
-# In a choice without calls, arguments without identity go on in the only choice with calls, if its last one has none.
+# In a choice without calls, arguments without identity continue the only choice with calls, if its last one has none.
 #
 # Sources: index reused (dynamo#4723), index absent (openai-python#2806), id changing
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
 _DEMANDING: Final = Parameters(required=True)
-"""Of an unknown tool where it must not be taken for one without parameters."""
+"""The parameters of an unknown tool that must not count as one without parameters."""
 _LONGEST_PLACEHOLDER: Final = 16
 """Characters of the longest arguments that may stand for none."""
 _MOST_HEADERS: Final = 64
@@ -90,9 +90,9 @@ class ChatCalls(Calls):
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
         self._waiting: dict[int, list[OpenCall]] = {}
-        """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
+        """By choice, the open calls at a finish reason that arrived while one of them had incomplete arguments."""
         self._in_names: set[int] = set()
-        """By `id`: calls of whose arguments a part came as a name."""
+        """By `id`: calls with a part of their arguments in a name."""
 
     @override
     def conclude(self, content: EventContent) -> None:
@@ -101,7 +101,7 @@ class ChatCalls(Calls):
 
     @override
     def _as_read(self, fragment: Fragment) -> Fragment:
-        """A part of the arguments that came as a name is read as arguments (waybarrios/vllm-mlx#631)."""
+        """A part of the arguments in a name is read as arguments (waybarrios/vllm-mlx#631)."""
         state = self._choices.get(fragment.choice)
         if state is None or fragment.phase is not Phase.MORE:
             return fragment
@@ -112,13 +112,13 @@ class ChatCalls(Calls):
         if call is None or fragment.kind is Kind.CUSTOM or nonblank(fragment.id) not in {"", call.id}:
             return fragment
         text = nonblank(fragment.name)
-        if not (text and self._goes_on_as_name(call, text)):
+        if not (text and self._is_arguments_in_name(call, text)):
             return fragment
         self._in_names.add(id(call))
         call.guessed = call.guessed or plain_name(call.name, self._tools) not in self._tools
         return fragment._replace(name=ABSENT, arguments=text, well_formed=False)
 
-    def _goes_on_as_name(self, call: OpenCall, text: str) -> bool:
+    def _is_arguments_in_name(self, call: OpenCall, text: str) -> bool:
         """Whether a name can only be the next part of a call's arguments: it is no name, and continues them."""
         before = call.arguments
         if not call.name or (id(call) not in self._in_names and self._may_be_name(call, text)):
@@ -190,7 +190,7 @@ class ChatCalls(Calls):
     @override
     def _end(self, choice: int) -> None:
         # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
-        # rest of that one still comes, which `resolved` finds out.
+        # rest of that one still arrives, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
         if _has_incomplete(calls.values()):
             self._waiting[choice] = list(calls.values())
@@ -233,7 +233,7 @@ class ChatCalls(Calls):
 
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        # Some servers stream the arguments of a call piece by piece in entries of `message` (Writer).
+        # Some servers stream the arguments of a call in fragments in entries of `message` (Writer).
         arguments = fragment.arguments
         if isinstance(arguments, str) and arguments and self._is_fragment(call, arguments):
             call.arguments.add(arguments)
@@ -276,7 +276,7 @@ class ChatCalls(Calls):
             return None if names_another(owner, fragment) else owner
         if not newest.id:
             return newest
-        # Behind a piece of an older call of this index, nobody knows which of them has changed its id.
+        # After a fragment of an older call of this index, it is unknown which of them has changed its id.
         returned = state.last is not newest and state.last in here
         same = id_changed(newest, fragment) or self._fills(newest, fragment) or self._begins(newest, fragment)
         return newest if same and not returned else None
@@ -353,7 +353,7 @@ class ChatCalls(Calls):
 
 
 def _has_nothing(call: OpenCall) -> bool:
-    """Whether a call's arguments stand for none."""
+    """Whether a call's arguments are a placeholder for none."""
     return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
 

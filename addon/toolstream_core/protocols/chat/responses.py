@@ -59,7 +59,7 @@ def _deltas(message: Payload, cut: Cut) -> Iterator[Payload]:
 
 
 def _entries(call: Payload, cut: Cut) -> Iterator[Payload]:
-    """The entries of one call: a header and fragments, where its arguments are cut."""
+    """The entries of one call: a header and fragments, if its arguments are split."""
     kind, field = ("function", "arguments") if "function" in call else ("custom", "input")
     tool = dictionary(call.get(kind))
     field_text = tool.get(field)

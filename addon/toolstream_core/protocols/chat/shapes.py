@@ -158,4 +158,4 @@ SHAPES: Final[Mapping[str, Policy | StageMaker]] = {
     "text-first": partial(Preceded, before=text_before),
     "empty-choices": partial(Preceded, before=lambda _: _BEFORE_CHOICES),
 }
-"""Those of events, by name; `framing.SHAPES` has those of lines."""
+"""The shapes of events, by name; `framing.SHAPES` has those of lines."""

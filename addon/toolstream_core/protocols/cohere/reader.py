@@ -27,19 +27,19 @@ DONE: Final = b"[DONE]"
 FOREIGN_INDEX: Final = 1 << 20
 """The first index that no response has calls at; added to the index of events without a call."""
 ENTRY: Final = ("delta", "message", "tool_calls")
-"""Where an event of a call has its entry."""
+"""The path of the entry in an event of a call."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "input")
-"""Where arguments are found: the protocol's key, and those that others use."""
+"""The keys of arguments: the protocol's, and those that others use."""
 
 
 def entries(payload: Json) -> list[Json]:
-    """The entries of calls: one object in this protocol, a list where a server takes it for Chat Completions."""
+    """The entries of calls: one object in this protocol, a list from servers that treat it as Chat Completions."""
     found = json_access.get(payload, *ENTRY)
     return [found] if isinstance(found, dict) else list(found) if isinstance(found, list) else []
 
 
 def function_of(entry: Json) -> Payload:
-    """The function of an entry: under `function`, or beside the id."""
+    """The function of an entry: under `function`, or the entry itself."""
     if not isinstance(entry, dict):
         return {}
     function = entry.get("function")
@@ -90,7 +90,7 @@ _EVENTS: Final = frozenset(
 )
 """Types that no other protocol has; `message-start` and `message-end` count with a delta only."""
 _QUIET: Final = (b"event: content-delta\ndata: {", b"event: tool-plan-delta\ndata: {")
-"""How frames begin that bring text."""
+"""The beginning of frames with text."""
 
 
 def quiet(raw: bytes) -> bool:

@@ -152,6 +152,6 @@ def recognise(name: str, payload: Json) -> bool:
     inner = unwrapped(payload)[1]
     if not isinstance(inner, dict):
         return False
-    if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session says by itself, too
+    if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session may also send alone
         return False
     return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner

@@ -27,7 +27,7 @@ _NOTHING: Final = [{"text": ""}]
 """Stands for parts that were removed: Gemini's own streams have it after calls."""
 _FINISH: Final = ("finishReason", "finishMessage")
 _SHARED: Final = {"modelVersion", "responseId", "createTime"}
-"""What all events of a response have in common."""
+"""The keys that all events of a response have in common."""
 _PARTS: Final = ("content", "parts")
 
 
@@ -53,7 +53,7 @@ def _filled(payload: Json) -> Json:
 
 
 def _is_empty(payload: Json) -> bool:
-    """Whether nothing is left of an event but candidates without content."""
+    """Whether an event has only candidates without content."""
     candidates = json_access.items_at(unwrapped(payload)[1], "candidates")
     return all(json_access.get(one, *_PARTS) == _NOTHING and one.keys() <= {"content", "index"} for one in candidates)
 
@@ -74,7 +74,7 @@ class _Parts:
         return [*map(self._bare, groups[:-1]), changed(self._payload, {place: list(groups[-1])})]
 
     def _bare(self, parts: Sequence[Json]) -> Json:
-        """An event with nothing but parts: it has no finish, and counts no tokens."""
+        """An event with only parts: without a finish, and without counts of tokens."""
         kept = known_only(self._candidate, {"index", "content", "role"})
         candidate = {**kept, "content": {**kept["content"], "parts": list(parts)}}
         shared = {key: value for key, value in self._inner.items() if key in _SHARED}
@@ -134,7 +134,7 @@ FORM: Final = CompleteCallForm(
 
 
 class PlaceholderArguments(Injector):
-    """Sends the arguments of a call in a part of their own, without a name, in the next event."""
+    """Sends the arguments of a call in a separate part, without a name, in the next event."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:

@@ -1,4 +1,4 @@
-"""The Interactions API: a prompt, or steps, that may go on from an earlier interaction."""
+"""The Interactions API: a prompt, or steps, that may continue an earlier interaction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Gemini's Interactions API: steps, `arguments_delta`. The revision of 2026-05-20, which is the only one since June.
 
 Events: https://ai.google.dev/gemini-api/docs/streaming; fields: the types of google-genai 2 and 3,
-https://github.com/googleapis/python-genai. What was before, and until when:
+https://github.com/googleapis/python-genai. Earlier revisions:
 https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026
 """
 
@@ -35,7 +35,7 @@ CALL: Final = "function_call"
 ARGUMENTS_DELTA: Final = "arguments_delta"
 _RESULT: Final = "function_result"
 _QUIET: Final = b"event: step.delta\ndata: {"
-"""How a frame begins that brings text."""
+"""The beginning of a frame with text."""
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
@@ -97,7 +97,7 @@ def _kind(step: dict[str, Json]) -> Kind | None:
 
 
 def _named(step: dict[str, Json]) -> dict[str, Json]:
-    """A step with the name of its tool; calls of the provider's own tools are named by their type alone."""
+    """A step with the name of its tool; calls of the provider's own tools are named by their type."""
     return step if "name" in step or step["type"] == CALL else {**step, "name": str(step["type"]).removesuffix("_call")}
 
 

@@ -38,7 +38,7 @@ from toolstream_core.wire import json_access, numbers
 
 _TIME: Final = f"{CREATED_TEXT[:19]}Z"
 _HEAD: Final = ("id", "object", "model", "agent")
-"""The fields of an interaction that its first event has, with the status."""
+"""The fields of an interaction in its first event, with the status."""
 
 
 def _event(kind: str, **fields: Json) -> bytes:
@@ -101,8 +101,8 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
             texts[index] = texts.get(index, "") + text
         if delta.get("type") == "thought_signature":
             thoughts.append({"type": "thought", "signature": delta.get("signature")})
-    said = [{"type": "model_output", "content": [{"type": "text", "text": text}]} for text in texts.values()]
-    return {**interaction, "steps": [*thoughts, *said, *map(_call, calls)]}
+    outputs = [{"type": "model_output", "content": [{"type": "text", "text": text}]} for text in texts.values()]
+    return {**interaction, "steps": [*thoughts, *outputs, *map(_call, calls)]}
 
 
 def _call(call: Call) -> Payload:

@@ -14,13 +14,13 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
 
-_TELLING: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
+_WITH_CONTENT: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
 """Text in each message with a call, an end or an error."""
 
 
 def quiet(raw: bytes) -> bool:
     """Whether a frame only has text or audio of the model; see `WireProtocol.quiet`."""
-    if any(sign in raw for sign in _TELLING) or may_hide_letters(raw):
+    if any(sign in raw for sign in _WITH_CONTENT) or may_hide_letters(raw):
         return False
     return raw.count(b'"serverContent"') == 1
 

@@ -12,7 +12,7 @@ from toolstream_core.model import Fragment
 
 
 class OllamaCalls(CompleteCalls):
-    """Each entry is a call. One without a name goes on with the arguments of the last call, if both are text.
+    """Each entry is a call. One without a name continues the arguments of the last call, if both are text.
 
     Docker Model Runner sends calls so (open-webui/open-webui#26880).
     """
@@ -27,13 +27,13 @@ class OllamaCalls(CompleteCalls):
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event
         last, is_text = self._text_call, fragment.arguments == "" or not fragment.well_formed
-        if is_text and last is not None and last.arguments.complete_again is None and _goes_on(last, fragment):
+        if is_text and last is not None and last.arguments.complete_again is None and _continues(last, fragment):
             return last
         call = self._open(fragment)
         self._text_call = call if is_text else None
         return call
 
 
-def _goes_on(last: OpenCall, fragment: Fragment) -> bool:
+def _continues(last: OpenCall, fragment: Fragment) -> bool:
     """Whether a part of JSON text is the next one of the last call's arguments."""
     return not nonblank(fragment.name) and (last.incomplete or last.arguments.empty)

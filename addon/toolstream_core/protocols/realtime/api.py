@@ -1,4 +1,4 @@
-"""The Realtime API: requests are put together from a socket as a request to Responses would be."""
+"""The Realtime API: requests are assembled from a socket in the form of Responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RealtimeApi(ResponsesApi):
 
 
 def model_of(path: str) -> str | None:
-    """The model that a socket's path names; Azure calls it `deployment`."""
+    """The model in a socket's path; Azure calls it `deployment`."""
     query = parse_qs(urlsplit(path).query)
     found = query.get("model") or query.get("deployment")
     return found[0] if found else None

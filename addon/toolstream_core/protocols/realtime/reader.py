@@ -1,4 +1,4 @@
-"""OpenAI Realtime: the events of one response, which are those of Responses with other keys around them.
+"""OpenAI Realtime: the events of one response, which are those of Responses with another envelope.
 
 https://platform.openai.com/docs/api-reference/realtime-server-events. Azure and the beta version send `response.text`
 and `response.audio` in place of today's `response.output_text` and `response.output_audio`.
@@ -58,7 +58,7 @@ def read_response(payload: Json) -> EventContent:
 
 
 def _ended(content: EventContent, response: Json) -> EventContent:
-    """With why a response was not completed, which this API has under keys of its own, and with what was spoken."""
+    """The content with the reason for an incomplete response, which this API has under other keys, and with speech."""
     details = json_access.get(response, "status_details")
     reason, status = json_access.get(details, "reason"), json_access.get(response, "status")
     parts = [

@@ -1,7 +1,7 @@
-"""Realtime's socket: which response a message belongs to, what it was asked for, and how the API is served.
+"""Realtime's socket: which response a message belongs to, its request, and how the API is served.
 
-https://platform.openai.com/docs/guides/realtime-conversations; Azure has the same at `/openai/realtime`. What a server
-sends: https://platform.openai.com/docs/api-reference/realtime-server-events
+https://platform.openai.com/docs/guides/realtime-conversations; Azure has the same at `/openai/realtime`. The messages
+of a server: https://platform.openai.com/docs/api-reference/realtime-server-events
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_ITEMS: Final = 256
 """The most conversation items kept until the next response, and the most responses that wait to be created."""
 _SESSION: Final = frozenset({"session.created", "session.update", "session.updated"})
 OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
-"""Keys of a session that a response's request has too."""
+"""Keys of a session that are also keys of a response's request."""
 ENDS: Final = frozenset({DONE, "response.completed"})
 """Some providers end a response as Responses does."""
 _AUDIO: Final = "audio"
@@ -46,7 +46,7 @@ _TYPE: Final = re.compile(rb'(?<!\\)"type"\s*:\s*"([a-z_.]+)"')
 _LANE: Final = re.compile(rb'(?<!\\)"response_id"\s*:\s*"([^"\\]+)"')
 _SOUND: Final = re.compile(rb'^\s*\{[^{}\\]*?"type"\s*:\s*"input_audio_buffer\.append"')
 _HEAD: Final = 200
-"""Bytes of a message in which its type is looked for before it is parsed."""
+"""Bytes of a message in which its type is searched before it is parsed."""
 
 
 class RealtimeTalk(SocketTalk):
@@ -59,9 +59,9 @@ class RealtimeTalk(SocketTalk):
         self._session: dict[str, Json] = {} if model is None else {"model": model}
         self._items: deque[Json] = deque(maxlen=MAX_ITEMS)
         self._creates: deque[tuple[Json, dict[str, Json]]] = deque(maxlen=MAX_ITEMS)
-        """The responses that the client asked for and that were not created yet, each with its message's `event_id`."""
+        """The requested responses that were not created yet, each with its message's `event_id`."""
         self._open: dict[str, None] = {}
-        """The responses that are under way."""
+        """The responses in flight."""
         self._last: str | None = None
         """The last response that is a part of the conversation."""
 
@@ -90,7 +90,7 @@ class RealtimeTalk(SocketTalk):
 
     @override
     def read_event(self, raw: bytes) -> SocketEvent | None:
-        """Deltas, audio above all, are not parsed."""
+        """Deltas, especially audio, are not parsed."""
         found = _TYPE.search(raw)
         kind = found[1] if found else b""
         if kind.endswith(b".delta") and (lane := _LANE.search(raw)):
@@ -214,7 +214,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
 
     @override
     def opened(self, request: Json) -> Sequence[Json]:
-        """A session as the one was in which the request was recorded."""
+        """A session like the one in which the request was recorded."""
         given = {key: value for key, value in dictionary(request).items() if key in OF_SESSION and key != "model"}
         self._session |= given
         self._described |= given
@@ -222,7 +222,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
 
     @override
     def read_request(self, message: Json) -> SocketRequest | None:
-        """A response begins with what asks for it."""
+        """A response begins with the message that requests it."""
         if super().read_request(message) is None:
             return None
         event, own = self._creates.pop()
@@ -254,7 +254,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
 
     @override
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
-        """An item of the response is one of the conversation."""
+        """An item of the response becomes part of the conversation."""
         event = parse(raw)
         kind = json_access.get(event, "type")
         response = self._under_way.setdefault(lane, SentSoFar())
@@ -299,8 +299,8 @@ class RealtimeHost(RealtimeTalk, SocketHost):
         names = ("conversation.item.added", "conversation.item.done")
         return [self._event(name, previous_item_id=before, item=own) for name in names]
 
-    def _event(self, kind: str, **said: Json) -> dict[str, Any]:
-        return {"type": kind, "event_id": f"event_toolstream_{self._next()}", **said}
+    def _event(self, kind: str, **fields: Json) -> dict[str, Any]:
+        return {"type": kind, "event_id": f"event_toolstream_{self._next()}", **fields}
 
     def _next(self) -> int:
         self._numbers += 1

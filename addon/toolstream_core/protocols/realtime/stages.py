@@ -26,7 +26,7 @@ def promoted(promotion: Promotion) -> list[Frame]:
 
 
 def _of_response(promotion: Promotion, frames: list[Frame]) -> list[Frame]:
-    """Events with an id of their own and that of the response that they are of."""
+    """Events with their own ids and that of their response."""
     payload = promotion.event.frame.json
     event = json_access.get(payload, "event_id")
     given = json_access.get(payload, "response_id")

@@ -16,7 +16,7 @@ from toolstream_core.wire import json_access
 
 
 class CallFields(NamedTuple):
-    """A call's fields exactly as they stand in the request: a string, an object, null, or `ABSENT`."""
+    """A call's fields exactly as in the request: a string, an object, null, or `ABSENT`."""
 
     id: Json = ABSENT
     name: Json = ABSENT
@@ -34,7 +34,7 @@ class EchoedCall:
     """The arguments as text; an object as compact JSON. `""` if there are none."""
 
     written: CallFields = field(default=CallFields(), compare=False)
-    """The fields as they stand in the request."""
+    """The fields exactly as in the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ToolResult:
     text: str
     """The result as text; content of any other type as JSON."""
     written_id: Json = field(default=ABSENT, compare=False)
-    """The id exactly as it stands in the request."""
+    """The id exactly as in the request."""
     error: str = field(default="", compare=False)
     """The field by which the protocol marks the result as an error, `is_error`; `""` if there is none."""
 
@@ -71,13 +71,13 @@ class Conversation:
 
 
 class Mention(NamedTuple):
-    """One place of a request in which the id of a call belongs."""
+    """One place for the id of a call in a request."""
 
     id: str
     call: bool
     """Whether it is the call itself; its result otherwise."""
     name: str
-    """The tool's name, of a call."""
+    """The name of the call's tool."""
 
 
 _HISTORY: Final = ("messages", "input", "contents")
@@ -129,7 +129,7 @@ def earlier_ids(request: Json) -> frozenset[str]:
 
 
 def refers_to_kept_calls(request: Json) -> bool:
-    """Whether a request may bring results of calls that the server has kept; each item of Realtime may.
+    """Whether a request may have results of calls that the server stores; each item of Realtime may.
 
     https://platform.openai.com/docs/guides/conversation-state
     """
@@ -137,12 +137,12 @@ def refers_to_kept_calls(request: Json) -> bool:
 
 
 def results(request: Json) -> int:
-    """How many tool results the conversation holds."""
+    """The number of tool results in the conversation."""
     return sum(1 for entry in _history(request) for _ in _results(entry))
 
 
 def ends_with_results(request: Json) -> bool:
-    """Whether results of tools have come since the assistant's last words or calls."""
+    """Whether results of tools follow the assistant's last text or calls."""
     return results(after_last_response(request)) > 0
 
 

@@ -1,4 +1,4 @@
-"""What a request to an LLM asks for, in any protocol."""
+"""The requested response of an LLM request, in any protocol."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class RequestKey:
     tools: frozenset[str]
     """The names of the tools on offer."""
     results: int
-    """How many tool results the messages hold: the turn of a tool-calling conversation."""
+    """The number of tool results in the messages: the turn of a tool-calling conversation."""
     words: str
     """The last user message."""
     opening: str = ""
     """The first user message: equal in all requests of a conversation."""
 
 
-# Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
+# In the path of Gemini and Vertex (`/models/NAME:…`), of Azure (`/deployments/NAME/…`), and of Bedrock
 # (`/model/NAME/…`, with `%3A` for a colon).
 _MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/|/model/([^/?]+)/(?:invoke|converse)")
-# Requests with the same bodies that want something else.
+# Requests with the same bodies for other purposes.
 _OTHER = re.compile(r"token|embed|moderation|batch|rank", re.IGNORECASE)
 _COMMON = Api()
 _HEAD: Final = 64 * 1024
@@ -66,7 +66,7 @@ def read(path: str, request: Json) -> RequestKey | None:
 
 
 def protocol_of(path: str, request: Json) -> WireProtocol | None:
-    """The protocol in which a POST of `request` to `path` asks for a completion; `None` if it does not."""
+    """The protocol in which a POST of `request` to `path` requests a completion; `None` if it does not."""
     if not isinstance(request, dict):
         return None
     claimed = claiming(path)
@@ -78,18 +78,18 @@ def protocol_of(path: str, request: Json) -> WireProtocol | None:
 
 
 def reader_of(path: str, request: Json) -> Api:
-    """What reads a request of this protocol; one that knows the common shapes where the protocol is not known."""
+    """The API that reads a request; for an unknown protocol, one for the common forms."""
     protocol = claiming(path) or protocol_of(path, request)
     return _COMMON if protocol is None else protocol.api
 
 
 def model_of(path: str, request: Json) -> str | None:
-    """The model asked for: the one in the body, else the one in the path."""
+    """The requested model: the one in the body, else the one in the path."""
     return reader_of(path, request).model(path, request) or _model_in(path)
 
 
 def wants_stream(path: str, request: Json) -> bool:
-    """Whether a request asks for a stream: in its body, in its path (Gemini), or by default (Ollama)."""
+    """Whether a request is for a stream: by its body, by its path (Gemini), or by default (Ollama)."""
     claimed = claiming(path)
     if json_access.get(request, "stream") is True:
         return True
@@ -99,7 +99,7 @@ def wants_stream(path: str, request: Json) -> bool:
 def may_be_llm(path: str, body: bytes) -> bool:
     """Whether a body is worth parsing: by its path, or by the top-level keys that its first bytes show.
 
-    Parsing holds up all streams, so a long upload to another API is left alone.
+    Parsing delays all streams, so a long upload to another API is not parsed.
     """
     return len(body) <= _HEAD or claiming(path) is not None or not _OF_LLM.isdisjoint(top_keys(body[:_HEAD]))
 

@@ -13,13 +13,13 @@ _SCHEMAS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_js
 _RUN_BY_CLIENT: Final = (ABSENT, None, "function", "custom")
 """Types of the tools that the client defines; all others are the provider's own."""
 _BRINGS_TOOLS: Final = ("additional_tools", "tool_search_output")
-"""Types of the items of a Responses request that bring tools."""
+"""Types of the items of a Responses request that contain tools."""
 
 _FURTHER: Final = (
     *("previous_response_id", "previous_interaction_id", "conversation", "prompt"),
     *("cachedContent", "cached_content", "mcp_servers"),
 )
-"""Keys of a request that refer to more than it says, perhaps to further tools."""
+"""Keys of a request that refer to stored content, perhaps to further tools."""
 
 
 class OfferedTool(NamedTuple):
@@ -27,11 +27,11 @@ class OfferedTool(NamedTuple):
 
     name: str
     schema: Json
-    """Of its parameters; `None` if there is none."""
+    """The schema of its parameters; `None` if there is none."""
     custom: bool = False
     """Whether it takes text of any form."""
     namespace: str = ""
-    """The namespace in which it is offered (Responses), which its calls name; `""` outside of any."""
+    """The namespace in which it is offered (Responses), which its calls name; `""` without one."""
     description: str = ""
 
 
@@ -39,7 +39,7 @@ class ToolChoice(NamedTuple):
     """The calls that a request allows."""
 
     names: frozenset[str] | None = None
-    """The tools that may be called; `None` are all that are on offer."""
+    """The tools that may be called; `None`: all offered ones."""
     single: bool = False
     """Whether the response may make one call at most."""
 
@@ -89,7 +89,7 @@ def schemas(request: Json) -> dict[str, Json]:
 
 
 def parameters(request: Json) -> dict[str, Parameters]:
-    """The parameters of each tool on offer, by the tool's name."""
+    """The parameters of each offered tool, by the tool's name."""
     return {name: Parameters.of(schema, name) for name, schema in schemas(request).items()}
 
 

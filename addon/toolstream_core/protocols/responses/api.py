@@ -1,4 +1,4 @@
-"""The Responses API: a prompt, a list of input items, or an earlier response that is gone on with."""
+"""The Responses API: a prompt, a list of input items, or the continuation of an earlier response."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _with_items(part: Part, items: dict[int, Json]) -> Json:
 
 
 def _with_event_id(body: Json, what: What, received: Json, at: int) -> Json:
-    """An event in place of one of the Realtime API, which has an id of its own, unless it is the event itself."""
+    """An event in place of one of the Realtime API, which has its own id, unless it is the event itself."""
     if not isinstance(received, dict) or "event_id" not in received or not isinstance(body, dict):
         return body
     again = what in _OPENINGS and body.get("event_id") != received["event_id"]

@@ -93,7 +93,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
 
 
 def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
-    """The call that an output item is, or `None`. `*_call_output` items are results, not calls."""
+    """The call in an output item, or `None`. `*_call_output` items are results, not calls."""
     if not isinstance(item, dict):
         return None
     kind = item.get("type")

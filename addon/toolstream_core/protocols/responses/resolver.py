@@ -58,7 +58,7 @@ def contradicts(call: OpenCall, fragment: Fragment) -> bool:
     return not (arguments.is_json and text == arguments.text()) and not has_same_arguments(call, fragment)
 
 
-def goes_on(head: str, delta: object) -> bool:
+def continues_start(head: str, delta: object) -> bool:
     """Whether a delta continues the arguments that an item was added with, and does not start them again."""
     text = ArgumentText()
     text.add(head)
@@ -160,7 +160,7 @@ def closes_fragment(call: OpenCall, fragment: Fragment) -> bool:
     return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)
 
 
-# Closed calls are removed from the lists where they are met, each once.
+# Closed calls are removed from the lists when they are found, each once.
 
 
 class OpenCalls:
@@ -232,11 +232,11 @@ def _open(calls: list[OpenCall]) -> Iterator[OpenCall]:
         at -= 1
 
 
-# None of the three is stable everywhere: item ids change with every event behind GitHub Copilot (vercel/ai#18548),
-# output_index is missing or always 0 behind converters, call_id differs between `output_item.done` and
+# None of the three is stable everywhere: item ids change with every event of GitHub Copilot (vercel/ai#18548),
+# output_index is missing or always 0 after converters, call_id differs between `output_item.done` and
 # `response.completed`. A later event fills in what earlier ones lack; a fragment that fits no call opens one. Several
-# calls may share a call_id. An item under a known call_id is another call if the known one has whole arguments, or is
-# open and has none; if it has a part of them, the item is its next piece (some converters give each fragment an item).
+# calls may share a call_id. An item with a known call_id is another call if the known one has complete arguments, or is
+# open and has none; if it has a part of them, the item is its next fragment (some converters make an item for each).
 
 MAX_ALIKE: Final = 64
 """Calls of one id, or at one index, that one fragment is compared with: bounds the cost of an event."""
@@ -263,12 +263,12 @@ class ResponsesCalls(Calls):
     def incomplete_calls(self) -> list[OpenCall]:
         return (
             [] if self._end_completes else super().incomplete_calls()
-        )  # Without that event a whole call would be lost.
+        )  # Without that event a complete call would be lost.
 
     @override
     def conclude(self, content: EventContent) -> None:
         super().conclude(content)
-        self._at_end = self._at_end or content.end  # Clients stop reading there.
+        self._at_end = self._at_end or content.end  # Clients stop reading here.
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         call = self._find(fragment, event) or self._open(fragment)
@@ -301,7 +301,7 @@ class ResponsesCalls(Calls):
         if call.name and fragment.name and not nonblank(fragment.name).startswith(call.name):
             fragment = fragment._replace(name=ABSENT)
         if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.over:
-            if not goes_on(call.start_input, fragment.arguments):
+            if not continues_start(call.start_input, fragment.arguments):
                 call.arguments = call.arguments.renewed()
             call.start_input = None
         elif fragment.phase is Phase.OPEN and (opens_again(call, fragment) or opens_late(call, fragment)):
@@ -383,7 +383,7 @@ class ResponsesCalls(Calls):
         return fitting or next(again, None) or next(others, None)
 
     def _at(self, fragment: Fragment) -> OpenCall | None:
-        """The open item of the fragment's index, or the only open one where it has none."""
+        """The open item of the fragment's index, or the only open one if it has none."""
         if isinstance(fragment.index, int):
             newest = self._open_calls.newest_at(fragment.index, fragment.kind)
             if newest is not None and not is_other_call(newest, fragment):

@@ -31,7 +31,7 @@ from toolstream_core.wire.frame import parse
 
 _CREATE: Final = "response.create"
 _OF_TRANSPORT: Final = frozenset({"type", "stream_id"})
-"""Keys of the message that the body of the same request over HTTP has not."""
+"""Keys of the message that the body of the same request over HTTP does not have."""
 ENDS: Final = frozenset(
     {
         "error",
@@ -80,35 +80,35 @@ def lane_of(message: Json) -> str:
 
 _INVALID: Final = "invalid_request_error"
 _REMEMBERED: Final = 256
-"""Responses that are over and may still be named."""
+"""Number of finished responses that may still be named."""
 _NOT_STEERED: Final = {
     "steering_not_supported": "toolstream serves this response as it is, and cannot steer it.",
     "response_already_completed": "The response is no longer accepting steering input.",
     "response_not_found": "There is no such response on this connection.",
 }
-"""By the codes that OpenAI has: https://developers.openai.com/api/reference/resources/responses"""
+"""The messages by OpenAI's codes: https://developers.openai.com/api/reference/resources/responses"""
 
 
 class SentSoFar:
-    """What the client has of a response object, by the events that were forwarded."""
+    """The client's response object, from the forwarded events."""
 
     def __init__(self) -> None:
         self.response: dict[str, Json] = {}
-        """The object as the first event has it."""
+        """The object in the first event."""
         self.output: list[Json] = []
         """The complete items."""
         self.number = -1
-        """Of the last event, where events are numbered."""
+        """The number of the last event, if events are numbered."""
         self.ended = False
-        """Whether its last event went."""
+        """Whether its last event was sent."""
 
     @property
     def id(self) -> Json:
-        """Of the response; `None` if nothing went yet."""
+        """The id of the response; `None` if no event was sent yet."""
         return self.response.get("id")
 
     def take(self, event: Json, *, ends: bool) -> None:
-        """The next event went."""
+        """Take the next sent event."""
         self.ended = self.ended or ends
         number = json_access.integer(json_access.get(event, "sequence_number"))
         if isinstance(number, int):
@@ -119,7 +119,7 @@ class SentSoFar:
             self.output.append(json_access.get(event, "item"))
 
     def cancelled(self, token: str) -> dict[str, Json]:
-        """The response as it is where it stops now; `token` makes its id where nothing went yet."""
+        """The response that stops here; `token` makes its id if no event was sent yet."""
         return {"id": f"resp_{token}", **self.response, "status": "cancelled", "output": [*self.output]}
 
 
@@ -153,7 +153,7 @@ class ResponsesHost(ResponsesTalk, SocketHost):
     def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:
         """The end of the response that is named, of its lane's, or of the only one.
 
-        The SDKs have no type for it; the event is named after the status, as all that end a response are.
+        The SDKs have no type for it; the event is named after the status, like all final events.
         """
         named, lane = json_access.get(message, "response_id"), self._lane(message, "response_id")
         if lane is None and not isinstance(named, str):
@@ -166,7 +166,7 @@ class ResponsesHost(ResponsesTalk, SocketHost):
         return Reply(cancelled=lane, last={**end, "sequence_number": response.number + 1})
 
     def _not_steered(self, message: Json) -> Json:
-        """Confirms that serving continues, with the input, so that the client may repeat its request."""
+        """A confirmation that the response continues, with the input: the client may repeat its request."""
         named, lane = json_access.get(message, "previous_response_id"), self._lane(message, "previous_response_id")
         response = None if lane is None else self._under_way[lane]
         if response is None:
@@ -185,7 +185,7 @@ class ResponsesHost(ResponsesTalk, SocketHost):
         )
 
     def _lane(self, message: Json, key: str) -> str | None:
-        """The lane of the response under way whose id a message has under `key`; without an id, of the one it names."""
+        """The lane of the response in flight whose id a message has under `key`; without an id, of the named one."""
         named = json_access.get(message, key)
         if isinstance(named, str):
             return next((lane for lane, response in self._under_way.items() if response.id == named), None)

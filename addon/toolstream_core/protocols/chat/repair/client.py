@@ -1,4 +1,4 @@
-"""The calls of one stream as a client has them that reads exactly what the protocol documents, and what it lacks."""
+"""The calls of one stream in a client that follows the documentation exactly, and the parts that it lacks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from toolstream_core.wire import json_access
 
 
 class Lack(NamedTuple):
-    """What a client lacks of a call's arguments."""
+    """The part of a call's arguments that a client lacks."""
 
     text: str
     defect: Defect | None = None
-    """Why that is not the fragment that came."""
+    """Why it differs from the received fragment."""
     stands: bool = False
     """Whether the fragment is forwarded unchanged all the same."""
     as_received: bool = False
     """Whether the client has exactly the received text once it has this."""
     contradicts: bool = False
-    """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
+    """Whether the client has other arguments than the intended ones: the fragment is forwarded unchanged."""
 
 
 class Held(NamedTuple):
@@ -39,7 +39,7 @@ class Held(NamedTuple):
     delta: str
     """The arguments that it brings."""
     upto: int
-    """How many characters of the call's arguments had come with it."""
+    """How many characters of the call's arguments had arrived with it."""
 
 
 class ClientCall:
@@ -59,7 +59,7 @@ class ClientCall:
         self.is_open = False
         """Whether the client knows of it."""
         self.header: dict[str, Json] = {}
-        """What came in the entry that opened it."""
+        """The received fields of the entry that opened it."""
         self.defect: Defect | None = None
         """The deviation for which a part of it was last withheld or changed."""
         self.held: list[Held] = []
@@ -67,13 +67,13 @@ class ClientCall:
         self.held_for: tuple[str, ...] = ()
         """The shapes for which they are withheld."""
         self.in_message = False
-        """Whether it comes in messages only."""
+        """Whether it is only in messages."""
         self.seen_as = ("", "")
-        """Its id and name, as far as they had come with the fragment before."""
+        """Its id and name after the fragment before."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing of it can be lacking, unless more of it comes."""
+        """Whether nothing of it can be missing, unless more of it arrives."""
         arguments = self.intended.arguments
         if not (self.is_open and self.intended.call.name and arguments.ended):
             return False
@@ -84,7 +84,7 @@ class ClientCall:
         return is_in_step(self.intended.meaning, self.text, fragment)
 
     def _has_all(self, lacking: str = "") -> bool:
-        """Whether the client has exactly the text so far, but for the end of it."""
+        """Whether the client has exactly the text so far, except for its end."""
         arguments = self.intended.arguments
         return self.text.is_in_step(arguments, arguments.size - len(lacking))
 
@@ -94,7 +94,7 @@ class ClientCall:
             self.text.add(text, self.intended.arguments, as_received=as_received)
 
     def lack(self, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
-        """What the client lacks of the arguments, of which `fragment` came last.
+        """The part of the arguments that the client lacks; `fragment` is the last received one.
 
         `upto`: the number of characters up to the current event; waiting events send the rest.
         `over`: the provider sends no more of them.
@@ -107,7 +107,7 @@ class ClientCall:
             return Lack(fragment, as_received=True)
         text, defect, stands = intended.text(over=over)
         has, is_cumulative = self.text.text, meaning.cumulative is not None
-        if text and has.startswith(text) and not is_cumulative:  # it also has what may yet be replaced
+        if text and has.startswith(text) and not is_cumulative:  # it also has text that may be replaced
             return Lack("", defect)
         if not text.startswith(has):
             return Lack(fragment, defect, contradicts=True)
@@ -134,21 +134,21 @@ class Turn:
         self.ids: set[str] = set()
         """The ids that the client has."""
         self.indexes: dict[Json, ClientCall] = {}
-        """The indexes that calls came with, and the last call of each."""
+        """The received indexes, and the last call of each."""
         self.next_place = 0
-        """Where the client would have the next call."""
+        """The place of the next call for the client."""
         self.finished = False
-        """Whether a finish reason came."""
+        """Whether a finish reason arrived."""
         self.withholds = False
         """Whether a policy withheld a call."""
         self.complete = False
-        """Whether the response ended by itself, so that calls without arguments are complete."""
+        """Whether the response ended normally: calls without arguments are complete then."""
         self._open: dict[int, ClientCall] = {}
         """Calls that may lack something, by `order`."""
         self._changed: dict[int, ClientCall] = {}
-        """Calls of which something came since they were last judged."""
+        """Calls with new fragments since they were last judged."""
         self._unsettled: dict[int, ClientCall] = {}
-        """Calls of which something came since they were last settled."""
+        """Calls with new fragments since they were last settled."""
         # Positions of calls: whose arguments have begun and are incomplete; that lack a part, or all arguments; that no
         # finish reason makes complete; of arguments without a call.
         self._incomplete: set[int] = set()
@@ -156,7 +156,7 @@ class Turn:
         self._broken: set[int] = set()
         self._anonymous: set[int] = set()
         self._undecided: dict[int, ClientCall] = {}
-        """Those of which all that came may stand for what follows."""
+        """Calls whose received text may stand for later arguments."""
         self.same_id = SameId(_compared)
 
     def add(self, intended: IntendedCall) -> ClientCall:
@@ -170,7 +170,7 @@ class Turn:
         return one
 
     def note(self, state: ClientCall) -> None:
-        """A fragment of a call came: update what is known of this call and of others."""
+        """Take a fragment of a call: update the state of this call and of others."""
         intended = state.intended
         self._open[state.order] = self._changed[state.order] = self._unsettled[state.order] = state
         if state.is_open and intended.is_placeholder is not None:
@@ -199,7 +199,7 @@ class Turn:
 
     @property
     def has_anonymous(self) -> bool:
-        """Whether arguments came without a call."""
+        """Whether arguments arrived without a call."""
         self._judge()
         return bool(self._anonymous)
 
@@ -228,7 +228,7 @@ class Turn:
         self._changed.clear()
 
     def place_of(self, state: ClientCall) -> Json:
-        """Where the client needs a call that it does not have yet."""
+        """The place of a call that the client does not have yet."""
         return self.next_place if state.place is None else state.place
 
     def withheld(self, state: ClientCall, *, keeps_place: bool) -> None:
@@ -251,7 +251,7 @@ class Turn:
         return list(self._open.values())
 
     def settle(self, *, ended: bool = False, over: bool = True) -> None:
-        """Nothing follows that could change what has come; `ended`: because the body is over.
+        """No later event can change the received calls; `ended`: because the body is over.
 
         `over`: as for `IntendedCall.settle`.
         """
@@ -320,7 +320,7 @@ class Client:
         return self._by_call.get(id(call))
 
     def call(self, call: OpenCall) -> ClientCall:
-        """A call, which opens where it is new."""
+        """A call, which opens if it is new."""
         one = self._by_call.get(id(call))
         if one is None:
             intended = IntendedCall(call, self.context, self.reporter.on)
@@ -332,7 +332,7 @@ class Client:
         return bool(self._repeats(state))
 
     def waits(self, state: ClientCall) -> bool:
-        """Whether what a call is may still change."""
+        """Whether the identity of a call may still change."""
         if state.intended.waits_for_text:
             return True
         if state.is_open:
@@ -357,7 +357,7 @@ class Client:
         return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
     def withholding(self, state: ClientCall, *, over: bool) -> tuple[str, ...]:
-        """The shapes for which nothing of a call may be sent now; `over`: the provider sends no more of it."""
+        """The shapes for which no part of a call may be sent now; `over`: the provider sends no more of it."""
         parts = [part for part in self.policy.parts if part.holds] if self._holds else ()
         return tuple(name for part in parts if not self._may_send(part, state, over=over) for name in part.names)
 

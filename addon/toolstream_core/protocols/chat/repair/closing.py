@@ -1,4 +1,4 @@
-"""Sends what a Chat Completions stream lacks at the end of a choice, of the response or of the body."""
+"""Sends the missing parts of a Chat Completions stream at the end of a choice, of the response or of the body."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Closing:
         number = self._stream.last
         if self._stream.done:
             return [], [] if self._lacks_part or self._client.context.incomplete_calls() else self._withheld
-        kept = self._kept_back(number)
+        kept = self._withheld_events(number)
         for choice in {*self._client.turns, *self._finishes.by_choice}:
             self._finishes.without_calls(choice)
         if not clean:
@@ -100,7 +100,7 @@ class Closing:
         return kept, made
 
     def released(self, number: int) -> list[Frame]:
-        """What a policy forwards after an event."""
+        """The events that a policy releases after an event."""
         held = [(choice, one) for choice, turn in self._client.turns.items() for one in turn.unfinished() if one.held]
         return [
             self._entry(entry, choice, number)
@@ -109,7 +109,7 @@ class Closing:
         ]
 
     def held(self) -> list[Frame]:
-        """What a policy withholds, unchanged."""
+        """The events that a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
             out += [self._entry(held.entry, one.intended.call.choice, self._stream.last) for held in one.held]
@@ -160,7 +160,7 @@ class Closing:
         return out
 
     def _judge_silent(self, turn: Turn, number: int) -> None:
-        """Report that no finish reason came, without a repair, where calls without arguments may be incomplete."""
+        """Report a missing finish reason, without a repair, if calls without arguments may be incomplete."""
         calls = [one for one in turn.calls if not self._is_over(one)]
         if (
             calls
@@ -214,7 +214,7 @@ class Closing:
         return bool(state.intended.call.name) and state.intended.is_complete_object
 
     def _cuts(self) -> bool:
-        """Whether a call lacks a part, and no finish reason came."""
+        """Whether a call lacks a part, and no finish reason arrived."""
         if self._stream.failed:
             return False
         for choice, turn in self._client.turns.items():
@@ -225,11 +225,11 @@ class Closing:
                         return True
         return False
 
-    def _kept_back(self, number: int) -> list[Frame]:
+    def _withheld_events(self, number: int) -> list[Frame]:
         return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
 
     def text_follows(self, following: Waiting | None) -> bool:
-        """Whether text of the only choice follows a finish, or an error: so may arguments of a call without any."""
+        """Whether text of the only choice follows a finish, or an error: missing arguments may follow too."""
         content = None if following is None else following.event.content
         if content is None or content.end or len(self._client.turns) > 1:
             return bool(content and content.error)

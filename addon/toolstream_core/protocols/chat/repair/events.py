@@ -51,7 +51,7 @@ def unstreamed(
         one, choice = part.one, part.fragment.choice
         one.received = part.upto
         if (one.is_open or one.held) and not one.in_message:
-            one.defect = UNSTREAMED_CALLS  # where the deltas lack something that only the message says
+            one.defect = UNSTREAMED_CALLS  # if the deltas lack a part that only the message has
             continue
         if one.intended.nothing or client.doubles(one):
             continue
@@ -110,7 +110,7 @@ def spread(frame: Frame, client: Client) -> list[Frame]:
         number = choice_number(choice, place)
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
             received += 1
-            entries += [(number, part) for part in _pieces(entry, client, client.turn(number))]
+            entries += [(number, part) for part in _fragments(entry, client, client.turn(number))]
     if len(entries) < 2 or (len(entries) == received and not policy.alone):  # noqa: PLR2004
         return [frame]
     if received > 1 and policy.alone:
@@ -120,7 +120,7 @@ def spread(frame: Frame, client: Client) -> list[Frame]:
     return [first, *middle, writer.make(ending_of(payload, entries[-1]), frame.number)]
 
 
-def _pieces(entry: Json, client: Client, turn: Turn) -> list[Json]:
+def _fragments(entry: Json, client: Client, turn: Turn) -> list[Json]:
     text, index = json_access.get(entry, "function", "arguments"), json_access.get(entry, "index")
     one = next((one for one in turn.calls if one.place == index), None)
     if not isinstance(text, str) or one is None:
@@ -151,11 +151,11 @@ class ChatEvents:
 
     @property
     def needs_next_event(self) -> bool:
-        """Whether the next event has to be shown to the stage."""
+        """Whether the stage must get the next event."""
         return self.stream.needs_next_event or (self._finishes.any_sent and not self.stream.done)
 
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
-        """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
+        """Whether an event with one fragment is forwarded unchanged, because the client lacks exactly this."""
         fragment, one, delta = part.fragment, part.one, part.delta
         if self.stream.done or not one.is_open or not delta or not fragment.well_formed:
             return False
@@ -176,7 +176,7 @@ class ChatEvents:
         return True
 
     def arrives(self, waiting: Waiting) -> None:
-        """An event came: update what is known of the response."""
+        """Take an event: update the state of the response."""
         self.stream.arrives(waiting.event)
         if len(waiting.touched) != len(waiting.event.content.fragments):
             self._pass_by(waiting.event.content.fragments)
@@ -190,7 +190,7 @@ class ChatEvents:
                 turn.settle()
 
     def _pass_by(self, fragments: Iterable[Fragment]) -> None:
-        """Note calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
+        """Record calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
         for one in fragments:
             if one.kind is Kind.CUSTOM or not self.stream.judges_calls:
                 self._finishes.called.add(one.choice)
@@ -263,7 +263,7 @@ class ChatEvents:
     def _rewritten(
         self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]
     ) -> dict[str, Json]:
-        """What becomes of a chunk; the same object where it is forwarded unchanged. `before` gets new events."""
+        """The replacement of a chunk; the same object if it is forwarded unchanged. `before` gets new events."""
         frame, listed = waiting.event.frame, payload["choices"]
         raws = listed if isinstance(listed, list) else json_access.items(listed)
         choices = [
@@ -287,21 +287,23 @@ class ChatEvents:
         return self._spread(kept), self._spread(added)
 
     def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
-        """What becomes of a choice; the same object where it is forwarded unchanged."""
+        """The replacement of a choice; the same object if it is forwarded unchanged."""
         if not isinstance(raw, dict):
             return raw
         event = waiting.event
-        mine = [part for part in waiting.touched if part.fragment.choice == number] if self.stream.judges_calls else []
+        own_calls = (
+            [part for part in waiting.touched if part.fragment.choice == number] if self.stream.judges_calls else []
+        )
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
-        out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
+        out = self._with_delta(self._streamed(raw, own_calls, event, before), own_calls, event, ends=bool(ends))
         made = over and WORDS.is_complete(ends[0].reason) and not self._closing.text_follows(following)
         if isinstance(out.get("delta"), dict):
-            out = self._delta(out, mine, event, over=over)
-            if over and mine and self._holds:
-                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, mine, made=made))
+            out = self._delta(out, own_calls, event, over=over)
+            if over and own_calls and self._holds:
+                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, own_calls, made=made))
         for finish in ends:
-            before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
+            before += self._closing.rest_of(number, event.frame.number, made=made, parts=own_calls) if over else []
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
                 out = {**out, "finish_reason": value}
@@ -310,10 +312,10 @@ class ChatEvents:
         return out
 
     def _streamed(
-        self, choice: dict[str, Json], mine: list[Touched], event: Event, before: list[Frame]
+        self, choice: dict[str, Json], own_calls: list[Touched], event: Event, before: list[Frame]
     ) -> dict[str, Json]:
         """The choice without the calls of its message, which are sent as deltas before it."""
-        complete = [part for part in mine if part.fragment.phase is Phase.WHOLE]
+        complete = [part for part in own_calls if part.fragment.phase is Phase.WHOLE]
         if not complete:
             return choice
         number = event.frame.number
@@ -325,19 +327,21 @@ class ChatEvents:
         before += streamed
         return without_calls(choice, text_said=self.stream.text_said)
 
-    def _with_delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, ends: bool) -> dict[str, Json]:
+    def _with_delta(
+        self, choice: dict[str, Json], own_calls: list[Touched], event: Event, *, ends: bool
+    ) -> dict[str, Json]:
         """The choice with the `delta` object that it lacks."""
         bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self.stream.head)
-        if not (bare and (ends or not mine)):
+        if not (bare and (ends or not own_calls)):
             return choice
         if not self._report(MISSING_DELTA, event.frame.number, "a choice has no delta object"):
             return choice
         return {**choice, "delta": {}, "finish_reason": choice.get("finish_reason")}
 
-    def _delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
-        """The choice with what the client lacks of the calls in its delta; `over`: nothing more of them comes."""
+    def _delta(self, choice: dict[str, Json], own_calls: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
+        """The choice with the missing parts of the calls in its delta; `over`: no more of them arrives."""
         delta = choice["delta"]
-        parts = [part for part in mine if part.fragment.phase is Phase.MORE]
+        parts = [part for part in own_calls if part.fragment.phase is Phase.MORE]
         if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
             for part in parts:
                 part.one.text.diverged = True

@@ -47,7 +47,7 @@ class Named(NamedTuple):
 
 
 class EntryContext(NamedTuple):
-    """An entry that is written: its call, and what the client has around it."""
+    """An entry that is written: its call, and the state of the client."""
 
     one: ClientCall
     turn: Turn
@@ -128,7 +128,7 @@ def name(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 
 def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
-    """A type: missing where the call opens, empty or null later."""
+    """A type: missing at the start of the call, empty or null later."""
     if at.opens:
         return Named(MISSING_TYPE, "the call opens without its type")
     if was is None:
@@ -137,7 +137,7 @@ def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 
 def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
-    """The form in which arguments come; `None` if it is the usual one."""
+    """The form of the arguments; `None` if it is the usual one."""
     if was is None:
         return Named(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning)
     if was is ABSENT and "parameters" in at.was:

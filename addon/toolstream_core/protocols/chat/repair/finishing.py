@@ -1,4 +1,4 @@
-"""Finish reasons of the choices of one Chat Completions response: which came, which were sent, which are due."""
+"""Finish reasons of the choices of one Chat Completions response: received, sent, and due ones."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Finish:
         self.sent: str | None = None
         """The one that the client has."""
         self.event = 0
-        """The event that it came with."""
+        """The event that had it."""
         self.resumed = False
-        """Whether more of the calls came after it."""
+        """Whether more of the calls arrived after it."""
         self.delayed: str | None = None
-        """One that came too early and still has to be sent."""
+        """An early one that still must be sent."""
         self.shortened = False
         """Whether the client was sent `length` because a call was incomplete."""
 
@@ -84,7 +84,7 @@ class Finishes:
                 self._report(EARLY_FINISH, finish.event, f"the response continues after finish reason {finish.sent}")
 
     def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
-        """The finish reason to send for one that came; `None` if none is sent now."""
+        """The finish reason to send for a received one; `None` if none is sent now."""
         finish, turn, at = self.of(number), self._client.turn(number), event.frame.number
         value = self._intended(finish, turn, reason, number, at, following)
         finish.received.add(reason)
@@ -97,27 +97,27 @@ class Finishes:
     ) -> str | None:
         if not reason:
             return None if self._report(EMPTY_FINISH, at, 'the finish reason is ""') else reason
-        goes_on, kept = (following is not None and following.brings_more(number)), finish.delayed
+        has_more, kept = (following is not None and following.brings_more(number)), finish.delayed
         finish.delayed = None
-        if finish.sent is not None and goes_on:
+        if finish.sent is not None and has_more:
             return self._repeated(finish, reason, reason, at)
-        value = str(kept) if kept in FINAL else self._in_our_words(finish, turn, reason, at)
+        value = str(kept) if kept in FINAL else self._translated(finish, turn, reason, at)
         if finish.sent is not None:
             if finish.resumed and value != finish.sent:
                 return value
             if not (turn.calls or self._client.choice(number) in self.called):
                 return value
             return self._repeated(finish, reason, value, at)
-        if goes_on or (following is not None and has_text(following.event.frame, number)):
+        if has_more or (following is not None and has_text(following.event.frame, number)):
             message = f"the response continues after finish reason {reason}"
             repair = self._report(EARLY_FINISH, at, message)
-            if repair or (goes_on and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
+            if repair or (has_more and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
                 self._reporter.because(EARLY_FINISH)
                 finish.delayed, finish.event = value, at
                 return None
-        return value if goes_on else self.truthful(finish, turn, value)
+        return value if has_more else self.truthful(finish, turn, value)
 
-    def _in_our_words(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
+    def _translated(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
         value, legacy = reason, reason == "function_call" and not self._stream.judges_calls
         foreign = WORDS.translated(reason) != reason and not legacy
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
@@ -145,7 +145,7 @@ class Finishes:
         return "length" if finish.shortened else reason
 
     def closed(self, finish: Finish, turn: Turn) -> bool:
-        """Whether a finish reason came after all calls, or they need none."""
+        """Whether a finish reason arrived after all calls, or they need none."""
         if finish.resumed:
             return all(one.intended.is_complete_object or one.intended.nothing for one in turn.unfinished())
         return turn.is_complete

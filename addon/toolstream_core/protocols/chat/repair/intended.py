@@ -24,7 +24,7 @@ from toolstream_core.stages.context import Context
 
 
 class IntendedCall:
-    """One call of the resolver, and what its arguments mean: grows with its fragments, is read at any time."""
+    """One call of the resolver, and the meaning of its arguments, which can be read after each fragment."""
 
     def __init__(self, call: OpenCall, context: Context, on: Callable[[Defect], bool]) -> None:
         """A call that opens; `on`: whether a defect's repair is on."""
@@ -33,34 +33,34 @@ class IntendedCall:
         self._context = context
         self._on = on
         self.is_placeholder: bool | None = None
-        """Whether a first `{}` or `null` stands for what follows; `None` while that is open."""
+        """Whether a first `{}` or `null` stands for later arguments; `None` while that is undecided."""
         self.settled = False
-        """Whether who it is cannot change any more."""
+        """Whether its identity cannot change any more."""
         self.cut_off = False
-        """Whether that is so because the stream broke off: its name may have been still to come."""
+        """Whether it is settled because the stream was truncated: its name may be missing."""
 
-    # -- what comes
+    # -- received fragments
 
     def settle(self, *, cut_off: bool = False, over: bool = True) -> None:
-        """Nothing follows that could change what has come; `cut_off`: because the stream broke off.
+        """No later event can change it; `cut_off`: because the stream was truncated.
 
-        `over`: nothing more of it is awaited; if not, too many events wait.
+        `over`: no more of it is expected; if not, too many events wait.
         """
         self.settled, self.cut_off = True, cut_off
         self.meaning.settle(over=over)
         if self.is_placeholder is None:
             self.is_placeholder = False
 
-    # -- who it is
+    # -- identity
 
     @property
     def tool(self) -> str:
-        """The tool that it calls, as the request names it."""
+        """The tool that it calls, by the name in the request."""
         return plain_name(self.call.name, self._context.schemas)
 
     @property
     def nothing(self) -> bool:
-        """Whether it has no name, no arguments and no id; an id counts only while a name may still follow."""
+        """Whether it has no name, arguments or id; an id counts only while a name may still follow."""
         may_follow = self.cut_off or not self.settled
         return not ((self.call.id and may_follow) or self.call.name) and self.call.arguments.empty
 
@@ -71,7 +71,7 @@ class IntendedCall:
 
     @property
     def waits_for_identity(self) -> bool:
-        """Whether its name or its id may still change, or come."""
+        """Whether its name or its id may still change, or arrive."""
         call, schemas = self.call, self._context.schemas
         if self.settled:
             return False
@@ -83,7 +83,7 @@ class IntendedCall:
                 return True
         return not call.id and call.arguments.empty and self._on(LATE_ID)
 
-    # -- what it says
+    # -- arguments
 
     @property
     def arguments(self) -> ArgumentText:
@@ -92,7 +92,7 @@ class IntendedCall:
 
     @property
     def waits_for_text(self) -> bool:
-        """Whether its arguments so far may stand for what follows."""
+        """Whether its arguments so far may stand for later ones."""
         if self.meaning.suspect is not None or (self.meaning.newest is not None and self._on(SNAPSHOT_ARGUMENTS)):
             return True
         if self.call.in_objects and not self.settled and self._on(OBJECT_ARGUMENTS):
@@ -112,7 +112,7 @@ class IntendedCall:
 
     @property
     def silent(self) -> bool:
-        """Whether its arguments are nothing, or `null`."""
+        """Whether it has no arguments, or `null`."""
         arguments = self.call.arguments
         if arguments.empty or arguments.size > LONGEST_PLACEHOLDER:
             return arguments.empty
@@ -120,7 +120,7 @@ class IntendedCall:
 
     @property
     def may_be_placeholder(self) -> bool:
-        """Whether all that came is a `{}` or `null` which may stand for what follows."""
+        """Whether the received text is a `{}` or `null` which may stand for later arguments."""
         return self.meaning.may_be_placeholder and self.tool not in self._context.parameterless
 
     @property
@@ -129,7 +129,7 @@ class IntendedCall:
         begin = self.meaning.begin
         return 0 < begin <= LONGEST_PLACEHOLDER and is_placeholder(self.call.arguments.text()[:begin])
 
-    # -- what it lacks
+    # -- missing parts
 
     @property
     def incomplete(self) -> bool:
@@ -138,7 +138,7 @@ class IntendedCall:
 
     @property
     def lacks(self) -> bool:
-        """Whether a part of it is lacking, or all of its arguments, or they may be nothing but a placeholder."""
+        """Whether it lacks a part, or all arguments, or they may be only a placeholder."""
         if self.incomplete or (self.silent if self.call.name else not self.nothing):
             return True
         return self.is_placeholder is None and self.may_be_placeholder
@@ -161,7 +161,7 @@ class IntendedCall:
 
     @property
     def is_complete_object(self) -> bool:
-        """Whether what it means is a complete JSON object."""
+        """Whether its intended arguments are a complete JSON object."""
         text = self.call.arguments
         if text.spilled:
             return is_object(self.text(over=True).text)
@@ -173,6 +173,6 @@ class IntendedCall:
         if not (self.call.name and self.is_complete_object):
             return False
         reading = self.text(over=True)
-        if reading.defect is TRAILING_GARBAGE:  # more of it may have been still to come
+        if reading.defect is TRAILING_GARBAGE:  # a part of it may be missing
             return False
         return reading.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless

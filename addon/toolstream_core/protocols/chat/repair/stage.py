@@ -1,4 +1,4 @@
-"""The repair of one stream: an event waits until its calls are certain, then the client gets what it lacks."""
+"""The repair of one stream: an event waits until its calls are certain, then the client gets the missing parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_WAITING: Final = 64
 
 
 class ChatRepair(Repairer):
-    """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
+    """Reports how a stream differs from the intended calls, and sends the parts that the client lacks."""
 
     @override
     def __init__(self, context: Context, policy: Policy = NO_SHAPE) -> None:
@@ -35,7 +35,7 @@ class ChatRepair(Repairer):
         self._ending = False
         """Whether the body has ended."""
         self._last: tuple[Event, Sequence[ResolvedFragment]] | None = None
-        """The last event of the body, which lacks its end."""
+        """The last event of the body, which lacks its terminator."""
 
     @property
     @override
@@ -84,7 +84,7 @@ class ChatRepair(Repairer):
         kept, added = self._events.end(clean=clean, cut=bool(cut))
         if not (kept or added):
             return [*out, *cut]
-        rest = [] if added else cut  # half an event gives way to what ends the answer
+        rest = [] if added else cut  # an incomplete event is replaced by the end of the response
         self.audit(self._events.stream.last + 1, cut if added else [], [*kept, *added])
         return [*out[:-1], *map(self._context.writer.ended, out[-1:]), *kept, *added, *rest]
 
@@ -124,19 +124,19 @@ class ChatRepair(Repairer):
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
         if len(resolved) == 1:
             fragment, call = resolved[0]
-            return [self._touch(fragment, call, _piece(fragment), number)]
+            return [self._touch(fragment, call, _arguments_of(fragment), number)]
         texts: dict[int, str] = {}
         for fragment, call in resolved:
-            texts[id(call)] = texts.get(id(call), "") + _piece(fragment)
+            texts[id(call)] = texts.get(id(call), "") + _arguments_of(fragment)
         left = {key: len(text) for key, text in texts.items()}
         out: list[Touched] = []
         for fragment, call in resolved:
-            left[id(call)] -= len(_piece(fragment))
+            left[id(call)] -= len(_arguments_of(fragment))
             out.append(self._touch(fragment, call, texts.pop(id(call), ""), number, left[id(call)]))
         return out
 
     def _touch(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> Touched:
-        """One of them; `text`: its arguments, `left`: the characters of later fragments in the same event."""
+        """A fragment; `text`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.call(call)
         if fragment.choice != call.choice:
             self.client.join(fragment.choice, call, number)
@@ -159,7 +159,7 @@ class ChatRepair(Repairer):
         return not self._ending and self._events.waits(first, self._following(first, 1) if followed else None)
 
     def _gone(self) -> list[Frame]:
-        """What need not wait any longer."""
+        """The events that need not wait any longer."""
         out: list[Frame] = []
         for first in self._queue.ready(self._waits):
             out += self._frames(first, self._following(first, 0))
@@ -177,9 +177,9 @@ class ChatRepair(Repairer):
         """The first event from the `at`-th in the queue on that continues the response after `first`."""
         ends = bool(first.event.content.finishes)  # after a finish, another one shows nothing
         rest = islice(self._queue, at, None)
-        return next((one for one in rest if one.goes_on or (one.event.content.finishes and not ends)), None)
+        return next((one for one in rest if one.has_content or (one.event.content.finishes and not ends)), None)
 
 
-def _piece(fragment: Fragment) -> str:
-    """The arguments that a delta brings."""
+def _arguments_of(fragment: Fragment) -> str:
+    """The arguments in a delta."""
     return fragment.arguments if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) else ""

@@ -1,4 +1,4 @@
-"""One Chat Completions stream beside its calls: envelope, choices, position; its events until they are sent."""
+"""One Chat Completions stream apart from its calls: envelope, choices, position; its events until they are sent."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Touched(NamedTuple):
     fragment: Fragment
     one: ClientCall
     upto: int
-    """How many characters of the call's arguments had come with it."""
+    """How many characters of the call's arguments had arrived with it."""
     fresh: bool
     """Whether it has an id or a name for the first time."""
 
     @property
     def delta(self) -> str:
-        """The arguments that it brings."""
+        """The arguments in it."""
         return self.fragment.arguments if isinstance(self.fragment.arguments, str) else ""
 
 
@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
     touched: Sequence[Touched]
 
     @property
-    def goes_on(self) -> bool:
+    def has_content(self) -> bool:
         """Whether it has content other than a finish reason."""
         content = self.event.content
         if content.end or content.error or content.text.strip() or content.thought.strip():
@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
         return any(part.fresh or part.delta for part in self.touched)
 
     def brings_more(self, choice: int) -> bool:
-        """Whether it brings more of a choice's calls; repeated ids and names do not count."""
+        """Whether it has more of a choice's calls; repeated ids and names do not count."""
         return any(part.fragment.choice == choice and (part.fresh or part.delta) for part in self.touched)
 
 
@@ -61,7 +61,7 @@ class Stream:
     def __init__(self, client: Client) -> None:
         self._context, self._report = client.context, client.reporter.report
         self.head: dict[str, Json] = {}
-        """The envelope of the first chunk that has a choice: it serves for events that are added."""
+        """The envelope of the first chunk that has a choice, for added events."""
         self.last, self.arrived = 0, -1
         """Numbers of the last event that was sent, and of the last that was received."""
         self.done = False
@@ -82,7 +82,7 @@ class Stream:
 
     @property
     def needs_next_event(self) -> bool:
-        """Whether the id of the next chunk has to be read."""
+        """Whether the id of the next chunk must be read."""
         return self._chunks < ENOUGH or self._pins
 
     @cached_property
@@ -93,13 +93,13 @@ class Stream:
         return not functions or bool(tools)
 
     def arrives(self, event: Event) -> None:
-        """An event came."""
+        """Take an event."""
         self.passes(event.frame)
         self._look(event)
         self._judge_signature(event)
 
     def _judge_signature(self, event: Event) -> None:
-        """Report a thought signature that comes after a call instead of in it, where clients do not look for it."""
+        """Report a thought signature after a call instead of in it, which clients do not read."""
         has_signature = _SIGNATURE in event.frame.raw
         for fragment in event.content.fragments:
             self._called[fragment.choice] = has_signature or self._called.get(fragment.choice, False)
@@ -112,7 +112,7 @@ class Stream:
                 self._report(DETACHED_SIGNATURE, event.frame.number, message)
 
     def passes(self, frame: Frame) -> None:
-        """An event came that need not be looked at."""
+        """Take an event that need not be examined."""
         self._unseen = self._unseen or frame.number > self.arrived + 1
         self.arrived = frame.number
 
@@ -127,7 +127,7 @@ class Stream:
     def differs(self, frame: Frame, *, seen: bool = True) -> bool:
         """Whether the chunk's id differs from the stream's, and is to be repaired.
 
-        `seen`: the stage gets the event however the bytes are cut; text events may be skipped.
+        `seen`: the stage gets the event with any chunk boundaries; text events may be skipped.
         """
         payload = frame.json
         if not isinstance(payload, dict) or not (seen or self.needs_next_event or not payload.get("choices")):
@@ -151,7 +151,7 @@ class Stream:
         return self._context.writer.make(chunk(self.head or None, choice, delta, finish), number)
 
     def _look(self, event: Event) -> None:
-        """Note an unreadable event."""
+        """Record an unreadable event."""
         frame = event.frame
         if frame.data is None:
             return

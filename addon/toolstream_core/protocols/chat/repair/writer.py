@@ -1,4 +1,4 @@
-"""The entries of one Chat Completions stream: what the client lacks, field by field, under the names of defects."""
+"""The entries of one Chat Completions stream: the missing fields, each with the name of its defect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_EVEN: Final = 80
 
 
 class Sent(NamedTuple):
-    """What becomes of one entry."""
+    """The replacement of one entry."""
 
     entry: Json
     one: ClientCall
@@ -57,7 +57,7 @@ class EntryWriter:
         """Calls that a finish found without the arguments they need, and its event."""
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
-        """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
+        """The delta with the parts of its calls that the client lacks; `over`: no more of them arrives."""
         entries, number = [read_entry(one) for one in entries_of(delta)], event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
@@ -90,7 +90,7 @@ class EntryWriter:
             sent[-1] = after._replace(entry=None, changed=True)
 
     def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Defect | None:
-        """Why entries that are in no list become one; `None` if they are in one, or stay."""
+        """Why entries outside of a list become a list; `None` if they are in one, or stay."""
         if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
             return None
         of_list = bool(json_access.items(delta.get("tool_calls")))
@@ -195,7 +195,7 @@ class EntryWriter:
         return False
 
     def lack(self, state: ClientCall, fragment: str, number: int, *, upto: int, over: bool, made: bool) -> Lack:
-        """As `ClientCall.lack`, and what follows from it; `made` as for `_entry`."""
+        """As `ClientCall.lack`, with its consequences; `made` as for `_entry`."""
         more = state.lack(fragment, upto=upto, over=over)
         state.defect = more.defect or state.defect
         if more.defect is not None and (more.contradicts or more.stands):
@@ -212,7 +212,7 @@ class EntryWriter:
         return self._goes(at, fields, number, as_received=more.as_received)
 
     def _empty(self, state: ClientCall, number: int) -> Lack | None:
-        """The `{}` that did not come."""
+        """The missing `{}`."""
         meaning = state.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
@@ -232,14 +232,14 @@ class EntryWriter:
         return Lack("{}", EMPTY_ARGUMENTS)
 
     def report_lost(self) -> None:
-        """The stream is over: report the calls whose arguments never came."""
+        """At the end of the stream: report the calls whose arguments never arrived."""
         for one, number in self._lost:
             if one.intended.silent:
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
     def _fields(self, at: field_defects.EntryContext, number: int) -> Fields:
-        """The fields that go; the client has them from now on."""
+        """The fields to send; the client has them from now on."""
         intended = self._intended(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **intended}
         fields = laid_over(at.was, wanted, partial(self._repairs, at, number))
@@ -262,7 +262,7 @@ class EntryWriter:
         return fields
 
     def _intended(self, at: field_defects.EntryContext, number: int) -> Fields:
-        """The fields as a client needs them that reads exactly what the protocol documents."""
+        """The fields for a client that follows the documentation exactly."""
         one, was, more = at.one, at.was, at.more
         place = at.turn.place_of(one) if at.opens else one.place
         intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
@@ -274,7 +274,7 @@ class EntryWriter:
                     "id": self._identity(one, at.turn),
                     "type": kind if kind and isinstance(kind, str) else "function",
                 }
-            else:  # what cannot be read may have opened the call
+            else:  # an unreadable event may have opened the call
                 intended |= {key: was[key] for key in ("id", "type") if key in was}
             if name:
                 intended["name"] = one.intended.tool
@@ -291,7 +291,7 @@ class EntryWriter:
         return intended
 
     def _repairs(self, at: field_defects.EntryContext, number: int, deviation: Deviation) -> bool:
-        """Report how a field differs; whether it is to be repaired."""
+        """Report how a field differs. Returns whether to repair it."""
         field, was, should = deviation
         call, named, more = at.one.intended.call, field_defects.BY_FIELD[field](was, should, at), at.more
         if field == "index" and at.opens and self._leaves_out(at):
@@ -341,7 +341,7 @@ class EntryWriter:
         )
 
     def _went_on(self, at: field_defects.EntryContext, fields: Fields) -> None:
-        """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
+        """The client has more of a call: perhaps a part of its name, and an id that replaces a generated one."""
         one, call = at.one, at.one.intended.call
         one.name += fields.get("name") or ""
         late = call.id and nonblank(at.was.get("id", ABSENT)) == call.id and self._ids.made(one.id)

@@ -1,4 +1,4 @@
-"""The response and its calls as a client has them that follows the documentation. Decides nothing."""
+"""The response and its calls in a client that follows the documentation. Decides nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 
 
 class ClientItem:
-    """One call, as the client has it from the event that adds it on."""
+    """One call in the client, from the event that adds it."""
 
     def __init__(
         self, arguments: ArgumentText, place: int, item_id: str, call: OpenCall, *, is_named: bool = False
@@ -40,7 +40,7 @@ class ClientItem:
         self.content: dict[str, Json] = {}
         """The item as last sent."""
         self.why: dict[str, Defect] = {}
-        """By key: the defect because of which the client has another value than the provider sent."""
+        """By key: the defect for which the client has another value than the provider sent."""
 
     def adding(self) -> Payload:
         """The event that adds it."""
@@ -50,7 +50,7 @@ class ClientItem:
         """A fragment of its arguments."""
         return {"type": DELTA, **self._whose(), "delta": text}
 
-    def whole(self, text: str) -> Payload:
+    def arguments_done(self, text: str) -> Payload:
         """The event with its complete arguments."""
         return {"type": DONE, **self._whose("name"), "arguments": text}
 

@@ -1,4 +1,4 @@
-"""Calls of custom tools that come as function calls."""
+"""Calls of custom tools that are sent as function calls."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 # A custom tool takes free text and has no parameters. A model or gateway that calls it as a function invents one key
-# for the text, most often `input` or `patch`. With several keys, none, or another value than text, nothing tells which
-# is the text, and the call is forwarded unchanged.
+# for the text, most often `input` or `patch`. With several keys, none, or another value than text, the text is
+# unknown, and the call is forwarded unchanged.
 
 
 def unwrapped(arguments: str) -> str | None:
@@ -61,7 +61,7 @@ class CustomTools:
         stream.context.ids.sent_as_custom(custom, arguments)
         has.is_custom = has.done = True
         closing = has.closing(text)
-        for event in (has.adding(), has.delta(text), has.whole(text), closing):
+        for event in (has.adding(), has.delta(text), has.arguments_done(text), closing):
             stream.put(event, intended.call)
         self._items.closes(intended, closing["item"], arguments)
         return True

@@ -1,4 +1,4 @@
-"""Sends what the client lacks of a function call, with the event at hand: its item, ids, name and arguments."""
+"""Sends the missing parts of a function call with the current event: its item, ids, name and arguments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Difference:
         self._writer = ItemWriter(stream)
 
     def send(self, received: CallEvent, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
-        """Send what the client lacks of a call, with one of its events.
+        """Send the missing parts of a call with one of its events.
 
         `last`: no later event of the call waits; `closes_again`: the next event closes the call;
         `is_added_later`: a waiting event adds it.
@@ -107,7 +107,7 @@ class Difference:
         return intended.is_converted and self._stream.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
-        """Send the deltas that came before the event that adds their item."""
+        """Send the deltas that arrived before the event that adds their item."""
         has, early = intended.has, intended.early
         text = "".join(received.delta for received in early)
         if not text or has is None or not self.reading(intended).startswith(text):
@@ -237,7 +237,7 @@ class Difference:
         joined = any(one.is_split for one in self._stream.calls.by_key.values())
         return (client.free, ITEM_PER_FRAGMENT) if joined and place > client.free else (place, None)
 
-    # -- what it says
+    # -- arguments
 
     def reading(self, intended: IntendedCall, *, over: bool = False) -> str:
         """The intended arguments so far, with the repairs that are switched on."""
@@ -279,7 +279,7 @@ class Difference:
             has.text.diverged = True
             return None
         text, given = self.reading(intended), has.text.text
-        ahead = text and given.startswith(text)  # it also has what may yet be replaced
+        ahead = text and given.startswith(text)  # it also has text that may be replaced
         has.text.diverged = not (ahead or text.startswith(given))
         return None if has.text.diverged else text
 
@@ -372,7 +372,7 @@ class Difference:
             return
         self.send_missing(intended, text)
         has.done, has.final = True, text
-        self._writer.send(received, has.whole(text))
+        self._writer.send(received, has.arguments_done(text))
 
     def _close(self, received: CallEvent) -> None:
         """Send the event that closes the item."""
@@ -394,7 +394,7 @@ class Difference:
         # An earlier closing event of a split item had only its fragment.
         lacks_whole = self.send_missing(intended, text) or intended.is_split
         if lacks_whole and not has.done and (is_json(text) or intended.call.kind is Kind.CUSTOM):
-            stream.put(has.whole(text), intended.call)
+            stream.put(has.arguments_done(text), intended.call)
             has.done = True
         if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
             self._stream.repairs(
@@ -406,10 +406,10 @@ class Difference:
         stream.send_for(received, out)
 
     def closes(self, intended: IntendedCall, item: Json, text: str) -> None:
-        """Note that the client is sent the event that closes a call."""
+        """Record that the event that closes a call is sent."""
         has = intended.item
         has.content = dict(item) if isinstance(item, dict) else {}
-        if intended.meaning.is_too_long:  # nothing that long is kept
+        if intended.meaning.is_too_long:  # longer text is not kept
             text = has.content["arguments"] = ""
         has.closed, has.final = True, text
         sent = as_custom(has.content) if has.is_custom else has.content
@@ -425,7 +425,7 @@ class Difference:
             text = has.final if has.done else arguments.reading(may_be_empty=may_be_empty)[0]
         self.send_missing(intended, text)
         if not has.done:
-            stream.put(has.whole(text), intended.call)
+            stream.put(has.arguments_done(text), intended.call)
         event = has.closing(text, status)
         has.done = True
         self.closes(intended, event["item"], text)

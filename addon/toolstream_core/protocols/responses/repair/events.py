@@ -79,7 +79,7 @@ def by_status(payload: Payload) -> str:
 
 
 def completes(frame: Frame) -> bool:
-    """Whether the last frame of a body is a truncated `response.completed`: every call came before it."""
+    """Whether the last frame of a body is a truncated `response.completed`: every call arrived before it."""
     return frame.json is ABSENT and _COMPLETES.match(frame.raw.strip()) is not None
 
 

@@ -1,4 +1,4 @@
-"""The intended calls of a stream, as far as they are certain. Evaluated anew at every event."""
+"""The certain part of the intended calls of a stream, evaluated at every event."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class IntendedCall:
         self.copies: set[str] = set()
         """Ids of the items that only repeat it."""
         self.is_split = False
-        """Whether each fragment comes in its own item."""
+        """Whether each fragment has its own item."""
         self.passed = False
         """Whether its events are forwarded unchanged, because its identity is unknown."""
         self.disordered = False
-        """Whether fragments in their own items came after events of another call, which leaves their order unknown."""
+        """Whether fragments in their own items arrived after events of another call: their order is unknown then."""
         self.is_duplicate: bool | None = None
         """Whether it only repeats an earlier call; `None` while that is unknown."""
         self.early: list[CallEvent] = []
@@ -50,7 +50,7 @@ class IntendedCall:
         self.queued = 0
         """How many of its events wait."""
         self.defect: Defect | None = None
-        """The defect because of which the last delta was withheld or changed."""
+        """The defect for which the last delta was withheld or changed."""
 
     @property
     def item(self) -> ClientItem:
@@ -92,7 +92,7 @@ class IntendedCall:
         return Reading("") if self.call.start_input is not None and not over else self._current.read(over=over)
 
     def take(self, fragment: Fragment, *, after_own: bool) -> None:
-        """Note the next fragment, which the call already contains; `after_own`: so was the previous call event."""
+        """Take the next fragment, which the call already has; `after_own`: the previous call event was also its own."""
         item = nonblank(fragment.item_id)
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.arguments:
             self.meaning.add(fragment.arguments, self.call.arguments)
@@ -164,7 +164,7 @@ class IntendedCalls:
 
     @property
     def open(self) -> list[IntendedCall]:
-        """Those that the client has and that no event closed."""
+        """The calls that the client has and that no event closed."""
         return [one for one in self.by_key.values() if one.has is not None and not (one.has.closed or one.passes)]
 
     # -- identity
@@ -174,7 +174,7 @@ class IntendedCalls:
         return self._same_id.repeats(intended.call.id, intended)
 
     def _compared(self, intended: IntendedCall) -> Compared:
-        """How a call compares with others of its id. The closing event may replace what its arguments begin with."""
+        """How a call compares with others of its id. The closing event may replace the beginning of its arguments."""
         call = intended.call
         return Compared(call.name, call.arguments.meaning if self.is_complete(intended) else None, "", call.closed)
 

@@ -1,4 +1,4 @@
-"""Sends what the client lacks of the response itself: its start, its end, and the items that the end repeats."""
+"""Sends the missing parts of the response itself: its start, its end, and the items that the end repeats."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ResponseDifference:
     def __init__(self, stream: Stream, items: Difference, custom: CustomTools) -> None:
         self._stream, self._items, self._custom = stream, items, custom
         self.begun = False
-        """Whether an event has come."""
+        """Whether an event has arrived."""
 
     # -- the start
 
@@ -81,7 +81,7 @@ class ResponseDifference:
     ) -> Payload | None:
         """The terminal event as it is sent, after everything that the client lacks; `None` if it is repeated.
 
-        `by_itself`: the response ends normally, so that none of its calls is truncated.
+        `by_itself`: the response ends normally, with no truncated call.
         """
         stream, client = self._stream, self._stream.client
         if client.ended:
@@ -145,7 +145,7 @@ class ResponseDifference:
         return response.get("id") or self._stream.context.ids.make("resp_")
 
     def send_withheld(self) -> None:
-        """Send what was withheld of the arguments of open calls."""
+        """Send the withheld arguments of open calls."""
         stream = self._stream
         for intended in stream.calls.by_key.values():
             has = intended.has
@@ -260,7 +260,7 @@ class ResponseDifference:
         return [*items, *(item for _, item in missing)]
 
     def at_end(self, *, clean: bool) -> bool:
-        """Send what the end of the body lacks; whether the response was completed by it."""
+        """Send the missing parts at the end of the body. Returns whether the response is complete then."""
         completed = self._completes(clean=clean)
         if not completed:
             for intended in self._stream.calls.open:

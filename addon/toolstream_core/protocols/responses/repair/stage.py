@@ -68,7 +68,7 @@ class ReceivedEvent(NamedTuple):
 
 
 class ResponsesRepair(Repairer):
-    """Sends what the client lacks of the intended calls, and nothing else."""
+    """Sends the parts of the intended calls that the client lacks, and nothing else."""
 
     def __init__(self, context: Context, policy: Policy = NO_SHAPE, *, realtime: bool = False) -> None:
         """One stream, from its start; `policy`: what the client needs; `realtime`: whether it is the Realtime API's."""

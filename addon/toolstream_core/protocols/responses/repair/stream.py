@@ -20,7 +20,7 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
 _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
-"""How the types of events begin that may be forwarded without being shown to the repair."""
+"""The beginnings of the types of events that may be forwarded without the repair."""
 _KNOWN: Final = frozenset(
     {
         *("type", "event_id", "response_id", "sequence_number", "item_id", "output_index", "content_index"),
@@ -51,7 +51,7 @@ MESSAGES: Final = {
     "unstreamed-calls": "the call comes in the completed response only",
     "unclosed-call": "no output_item.done came for the call",
 }
-"""The message of a finding, by the name of its defect, where it names a field of this protocol."""
+"""The message of a finding, by the name of its defect, if it names a field of this protocol."""
 
 
 _LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
@@ -69,11 +69,11 @@ class Stream:
         self.on, self.because = repairer.on, repairer.because
         self.calls, self.client = IntendedCalls(context), Client()
         self.frames: list[Frame] = []
-        """The frames to send for the event at hand."""
+        """The frames to send for the current event."""
         self.number = 0
         """The number of the event that is sent."""
         self.now = 0
-        """The number of the last event that came."""
+        """The number of the last received event."""
         self._came: int | None = None
         """The last sequence number that was received."""
         self._repeated: Payload = {}
@@ -90,11 +90,11 @@ class Stream:
         severity: Severity | None = None,
         now: bool = False,
     ) -> bool:
-        """Report a defect at the event that is sent, or (`now`) at the last one; whether it is repaired."""
+        """Report a defect at the event that is sent, or (`now`) at the last one. Returns whether to repair it."""
         return self._repairer.report(defect, self.now if now else self.number, message, call, severity=severity)
 
     def repairs(self, defect: Defect, intended: IntendedCall, message: str = "") -> bool:
-        """Report a defect of a call; whether it is repaired."""
+        """Report a defect of a call. Returns whether to repair it."""
         severity = WARNING if defect.name == "empty-name" else None
         message = message or MESSAGES.get(defect.name, defect.meaning)
         return self.report(defect, message, intended.call, severity=severity, now=defect.name in _LATER)
@@ -102,7 +102,7 @@ class Stream:
     # -- sequence numbers
 
     def judge_number(self, payload: Payload, kind: str) -> None:
-        """Report a sequence number that is not above the last one; text events, which may pass unseen, are left out."""
+        """Report a sequence number that is not above the last one; text events, which may be skipped, are left out."""
         if "event_id" in payload and not self._repeated:
             response = payload.get("response_id", json_access.get(payload, "response", "id"))
             self._repeated = {"response_id": response} if isinstance(response, str) else {}
@@ -150,7 +150,7 @@ class Stream:
         self._shape(None, payload, call)
 
     def send(self, frame: Frame, payload: Payload | None, call: OpenCall | None = None) -> None:
-        """Send `payload` in place of the event that came as `frame`; `None`: the frame itself."""
+        """Send `payload` in place of the received event in `frame`; `None`: the frame itself."""
         if self.shapes_nothing:
             self._rewrite(frame, payload)
         else:
@@ -179,7 +179,7 @@ class Stream:
             self._write(one)
 
     def _bare(self, payload: Payload, call: OpenCall | None) -> Payload:
-        """A delta without what names its call."""
+        """A delta without the fields that name its call."""
         if not {"call_id", "name"} & payload.keys():
             return payload
         bare = {key: value for key, value in payload.items() if key not in {"call_id", "name"}}

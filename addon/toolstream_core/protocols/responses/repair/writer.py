@@ -50,7 +50,7 @@ class ItemWriter:
             "delta": self._delta,
             "arguments": self._arguments,
         }
-        """Each returns the defect of a field that deviates; `None` if the deviation is not one that is known."""
+        """Functions that return the defect of a deviating field; `None` for an unknown deviation."""
 
     def send(self, received: CallEvent, wanted: Payload) -> None:
         """Send an event with these fields."""
@@ -73,7 +73,7 @@ class ItemWriter:
         return repairs
 
     def _note_own_id(self, intended: IntendedCall) -> None:
-        """Map a made-up id to the provider's own id, unless another call has that."""
+        """Map a generated id to the provider's own id, unless another call has that."""
         has, own, made = intended.has, intended.call.id, self._stream.context.ids
         others = (one for one in self._stream.calls.by_key.values() if one is not intended)
         taken = any(own in (one.call.id, one.has.call_id if one.has is not None else "") for one in others)
