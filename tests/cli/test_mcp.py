@@ -51,11 +51,11 @@ def _server(*words: str) -> StdioServerParameters:
 
 
 def _requested(server: StdioServerParameters, tool: str, **arguments: Any) -> CallToolResult:
-    async def ask() -> CallToolResult:
+    async def call() -> CallToolResult:
         async with Client(server) as client:
             return await client.call_tool(tool, arguments)
 
-    return asyncio.run(ask())
+    return asyncio.run(call())
 
 
 def _text(result: CallToolResult) -> str:
@@ -65,11 +65,11 @@ def _text(result: CallToolResult) -> str:
 
 
 def _tools(*words: str) -> list[str]:
-    async def ask() -> list[str]:
+    async def call() -> list[str]:
         async with Client(_server(*words)) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    return asyncio.run(ask())
+    return asyncio.run(call())
 
 
 def test_tools() -> None:

@@ -38,9 +38,9 @@ ARGUMENTS = '{"path":"/tmp"}'
 class Proxy:
     """The addon with consecutive flows."""
 
-    def __init__(self, made: ToolstreamAddon, context: taddons.context, path: Path) -> None:
+    def __init__(self, addon: ToolstreamAddon, context: taddons.context, path: Path) -> None:
         """Store the addon, its context and the path of the JSON Lines."""
-        self.addon, self.context, self._path = made, context, path
+        self.addon, self.context, self._path = addon, context, path
 
     def request(self, *messages: Any, user: str = "go") -> http.HTTPFlow:
         """Send a request of the conversation that starts with the text `user`, and return its flow."""

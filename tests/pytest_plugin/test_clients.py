@@ -74,7 +74,7 @@ def test_a_client_without_a_later_request(output: str) -> None:
 
 def test_a_client_that_was_created_before_the_test(output: str) -> None:
     """The client uses its own provider, and the failure says why no request reached toolstream."""
-    hint = "no request to an LLM reached toolstream. A client that was made at import"
+    hint = "no request to an LLM reached toolstream. A client that was created at import"
     asserted = output.partition("_ test_fails_no_request _")[2].partition("_ test_")[0]
     assert f"AssertionError: {hint}" in asserted, output
     assert "misread" not in asserted

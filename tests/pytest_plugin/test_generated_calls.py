@@ -21,7 +21,7 @@ import urllib.request
 import pytest
 
 
-def ask(name):
+def post(name):
     tools = [{"type": "function", "function": {"name": name, "parameters": {}}}]
     body = {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": tools}
     headers = {"content-type": "application/json"}
@@ -32,13 +32,13 @@ def ask(name):
 @pytest.mark.toolstream("calls:")
 @pytest.mark.parametrize(("name", "calls"), [("get_time", 1), ("delete_all", 0)])
 def test_harmless(toolstream, name, calls):
-    ask(name)
+    post(name)
     assert len(toolstream.calls) == calls
 
 
 @pytest.mark.toolstream('calls:delete_all {"really":true}')
 def test_named(toolstream):
-    ask("delete_all")
+    post("delete_all")
     assert [call.input for call in toolstream.calls] == [{"really": True}]
 
 

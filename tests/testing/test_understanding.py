@@ -84,7 +84,7 @@ def test_two_conversations_with_the_same_flow() -> None:
 def test_missing_requests_and_responses() -> None:
     """They are reported as a failure with a reason."""
     assert misunderstood([]) == incomplete_calls([]) == [unanswered([])]
-    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was made at import")
+    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was created at import")
     assert unanswered([exchange(0)]) is None
     rejected = str(unanswered([], {"a.example": True}))
     assert rejected.startswith("no request to an LLM reached toolstream, because the client rejected the proxy's cert")
@@ -161,7 +161,7 @@ def test_sources() -> None:
 def test_announced_calls_that_are_missing() -> None:
     """A client that notices repeats the request; otherwise it treats the response as final."""
     finding = {"code": "TS307", "name": "missing-calls", "severity": "error", "event": 3, "call": None, "repair": None}
-    record = {"calls": [], "findings": [{**finding, "message": "no call came"}]}
+    record = {"calls": [], "findings": [{**finding, "message": "no call was sent"}]}
     streamed = {"model": "m", "stream": True, "messages": [USER]}
 
     def exchange_without_calls(number: int, body: dict[str, Any]) -> ProxiedExchange:

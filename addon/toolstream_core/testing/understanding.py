@@ -111,8 +111,8 @@ def _no_request(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, boo
     others = "".join(f", only {one.request.method} {one.request.url}" for one in exchanges[:1])
     why = distrusted(distrust or {}, "give it toolstream.base_url(PROTOCOL)")
     hint = (
-        "A client that was made at import does not use the proxy: make it in the test, or in a function that the test "
-        "calls"
+        "A client that was created at import does not use the proxy: create it in the test, or in a function that the "
+        "test calls"
     )
     return f"no request to an LLM reached toolstream{others}{f', because {why}' if why else f'. {hint}'}"
 

@@ -79,8 +79,8 @@ def test_a_process_killed_during_a_write(tmp_path: Path, writer: int) -> None:
 @pytest.fixture
 def read_only() -> Iterator[Path]:
     """Yield a folder without write permission; root becomes another user meanwhile, as root may always write."""
-    with tempfile.TemporaryDirectory() as made:
-        path, root = Path(made), os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as folder:
+        path, root = Path(folder), os.geteuid() == 0
         if root:
             os.chown(path, NOBODY, NOBODY)
             os.seteuid(NOBODY)
