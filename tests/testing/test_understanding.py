@@ -84,7 +84,7 @@ def test_two_conversations_with_the_same_flow() -> None:
 def test_missing_requests_and_responses() -> None:
     """They are reported as a failure with a reason."""
     assert misunderstood([]) == incomplete_calls([]) == [unanswered([])]
-    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was created at import")
+    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was created at")
     assert unanswered([exchange(0)]) is None
     rejected = str(unanswered([], {"a.example": True}))
     assert rejected.startswith("no request to an LLM reached toolstream, because the client rejected the proxy's cert")
