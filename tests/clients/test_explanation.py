@@ -14,7 +14,7 @@ from tests.clients.streams import CHAT, RESPONSES, chat, completed, delta, echoe
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import Advice, advise
-from toolstream_core.clients.explanation import Explainer, Explanation, explain
+from toolstream_core.clients.explanation import Explainer, Explanation
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
@@ -44,7 +44,7 @@ CUT = chat(HEADER, [entry(arguments='{"x": 1, "y": "Os')], "length")
 def test_an_explanation_names_the_bug_and_the_first_misread_event() -> None:
     """The client starts a new call for each id, and the provider sends `""` in continuations."""
     sent = echoed(("call_1", "get_weather", "{}"), ("", "", '{"lo'), ("", "", 'cation":"Tokyo"}'))
-    found = explain(FORM, EMPTY_IDS, sent)
+    found = Explainer().explain(FORM, EMPTY_IDS, sent)
     assert found is not None
     assert found.names == ["by-present-id"]
     assert found.event == 1
@@ -58,7 +58,7 @@ def test_lost_arguments_are_explained_by_the_key_of_the_client() -> None:
     """As reported for GLM-5: continuations without an id are valid, and the call comes back with `{}`."""
     fragments = ("", '{"max_results": 10, "query": "x"', "}")
     events = chat(HEADER, *([entry(arguments=text)] for text in fragments), "tool_calls")
-    found = explain(FORM, events, echoed(("call_1", "get_weather", "{}")))
+    found = Explainer().explain(FORM, events, echoed(("call_1", "get_weather", "{}")))
     assert found is not None
     assert found.names == ["by-index-and-id", "nameless-dropped"]
     assert found.seen == "index 0, id absent"
@@ -86,7 +86,7 @@ def test_an_empty_custom_makes_the_explanation_doubtful() -> None:
 def test_a_client_that_follows_the_protocol_has_no_deviation() -> None:
     """A client that keys by index merges two calls at one index."""
     events = chat(HEADER, [entry(arguments='{"x": 1}')], [entry(id="b", name="g", arguments='{"y": 2}')])
-    found = explain(FORM, events, echoed(("call_1", "get_weather", '{"x": 1}{"y": 2}')))
+    found = Explainer().explain(FORM, events, echoed(("call_1", "get_weather", '{"x": 1}{"y": 2}')))
     assert found is not None
     assert (found.names, found.event, found.projects) == ([], None, {})
     assert found.text.startswith("followed the protocol")
@@ -95,17 +95,17 @@ def test_a_client_that_follows_the_protocol_has_no_deviation() -> None:
 def test_calls_that_no_small_set_of_deviations_gives_are_not_explained() -> None:
     """Arguments and names that were never sent, and additional calls, have no explanation."""
     for sent in (("call_1", "f", "{}"), ("call_1", "get_weather", '{"location":"Paris"}')):
-        assert explain(FORM, EMPTY_IDS, echoed(sent)) is None
+        assert Explainer().explain(FORM, EMPTY_IDS, echoed(sent)) is None
     right = ("call_1", "get_weather", '{"location": "Tokyo"}')
-    assert explain(FORM, EMPTY_IDS, echoed(right, right, right, right)) is None
+    assert Explainer().explain(FORM, EMPTY_IDS, echoed(right, right, right, right)) is None
 
 
 def test_the_loss_of_all_calls_is_explained_by_a_deviation() -> None:
     """A client that drops invalid JSON loses a truncated call. A response without calls needs no deviation."""
-    lost = explain(FORM, CUT, [])
+    lost = Explainer().explain(FORM, CUT, [])
     assert lost is not None
     assert lost.names == ["invalid-dropped"]
-    nothing = explain(FORM, chat("tool_calls"), [])
+    nothing = Explainer().explain(FORM, chat("tool_calls"), [])
     assert nothing is not None
     assert nothing.names == []
 
@@ -114,11 +114,11 @@ def test_an_explanation_shows_the_key_of_the_misread_event() -> None:
     """Absent, null and empty ids are distinguished, and long ids are shortened."""
     long = "call_" + "0" * 40
     again = chat([entry(id=long, name="f", arguments="")], [entry(id=long, arguments="{}")])
-    found = explain(FORM, again, echoed((long, "f", ""), (long, "", "{}")))
+    found = Explainer().explain(FORM, again, echoed((long, "f", ""), (long, "", "{}")))
     assert found is not None
     assert found.seen == 'id "call_0000000…00000000000"'
     absent = chat(HEADER, [entry(arguments="{}")])
-    found = explain(FORM, absent, echoed(("call_1", "get_weather", "{}"), ("", "", "{}")))
+    found = Explainer().explain(FORM, absent, echoed(("call_1", "get_weather", "{}"), ("", "", "{}")))
     assert found is not None
     assert (found.names, found.seen) == (["by-index-and-id"], "index 0, id absent")
 
@@ -173,7 +173,7 @@ def test_a_client_may_use_any_choice() -> None:
         {"choices": [{"index": at, "delta": {"tool_calls": [entry(id=call, name="f", arguments="{")]}}]}
         for at, call in enumerate("ab")
     ]
-    found = explain(FORM, received("openai-chat", chunks), echoed(("b", "f", "{}")))
+    found = Explainer().explain(FORM, received("openai-chat", chunks), echoed(("b", "f", "{}")))
     assert found is not None
     assert found.names == ["invalid-to-empty"]
 
@@ -183,7 +183,7 @@ def test_a_long_response_is_explained() -> None:
     fragments = [[entry(arguments=str(at % 10))] for at in range(1000)]
     events = chat(HEADER, [entry(arguments='{"x": "')], *fragments, [entry(arguments='"')], "length")
     text = '{"x": "' + "0123456789" * 100 + '"'
-    found = explain(FORM, events, echoed(("call_1", "get_weather", text + "}")))
+    found = Explainer().explain(FORM, events, echoed(("call_1", "get_weather", text + "}")))
     assert found is not None
     assert found.names == ["invalid-completed"]
 
@@ -193,7 +193,7 @@ def test_a_client_that_treats_every_fragment_as_a_call_is_explained_in_a_long_re
     fragments = [f"word {at} " for at in range(1000)]
     events = chat(HEADER, "", *([entry(arguments=text)] for text in fragments), "tool_calls")
     sent = echoed(("call_1", "get_weather", ""), *(("", "", text) for text in fragments))
-    found = explain(FORM, events, sent)
+    found = Explainer().explain(FORM, events, sent)
     assert found is not None
     assert (found.names, found.event) == (["every-entry"], 2)
 
@@ -204,7 +204,7 @@ def test_a_client_that_replaces_the_arguments_with_each_delta() -> None:
         item(0, "added", "call_1", "f", item_id="fc_1"), delta(0, '{"x"', "fc_1"), delta(0, ": 1}", "fc_1")
     )
     sent = echoed(("call_1", "f", ""), ("fc_1", "", ": 1}"))
-    found = explain(RESPONSES.call_form, events, sent)
+    found = Explainer().explain(RESPONSES.call_form, events, sent)
     assert found is not None
     assert set(found.model.deviations) >= {Key.ID}
     assert {Adding.REPLACE, Arguments.LAST} & set(found.model.deviations)
@@ -244,7 +244,7 @@ def test_a_client_that_reads_only_the_closing_event() -> None:
     """Codex returned an empty name that only this event has, so no other model explains it."""
     first, last = item(0, "added", "c1", "f"), item(0, "done", "c1", "", "{}")
     events = responses(first, delta(0, "{}"), last, completed(item(0, "done", "c1", "f", "{}")))
-    found = explain(RESPONSES.call_form, events, echoed(("c1", "", "{}")))
+    found = Explainer().explain(RESPONSES.call_form, events, echoed(("c1", "", "{}")))
     assert found is not None
     assert (found.names, found.others) == (["item-done-only"], ())
 
@@ -269,7 +269,7 @@ def test_a_nameless_part_at_the_start_is_a_call() -> None:
     """A client that returns the part as it was sent has no bug."""
     part = {"functionCall": {"args": {"x": 1}}}
     events = received("gemini", [{"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}])
-    found = explain(named("gemini").call_form, events, echoed((None, "", '{"x": 1}')))
+    found = Explainer().explain(named("gemini").call_form, events, echoed((None, "", '{"x": 1}')))
     assert found is not None
     assert (found.names, found.text) == ([], "followed the protocol, but the stream is malformed")
 
@@ -279,13 +279,13 @@ def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
     parts = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"args": {"x": 1}}}]
     events = received("gemini", [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
     sent = echoed((None, "f", "{}"), (None, "", '{"x": 1}'))
-    found = explain(named("gemini").call_form, events, sent)
+    found = Explainer().explain(named("gemini").call_form, events, sent)
     assert found is not None
     assert (found.names, found.text, found.where) == ([], "followed the protocol, but the stream is malformed", "")
     more = {"functionCall": {"partialArgs": [{"jsonPath": "$.x", "numberValue": 1}]}}
     opened = {"functionCall": {"name": "f", "willContinue": True}}
     streamed = received("gemini", [{"candidates": [{"content": {"parts": [opened, more]}, "finishReason": "STOP"}]}])
-    models = [one for one in (explain(named("gemini").call_form, streamed, sent),) if one is not None]
+    models = [one for one in (Explainer().explain(named("gemini").call_form, streamed, sent),) if one is not None]
     assert not any(one.separate for one in models)
 
 
@@ -293,7 +293,7 @@ def test_missing_arguments_are_explained_by_an_empty_closing_event() -> None:
     """Many clients read only the closing event, and no known client reads only the opening event."""
     fragments = delta(0, '{"x":'), delta(0, "1}")
     events = responses(item(0, "added", "a", "f"), *fragments, item(0, "done", "a", "f"))
-    found = explain(RESPONSES.call_form, events, echoed(("a", "f", "")))
+    found = Explainer().explain(RESPONSES.call_form, events, echoed(("a", "f", "")))
     assert found is not None
     assert found.names == ["item-done-only"]
 
@@ -394,7 +394,7 @@ def test_a_repeated_start_may_continue_the_call_at_its_index(protocol: str) -> N
 def test_lost_calls_are_explained_by_one_deviation_or_none() -> None:
     """Nearly every pair of deviations would explain a response without returned calls."""
     right = chat(HEADER, [entry(arguments='{"x":')], [entry(arguments=" 1}")], "tool_calls")
-    assert explain(FORM, right, []) is None
+    assert Explainer().explain(FORM, right, []) is None
 
 
 @needs_shared
@@ -431,14 +431,14 @@ def test_arguments_that_were_never_sent_are_not_explained(shared: Path) -> None:
     for cell, _, got, sent in [*misunderstood(recorded(shared))][::7]:
         other = [replace(one, arguments=one.arguments.replace("command", "other")) for one in sent]
         if other != sent:
-            assert explain(named(cell["dialect"]).call_form, got.events, other) is None, cell["client"]
+            assert Explainer().explain(named(cell["dialect"]).call_form, got.events, other) is None, cell["client"]
 
 
 @needs_shared
 def test_advice_for_recorded_clients_gives_them_the_intended_calls(shared: Path) -> None:
     """The first option is applied. If the call is incomplete, the response ends as a disconnect."""
     for cell, response, got, sent in misunderstood(recorded(shared)):
-        found = explain(named(cell["dialect"]).call_form, got.events, sent)
+        found = Explainer().explain(named(cell["dialect"]).call_form, got.events, sent)
         assert found is not None
         for one in (advise(found.model, response, found.others) or ())[:1]:
             tried = rewritten(response, settings(Words([one.repair], [one.shape])))

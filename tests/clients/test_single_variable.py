@@ -10,7 +10,7 @@ from tests.clients.streams import anthropic, block, echoed, input_delta
 from tests.invariants.healthy import streams
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.clients.deviations import fix
-from toolstream_core.clients.explanation import explain
+from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import MAX_CONTINUED, groupings
 from toolstream_core.clients.model import STANDARD, Adding, Invalid, Key, entries_of
 from toolstream_core.clients.received import Received, ReceivedBytes
@@ -93,7 +93,7 @@ def test_the_bug_is_named_with_its_fix(
     sent = [(one.id, one.name, "".join(one.text)) for one in client(fragments)]
     if invalid is Invalid.EMPTY:
         sent = [(call, name, text if not text or is_json(text) else "{}") for call, name, text in sent]
-    found = explain(got.protocol.call_form, got.events, echoed(*sent))
+    found = Explainer().explain(got.protocol.call_form, got.events, echoed(*sent))
     assert found is not None
     assert set(found.model.deviations) == ({bug} if invalid is Invalid.RAW else {bug, invalid})
     opened = [one for one in got.entries if one.fragment.phase is Phase.OPEN]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.clients.streams import CHAT, chat, echoed, entry
 from tests.clients.test_deviations import CASES
-from toolstream_core.clients.explanation import Explanation, explain
+from toolstream_core.clients.explanation import Explainer, Explanation
 from toolstream_core.clients.model import AXES, STANDARD, Kept, Key
 from toolstream_core.clients.stepping import Change, What
 from toolstream_core.report.judging import cause, reason
@@ -36,7 +36,7 @@ def test_every_deviation_has_a_sentence_with_the_event(deviation: Deviation) -> 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
 def test_the_sentence_is_about_a_deviation_of_the_client(case: Case) -> None:
     """If several deviations explain the calls, it is about one of the model's."""
-    found = explain(case.protocol.call_form, case.events, echoed(*case.returned))
+    found = Explainer().explain(case.protocol.call_form, case.events, echoed(*case.returned))
     assert found is not None
     assert found.shows in found.model.deviations
     assert f"event {found.event} " in reason(found).replace(",", " ")
@@ -46,7 +46,7 @@ def test_the_sentence_is_about_the_event() -> None:
     """The event opened a call, so the sentence is about the key of calls, and not about dropped ones."""
     fragments = [[entry(id="", arguments=text)] for text in ('{"a":', "1}")]
     events = chat([entry(id="call_1", name="f", arguments="")], *fragments, "tool_calls")
-    found = explain(CHAT.call_form, events, echoed(("call_1", "f", "")))
+    found = Explainer().explain(CHAT.call_form, events, echoed(("call_1", "f", "")))
     assert found is not None
     assert found.shows is Key.INDEX_AND_ID
     assert reason(found) == (

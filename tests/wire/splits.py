@@ -20,7 +20,6 @@ class FrameContent(NamedTuple):
     number: int
     data: bytes | None
     name: str
-    last_id: str
     oversize: bool
     trailing: bool
 
@@ -36,7 +35,6 @@ def read(framer: Framer, chunks: Iterable[bytes]) -> list[FrameContent]:
                 frame.number,
                 frame.data,
                 frame.name,
-                frame.last_id,
                 frame.oversize,
                 frame.trailing,
             )

@@ -23,10 +23,10 @@ TOKENS = (
 )  # fmt: skip
 
 
-def events(body: bytes, places: list[int] | None = None) -> list[tuple[str, bytes | None, str]]:
-    """Name, data and last event id of each event that a browser dispatches."""
+def events(body: bytes, places: list[int] | None = None) -> list[tuple[str, bytes | None]]:
+    """Name and data of each event that a browser dispatches."""
     frames = read(SseFramer(), split_at(body, places or []))
-    return [(f.name, f.data, f.last_id) for f in frames if f.data is not None and not f.trailing]
+    return [(f.name, f.data) for f in frames if f.data is not None and not f.trailing]
 
 
 # The examples of https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
@@ -34,7 +34,7 @@ def events(body: bytes, places: list[int] | None = None) -> list[tuple[str, byte
 
 def test_example_stock_ticker() -> None:
     """Data lines of a block are joined with line feeds."""
-    assert events(b"data: YHOO\ndata: +2\ndata: 10\n\n") == [("", b"YHOO\n+2\n10", "")]
+    assert events(b"data: YHOO\ndata: +2\ndata: 10\n\n") == [("", b"YHOO\n+2\n10")]
 
 
 def test_example_four_blocks() -> None:
@@ -42,22 +42,22 @@ def test_example_four_blocks() -> None:
     body = b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event"
     comment, first, second, third = same_for_all_splits(SseFramer, body)
     assert (comment.data, comment.number) == (None, 0)
-    assert (first.data, first.last_id, first.number) == (b"first event", "1", 0)
-    assert (second.data, second.last_id, second.number) == (b"second event", "", 1)
+    assert (first.data, first.number) == (b"first event", 0)
+    assert (second.data, second.number) == (b"second event", 1)
     assert (third.data, third.trailing, third.number) == (b" third event", True, 2)
-    assert events(body) == [("", b"first event", "1"), ("", b"second event", "")]
+    assert events(body) == [("", b"first event"), ("", b"second event")]
 
 
 def test_example_two_events_of_empty_data() -> None:
     """A field without a colon has an empty value, and empty data is an event."""
     body = b"data\n\ndata\ndata\n\ndata:"
-    assert events(body) == [("", b"", ""), ("", b"\n", "")]
+    assert events(body) == [("", b""), ("", b"\n")]
     assert read(SseFramer(), [body])[-1].trailing
 
 
 def test_example_space_after_the_colon_is_ignored() -> None:
     """At most one space is."""
-    assert events(b"data:test\n\ndata: test\n\n") == [("", b"test", ""), ("", b"test", "")]
+    assert events(b"data:test\n\ndata: test\n\n") == [("", b"test"), ("", b"test")]
 
 
 def vectors(shared: Path) -> list[dict[str, Any]]:
@@ -67,23 +67,18 @@ def vectors(shared: Path) -> list[dict[str, Any]]:
 
 
 def test_vectors(shared: Path) -> None:
-    """Events, `retry` and numbers do not depend on chunk boundaries."""
+    """Events and numbers do not depend on chunk boundaries."""
     for vector in vectors(shared):
         body = bytes.fromhex(vector["body_hex"])
-        wanted = [(e["event"], e["data"], e["id"]) for e in vector["expected"]]
+        wanted = [(e["event"], e["data"]) for e in vector["expected"]]
         for chunks in [*all_splits(body), list(split_at(body, vector.get("splits", [])))]:
             framer = SseFramer()
             frames = read(framer, chunks)
             dispatched = [frame for frame in frames if frame.data is not None and not frame.trailing]
-            found = [
-                (f.name or "message", str(f.data, "utf-8", "replace"), f.last_id)
-                for f in dispatched
-                if f.data is not None
-            ]
+            found = [(f.name or "message", str(f.data, "utf-8", "replace")) for f in dispatched if f.data is not None]
             assert found == wanted, vector["name"]
             assert [frame.number for frame in dispatched] == list(range(len(wanted)))
             assert b"".join(frame.raw for frame in frames) == body
-            assert framer.retry == vector.get("retry"), vector["name"]
 
 
 @settings(max_examples=600)
@@ -119,15 +114,15 @@ def test_events_are_those_of_the_standard_algorithm(body: bytes, places: list[in
     assert events(body, places) == standard_algorithm(body)
 
 
-def standard_algorithm(body: bytes) -> list[tuple[str, bytes | None, str]]:
+def standard_algorithm(body: bytes) -> list[tuple[str, bytes | None]]:
     """The events of a complete body by the steps of the standard."""
-    dispatched: list[tuple[str, bytes | None, str]] = []
-    name, data, last_id = "", b"", ""
+    dispatched: list[tuple[str, bytes | None]] = []
+    name, data = "", b""
     *lines, _unfinished = re.split(rb"\r\n|\r|\n", body.removeprefix(b"\xef\xbb\xbf"))
     for line in lines:
         if not line:
             if data:
-                dispatched.append((name, data[:-1], last_id))
+                dispatched.append((name, data[:-1]))
             name, data = "", b""
             continue
         field, _, value = line.partition(b":")
@@ -136,8 +131,6 @@ def standard_algorithm(body: bytes) -> list[tuple[str, bytes | None, str]]:
             name = value.decode(errors="replace")
         if field == b"data":
             data += value + b"\n"
-        if field == b"id" and b"\0" not in value:
-            last_id = value.decode(errors="replace")
     return dispatched
 
 
@@ -216,24 +209,6 @@ def test_the_end_may_be_fed_again() -> None:
     assert len(framer.feed(b"")) == 1
     assert framer.feed(b"") == []
     assert SseFramer().feed(b"") == []
-
-
-@pytest.mark.parametrize(
-    ("lines", "retry"),
-    [
-        (b"retry: 10\n\n", 10),
-        (b"retry: 10\nretry: x\n\n", 10),
-        (b"retry: -1\n\n", None),
-        (b"retry:\n\n", None),
-        ("retry: ١\n\n".encode(), None),
-        (b"retry: " + b"9" * 5000 + b"\n\n", None),
-    ],
-)
-def test_retry_is_ascii_digits(lines: bytes, retry: int | None) -> None:
-    """Other values and very large numbers are ignored."""
-    framer = SseFramer()
-    framer.feed(lines)
-    assert framer.retry == retry
 
 
 def test_bytes_that_are_no_utf8_stay() -> None:

@@ -221,7 +221,7 @@ class Explainer:
         `echoed` are the new calls of its next request: none if it lost them all. `client` distinguishes clients (by
         address, or user agent); `""` is an unknown one. `possible`: which models may explain it.
         """
-        known = self._known.get(client, STANDARD)
+        known = self.known(client)
         found = (
             (entries, _fitting(form, entries, echoed, known, possible)) for entries in _alternatives(entries_of(events))
         )
@@ -276,11 +276,6 @@ class Explainer:
         self._known[client] = known.having(model.deviations)
         if len(self._known) > MAX_CLIENTS:
             self._known.popitem(last=False)
-
-
-def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall]) -> Explanation | None:
-    """As `Explainer.explain`, for an unknown client."""
-    return Explainer().explain(form, events, echoed)
 
 
 @cache

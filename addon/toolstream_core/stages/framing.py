@@ -80,7 +80,7 @@ class SseRepairer(Repairer):
             return [last]
         newline = _newline(self._latest)
         ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
-        changed = Frame(ended + newline, last.number, last.data, last.name, last.last_id)
+        changed = Frame(ended + newline, last.number, last.data, last.name)
         self.audit(last.number, [last], [changed])
         return [changed]
 
@@ -211,7 +211,7 @@ class Framed(Stage):
             return [frame]
         if not raw:
             return []
-        return [Frame(raw, frame.number, frame.data, frame.name, frame.last_id, trailing=frame.trailing)]
+        return [Frame(raw, frame.number, frame.data, frame.name, trailing=frame.trailing)]
 
 
 def comments(raw: bytes, frame: Frame, place: Place) -> bytes:

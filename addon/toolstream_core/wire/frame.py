@@ -44,7 +44,7 @@ class Frame:
     trailing rest) has the number of the next one with data and `data is None`.
     """
 
-    __slots__ = ("data", "json", "last_id", "name", "number", "oversize", "parsed", "raw", "trailing")
+    __slots__ = ("data", "json", "name", "number", "oversize", "parsed", "raw", "trailing")
 
     json: Json | Absent
     """The data as JSON, or `ABSENT` if it is none. It is parsed when it is first used.
@@ -58,7 +58,6 @@ class Frame:
         number: int,
         data: bytes | None,
         name: str = "",
-        last_id: str = "",
         *,
         oversize: bool = False,
         trailing: bool = False,
@@ -68,7 +67,6 @@ class Frame:
         self.number = number
         self.data = data
         self.name = name
-        self.last_id = last_id
         self.oversize = oversize
         """A part of a frame over the size limit, or of a damaged one: forwarded, never read."""
         self.trailing = trailing

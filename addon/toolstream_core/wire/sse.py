@@ -41,14 +41,12 @@ _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")
 _NOT_BLANK = re.compile(rb"[^\r\n]")
 _SPACE = 0x20
 _WAITING = b"\n\r"
-_MAX_RETRY_DIGITS = 18
 
 
 class SseFramer(TextCutter):
     """Splits an event stream into its blocks.
 
-    `retry` is the last reconnection time in milliseconds. An incomplete block at the end is a
-    frame marked `trailing` with data, although the standard would not dispatch it.
+    An incomplete block at the end is a frame marked `trailing` with data, although the standard would not dispatch it.
     """
 
     end = b"\n\n"
@@ -56,8 +54,6 @@ class SseFramer(TextCutter):
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         """Blocks over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
-        self.retry: int | None = None
-        self._last_id = ""
         self._blank = True
         self._tail = b""
         self._started = False
@@ -97,7 +93,7 @@ class SseFramer(TextCutter):
         if chunk[end:stop] not in {b"\n\n", b"\r\n\r\n"}:
             return None
         begin = line + (6 if chunk[line + 5] == _SPACE else 5)
-        return Frame(chunk[at:stop], self._number, chunk[begin:end], name, self._last_id)
+        return Frame(chunk[at:stop], self._number, chunk[begin:end], name)
 
     def _seek(self, chunk: bytes, at: int) -> int:
         if self._blank:
@@ -162,11 +158,7 @@ class SseFramer(TextCutter):
                 error.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace")
-            elif field == b"id" and b"\0" not in value:
-                self._last_id = value.decode("utf-8", "replace")
-            elif field == b"retry" and value.isdigit() and len(value) <= _MAX_RETRY_DIGITS:
-                self.retry = int(value)
         if error and not data:
             name, data = "error", error
         payload = b"\n".join(data) if data else None
-        return Frame(raw, self._number, payload, name, self._last_id, trailing=trailing)
+        return Frame(raw, self._number, payload, name, trailing=trailing)

@@ -60,7 +60,7 @@ class SseWriter:
         if name is not None or not (head[-7:] in _USUAL or _begins_data(head)):
             return self._rebuilt(frame, data, name)
         raw = head + data + frame.raw[at + len(old) :]
-        return Frame(raw, frame.number, data, frame.name, frame.last_id, trailing=frame.trailing)
+        return Frame(raw, frame.number, data, frame.name, trailing=frame.trailing)
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`."""
@@ -74,7 +74,7 @@ class SseWriter:
             return frame
         newline = b"\r\n" if b"\r\n" in frame.raw else b"\r" if frame.raw.endswith(b"\r") else b"\n"
         raw = frame.raw if frame.raw.endswith((b"\n", b"\r")) else frame.raw + newline
-        return Frame(raw + newline, frame.number, frame.data, frame.name, frame.last_id)
+        return Frame(raw + newline, frame.number, frame.data, frame.name)
 
     def _rebuilt(self, frame: Frame, data: bytes, name: str | None) -> Frame:
         """The block line by line: comments, id and retry stay."""
@@ -94,7 +94,7 @@ class SseWriter:
         if not written:
             lines.append(b"data: " + data)
         raw = bom + newline.join(lines) + newline + newline
-        return Frame(raw, frame.number, data, frame.name if name is None else name, frame.last_id)
+        return Frame(raw, frame.number, data, frame.name if name is None else name)
 
     def _learn(self, frame: Frame) -> None:
         if frame.raw.endswith(b"\r\n"):
