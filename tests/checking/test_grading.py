@@ -367,7 +367,7 @@ def test_an_incomplete_call_may_be_returned_after_a_retry() -> None:
     ("case", "run", "message"),
     [
         (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
-        (PLAIN, run_of(), "sent no request to an LLM, and the command exited with code 0"),
+        (PLAIN, run_of(), "sent no request to an LLM, and the command exited with code 0; if it ignores proxy"),
         (PLAIN, run_of(distrust={"a.example": True}), "rejected the proxy's certificate for a.example. Let it trust"),
         (PLAIN, run_of(exchange(0, method="GET")), "it requested https://h.example"),
         (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was injected"),

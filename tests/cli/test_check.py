@@ -410,6 +410,7 @@ def test_the_example_of_a_matrix_file(tmp_path: Path) -> None:
     ("words", "expected"),
     [
         ([], "no client. Expected --matrix FILE, or a command"),
+        (["python", "agent.py"], "or a command: toolstream check -- python agent.py"),
         (["--case", "emty-id", "--", "x"], "unknown case 'emty-id'; did you mean empty-id?"),
         (["calls:ls {", "--", "x"], "not valid JSON"),
         (["--case", "empty-id,-empty-id", "--", "x"], "no case is left"),

@@ -361,13 +361,16 @@ def _not_shown(found: Sequence[Effect]) -> Result | None:
     return None
 
 
+_NO_PROXY: Final = "if it ignores proxy variables, put {base_url} into the command"
+
+
 def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str | None:
     """Why a run cannot be judged; `None` if it can."""
     if run.failure is not None:
         return run.failure
     if not exchanges:
         others = f"; it requested {run.exchanges[0].request.url}" if run.exchanges else ""
-        why = distrusted(run.distrust, "give it {base_url}")
+        why = distrusted(run.distrust, "give it {base_url}") or ("" if run.exchanges else _NO_PROXY)
         return f"the client sent no request to an LLM, and the command {run.ending}{others}{f'; {why}' if why else ''}"
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in exchanges):

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -35,7 +34,7 @@ from toolstream_core.checking.report import (
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
 from toolstream_core.cli.arguments import CANNOT, INTERRUPTED, NOT_OK, OK
 from toolstream_core.cli.commands import COMMANDS
-from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupt_on_sigterm, say
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupted_by_signals, say
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
@@ -259,7 +258,7 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
 
 def run(args: argparse.Namespace) -> int:
     """Check all clients, write the reports, and return the exit code."""
-    plan, clients = requested_plan(args), requested_clients(args)
+    clients, plan = requested_clients(args), requested_plan(args)
     return _check(args, plan, clients, Reports(args))
 
 
@@ -269,7 +268,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     checks: list[ClientCheck] = []
     interrupted = False
     with contextlib.ExitStack() as stack:
-        stack.callback(signal.signal, signal.SIGTERM, interrupt_on_sigterm())
+        stack.enter_context(interrupted_by_signals())
         with Output(args.resume, "--resume").writing():
             state = stack.enter_context(CheckState(args.resume, about(args, plan, clients)))
         slots = stack.enter_context(ProxySlots(args.jobs))

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
@@ -229,9 +229,22 @@ def say(message: object) -> None:
     print(f"toolstream: {message}", file=sys.stderr, flush=True)
 
 
-def interrupt_on_sigterm() -> Any:
-    """Let SIGTERM end this process as Ctrl-C does; the handler before."""
-    return signal.signal(signal.SIGTERM, _interrupt)
+@contextlib.contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that is closed, end this process as Ctrl-C does: it ends what it started.
+
+    Signals that it ignores (`nohup`) stay ignored.
+    """
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    changed = [number for number, handler in before.items() if handler is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, before[number])
 
 
 def _interrupt(_number: int, _frame: object) -> None:

@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 from toolstream_core.cli.arguments import path
 from toolstream_core.cli.commands import FLAGS
-from toolstream_core.cli.output import Output, check_outputs, interrupt_on_sigterm, say
+from toolstream_core.cli.output import Output, check_outputs, interrupted_by_signals, say
 from toolstream_core.proxy.option_table import PROVIDER, AddonOption
 from toolstream_core.report.jsonform import may_append
 from toolstream_core.saved.files import READABLE, check_served
@@ -112,12 +112,11 @@ _TURN = 0.2
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C. Raises `ToolstreamError` if the proxy cannot start."""
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), interrupted_by_signals():
         setup = setup_of(args, network="none", log=args.level)
         check_files(args, *log_of(args))
         with contextlib.nullcontext(sys.stdout.fileno()) if args.log is None else appended(args.log) as log:
             session = ProxySession(setup, port=args.port, log=log, keep=False)
-            interrupt_on_sigterm()
             session.start()
             with session:
                 print(_greeting(session), flush=True)

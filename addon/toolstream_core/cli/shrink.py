@@ -13,7 +13,7 @@ from pathlib import Path
 
 from toolstream_core.checking.client import Client, ProxySlots, Run
 from toolstream_core.cli.arguments import not_found
-from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupted_by_signals, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
@@ -139,7 +139,11 @@ def run(args: argparse.Namespace) -> int:
     if saved.note:
         say(saved.note)
     condition = Condition(reader, saved.original, lax=args.any, for_client=finding is None)
-    with _oracle(args, finding, saved, reader) as oracle, _tried(args, finding, saved.original) as tried:
+    with (
+        interrupted_by_signals(),
+        _oracle(args, finding, saved, reader) as oracle,
+        _tried(args, finding, saved.original) as tried,
+    ):
         show = _Display(quiet=args.quiet)
         search = Search(
             condition, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress
