@@ -21,20 +21,12 @@ from toolstream_core.report.catalogue import explained
 from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 COMMANDS = ("repair", "shape", "fault", "explain", "view", "report", "extract")
 
 REQUIRED_SETTINGS = {"recut": "events=2"}
 """Faults with required settings."""
-
-
-@pytest.fixture
-def mitm() -> Iterator[Interface]:
-    """Yield an interface of mitmproxy with toolstream."""
-    with interface() as started:
-        yield started
 
 
 def run(mitm: Interface, text: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mitmproxy import flowfilter, http
@@ -18,9 +18,6 @@ from tests.proxy.ui.test_views import response_flow, returned_call
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 FINISH = (
     b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{},'
     b'"finish_reason":"tool_calls"}]}\n\n'
@@ -28,13 +25,6 @@ FINISH = (
 WITH_TYPE = CHUNK.replace(b'"id":"c1"', b'"type":"function","id":"c1"')
 HEALTHY = WITH_TYPE + FINISH + DONE
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "ok"}
-
-
-@pytest.fixture
-def mitm() -> Iterator[Interface]:
-    """Yield an interface of mitmproxy with toolstream."""
-    with interface() as started:
-        yield started
 
 
 def misread_response(mitm: Interface, *, before: Any = None) -> http.HTTPFlow:

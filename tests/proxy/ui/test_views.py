@@ -18,7 +18,7 @@ from wsproto.frame_protocol import Opcode
 
 from tests.conftest import FLOWS
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from tests.proxy.ui.interfaces import Interface, flows_in, interface
+from tests.proxy.ui.interfaces import Interface, flows_in
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.addon import ToolstreamAddon
@@ -26,7 +26,6 @@ from toolstream_core.proxy.ui import facts, known
 from toolstream_core.proxy.ui.text import WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from mitmproxy import http
@@ -42,13 +41,6 @@ OTHER_BODIES = {
 }
 
 INVALID_BYTES = (b"\x00", b'"', b"{", b"\xff\xfe", b"\n\n", b"[" * 2000)
-
-
-@pytest.fixture
-def mitm() -> Iterator[Interface]:
-    """Yield an interface of mitmproxy with toolstream."""
-    with interface() as started:
-        yield started
 
 
 def response_flow(body: bytes, *messages: Any, content_type: str = "text/event-stream") -> http.HTTPFlow:
