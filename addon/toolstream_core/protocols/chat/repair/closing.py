@@ -14,6 +14,7 @@ from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waitin
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import SseWriter
 
 
 class Closing:
@@ -95,8 +96,10 @@ class Closing:
         made = self._missing_finishes(number, cut=cut)
         called = [(self._finishes.of(choice), turn) for choice, turn in self._client.turns.items() if turn.calls]
         closed = called and all(finish.sent and self._finishes.closed(finish, turn) for finish, turn in called)
-        if closed and not self._stream.failed and self._report(MISSING_DONE, number, "the stream ended without [DONE]"):
-            made.append(self._client.context.writer.make(b"[DONE]", number + 1))
+        writer = self._client.context.writer  # only event streams have [DONE]: not those of Bedrock, nor JSON lines
+        lacks_done = closed and not self._stream.failed and isinstance(writer, SseWriter)
+        if lacks_done and self._report(MISSING_DONE, number, "the stream ended without [DONE]"):
+            made.append(writer.make(b"[DONE]", number + 1))
         return kept, made
 
     def released(self, number: int) -> list[Frame]:
