@@ -1,4 +1,4 @@
-"""What toolstream costs: side by side with plain streaming and a naive addon. Knows the command line."""
+"""Measure the cost of toolstream, compared with plain streaming and a naive addon."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 
 SECTIONS = ("throughput", "latency", "memory", "core", "paced", "captured", "sockets")
 ABOUT = """\
-One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
-pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
-event at a time is the latency section. Contenders take turns round by round; "x (a)" is the median of the
-ratios within a round, "cpu x (a)" the same of mitmdump's own processor time, which others on the machine
-disturb less. Every byte at the client and every call that toolstream tells is checked; a difference ends
-the run."""
+An event is an SSE event in one HTTP chunk of 290 to 330 bytes, as OpenAI sends them. The upstream sends as fast
+as possible: mitmdump is the bottleneck and reads many chunks at once, as under load. The latency section sends
+one event at a time. Contenders alternate in each round. "x (a)" is the median of the ratios in each round, and
+"cpu x (a)" that of mitmdump's processor time, which other processes disturb less. Every byte at the client and
+every call in toolstream's log is checked; a difference ends the run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for, print the tables, keep the numbers."""
+    """Run the selected sections, print the tables, and write the numbers."""
     options = _parser().parse_args(arguments)
     rounds = 1 if options.quick else options.rounds
     results, load = Results(), os.getloadavg()[0]
@@ -45,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "sockets" in options.only:
             results.sockets = sockets.measure(Path(folder), 200 if options.quick else 10_000, rounds)
     if "core" in options.only:
-        # With it come the SDKs: seconds of imports, in the upstream's and the client's process too.
+        # Imported late: it imports the SDKs, which takes seconds, also in the processes of upstream and client.
         from benchlib import core
 
         results.core = core.measure([200] if options.quick else [200, 2000], rounds)
@@ -82,7 +81,7 @@ def _measure(options: argparse.Namespace, rounds: int, folder: Path, results: Re
 
 
 def _captured_scenes(events: int, *, quick: bool) -> list[Scene]:
-    """One fast stream, and many in the time of real ones."""
+    """One fast stream, and many paced streams."""
     if quick:
         return [Scene(Load(Kind.TOOL, events), 2)]
     many = [Scene(Load(kind, 250, PACE), 50) for kind in (Kind.CONTENT, Kind.TOOL)]
@@ -91,10 +90,10 @@ def _captured_scenes(events: int, *, quick: bool) -> list[Scene]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__, epilog=ABOUT)
-    parser.add_argument("--rounds", type=int, default=7, help="how often each contender has its turn")
-    parser.add_argument("--quick", action="store_true", help="tiny numbers: does it work at all?")
+    parser.add_argument("--rounds", type=int, default=7, help="number of rounds")
+    parser.add_argument("--quick", action="store_true", help="use small sizes: only check that it works")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections to run")
-    parser.add_argument("--json", type=Path, help="a file for every single number")
+    parser.add_argument("--json", type=Path, help="write all numbers to this file")
     return parser
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Takes pictures: docs/session-view-*.png of the page that `toolstream view` writes, and docs/mitmweb.png.
+"""Takes screenshots: docs/session-view-*.png of the page of `toolstream view`, and docs/mitmweb.png.
 
-    scripts/make_pictures.py           take those that show something else than they would now
-    scripts/make_pictures.py --check   take none; exit 1 if one shows something else
+    scripts/make_pictures.py           take the outdated screenshots again
+    scripts/make_pictures.py --check   take none; exit 1 if one is outdated
 
-A picture holds the hash of what it shows, because pixels depend on the fonts of a machine. Taking one needs Node.js,
+A screenshot contains the hash of its page, because pixels depend on the fonts of a machine. Taking one needs Node.js,
 Chromium (scripts/browser), and for mitmweb a font with emoji.
 """
 
@@ -36,15 +36,15 @@ SESSION: Final = "loop"
 PAGES: Final = {ROOT / "docs" / f"session-view-{scheme}.png": scheme for scheme in ("light", "dark")}
 MITMWEB: Final = ROOT / "docs" / "mitmweb.png"
 _HEAD: Final = 33
-"""Bytes of a PNG up to the end of its first chunk."""
+"""The number of bytes of a PNG up to the end of its first chunk."""
 _KEY: Final = b"page\0"
 
 
 def page(folder: Path) -> Path:
-    """Write the page of the session into a folder."""
+    """Write the page of the session to a folder."""
     write_session(SESSION, folder)
     before = Path.cwd()
-    os.chdir(folder)  # the page names its files as they were given
+    os.chdir(folder)  # the page has the file names of the command line
     try:
         toolstream(["view", f"{SESSION}.flow", "-o", f"{SESSION}.html"])
     finally:
@@ -53,24 +53,24 @@ def page(folder: Path) -> Path:
 
 
 def shown(flows: Path) -> str:
-    """What mitmweb shows of the first flow of a file."""
+    """The texts that mitmweb shows for the first flow of a file."""
     with interface() as mitmproxy:
         first, *_ = mitmproxy.load(flows)
         return f"{first.marked} {first.comment}\n{mitmproxy.text(first, first.response)}"
 
 
 def hashed(data: bytes) -> bytes:
-    """The hash of what a picture shows, whatever the version of toolstream."""
+    """The hash of a page, independent of toolstream's version."""
     return hashlib.sha256(data.replace(__version__.encode(), b"")).hexdigest().encode()
 
 
 def noted(picture: bytes) -> bytes:
-    """The hash that a picture holds."""
+    """The hash in a screenshot."""
     return picture[_HEAD + 8 :].removeprefix(_KEY)[:64] if picture[_HEAD + 4 : _HEAD + 8] == b"tEXt" else b""
 
 
 def with_note(picture: bytes, note: bytes) -> bytes:
-    """A picture that holds the hash of its page."""
+    """Add the hash of its page to a screenshot."""
     chunk = b"tEXt" + _KEY + note
     return b"".join(
         [
@@ -84,7 +84,7 @@ def with_note(picture: bytes, note: bytes) -> bytes:
 
 
 def take(address: str, out: Path, scheme: str) -> bytes:
-    """A picture of a page, or of mitmweb."""
+    """Take a screenshot of a page or of mitmweb."""
     node, chromium = shutil.which("node"), program()
     if node is None or chromium is None:
         sys.exit("make_pictures: needs Node.js and Chromium; see scripts/browser")
@@ -94,14 +94,14 @@ def take(address: str, out: Path, scheme: str) -> bytes:
 
 
 def take_mitmweb(flows: Path, out: Path) -> bytes:
-    """A picture of mitmweb with the flows of a file."""
+    """Take a screenshot of mitmweb with the flows of a file."""
     with Web(Version("pinned"), out.parent, rfile=str(flows), toolstream_log="calls") as web:
         web.proxy.wait_for("verdict")
         return take(web.address, out, "light")
 
 
 def main() -> int:
-    """Take, or check."""
+    """Take or check the screenshots."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = page(folder)
@@ -115,7 +115,7 @@ def main() -> int:
                 file.write_bytes(with_note(taken, wanted[file]))
             return 0
     for file in old:
-        print(f"{file.relative_to(ROOT)} shows something else: run scripts/make_pictures.py")
+        print(f"{file.relative_to(ROOT)} is outdated: run scripts/make_pictures.py")
     return 1 if old else 0
 
 

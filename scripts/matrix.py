@@ -1,4 +1,4 @@
-"""Run published clients under every fault, raw and with repair. Knows the command line."""
+"""Run published clients under every fault, raw and with repair."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes."""
 EPILOG = """\
-Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
-measured of a client is a row of tests/clients/measured.jsonl; docs/clients.md is written anew from all of them, so
-clients may be run one after the other, and on other machines. With --faults, the other cells of a row stay. The cases
-that the results of tools decide on are run again: raw, with repair, and with whole calls too.
+Installed packages and streams are kept in ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. The measurement of a client
+is a line of tests/clients/measured.jsonl; docs/clients.md is generated from all lines. Clients can be run at different
+times and on different machines. With --faults, the other cells of a client are kept. The cases that are graded by the
+results of tools are run again: raw, with repair, and with the shape whole-calls.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
-  scripts/matrix --faults late-id        run this case alone, and keep what is known of the others
-  scripts/matrix --resume                go on where an interrupted run stopped
-  scripts/matrix --only pi --rerun  run those cases alone
-  scripts/matrix --rerun --reason "gave up"  run the cases alone in which a client gave up
+  scripts/matrix --faults late-id        run only this case, and keep the results of the others
+  scripts/matrix --resume                continue an interrupted run
+  scripts/matrix --only pi --rerun       run only the cases that are graded by results
+  scripts/matrix --rerun --reason "gave up"  run only the cases in which a client gave up
   scripts/matrix --lock openai-js        pin the newest openai for JavaScript
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, list, or pin; 1 where a client could not be run, or pinned."""
+    """Run, list or pin clients. Returns 1 if a client could not be run or pinned."""
     options = _parser().parse_args(arguments)
     known = clients()
-    asked = {*(options.only or ()), *(options.lock or ())}
+    selected = {*(options.only or ()), *(options.lock or ())}
     names = {client.group.name for client in known} if options.lock is not None else {one.name for one in known}
-    if unknown := sorted(asked - names):
-        print(f"matrix: there is no {unknown[0]!r}; there are {', '.join(sorted(names))}", file=sys.stderr)
+    if unknown := sorted(selected - names):
+        print(f"matrix: unknown name {unknown[0]!r}; expected one of {', '.join(sorted(names))}", file=sys.stderr)
         return USAGE
     if options.list:
         for client in known:
-            print(f"{client.name:28} {client.package} {client.version or '(as it is here)'}")
+            print(f"{client.name:28} {client.package} {client.version or '(installed version)'}")
         return DONE
     if options.lock is not None:
-        return _pin(known, asked)
-    failed = False if options.page else _run([one for one in known if not asked or one.name in asked], options)
+        return _pin(known, selected)
+    failed = False if options.page else _run([one for one in known if not selected or one.name in selected], options)
     _write(known)
     return FAILED if failed else DONE
 
@@ -69,25 +69,29 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
+    parser.add_argument("--list", action="store_true", help="list the clients and run none")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
-    parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
-    parser.add_argument("--rerun", action="store_true", help="run only the cases that the results of tools decide on")
+    parser.add_argument("--resume", action="store_true", help="continue from kept results")
     parser.add_argument(
-        "--reason", nargs="+", metavar="REASON", help="with --rerun: run the cells that failed for it instead"
+        "--rerun", action="store_true", help="run only the cases that are graded by the results of tools"
     )
-    parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
+    parser.add_argument(
+        "--reason", nargs="+", metavar="REASON", help="with --rerun: run the cells that failed for these reasons"
+    )
+    parser.add_argument("--faults", metavar="WORDS", help="select cases, as in toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
-    parser.add_argument("--page", action="store_true", help="run nothing, write the pages from what was measured")
-    parser.add_argument("--lock", nargs="*", metavar="GROUP", help="pin the newest versions of these groups, or of all")
+    parser.add_argument("--page", action="store_true", help="run nothing; write the pages from the measurements")
+    parser.add_argument(
+        "--lock", nargs="*", metavar="GROUP", help="pin the newest versions of these groups, or of all groups"
+    )
     return parser
 
 
-def _pin(known: Sequence[MatrixClient], asked: set[str]) -> int:
+def _pin(known: Sequence[MatrixClient], selected: set[str]) -> int:
     failed = False
     for group in {client.group.name: client.group for client in known}.values():
-        if group.lock is None or (asked and group.name not in asked):
+        if group.lock is None or (selected and group.name not in selected):
             continue
         try:
             lock(group, cache_folder())

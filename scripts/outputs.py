@@ -1,4 +1,4 @@
-"""Keep what users see of many streams, and compare it after a change."""
+"""Save the output of commands for many streams, and compare it after a change."""
 
 from __future__ import annotations
 
@@ -36,54 +36,54 @@ type Argv = tuple[str, ...]
 SAME, DIFFERENT, USAGE = 0, 1, 2
 """Exit codes."""
 COLUMNS: Final = "110"
-"""The width of the terminal that help is written for."""
+"""The terminal width of help texts."""
 HOST: Final = "https://api.example.com"
 BODIES: Final = frozenset({".sse", ".ndjson", ".json", ".jsonarray", ".jsonl", ".eventstream"})
 """Suffixes of recorded streams."""
 BESIDE: Final = ".chunklens.json"
-"""Of files that only say how a recorded stream was cut."""
+"""The suffix of files with the chunk sizes of a recorded stream."""
 OF_RECORDED: Final = 4
-"""Recorded streams are many and long: each gets one fault of so many."""
+"""Each recorded stream gets one fault of so many, because they are many and long."""
 SAMPLE: Final = 20
-"""A quick run gives one of so many inputs to all commands."""
+"""In a quick run, one of so many inputs gets all commands."""
 FIRST: Final = 4
-"""The first commands of each input are those of a quick run."""
+"""The number of commands for the other inputs of a quick run."""
 SUFFIX: Final = ".json.xz"
 VERSION: Final = 1
 LINES: Final = 24
 WIDTH: Final = 180
-"""Of a difference."""
+"""The maximum number of characters in a line of a difference."""
 EPILOG: Final = """\
 Examples:
-  scripts/outputs keep ../outputs        before a change that users must not notice
-  scripts/outputs compare ../outputs     after it: each difference, with a short diff; exit code 1 where there is one
+  scripts/outputs keep ../outputs        before a change that must not change any output
+  scripts/outputs compare ../outputs     after it: a short diff of each difference; exit code 1 if there are any
   scripts/outputs compare --quick ../outputs
-Inputs are flows/, the samples of tests/streams/ and, where ../shared (or TOOLSTREAM_SHARED) is, the
-recorded streams; they are kept beside their outputs, so that comparing takes the same ones. Commands are inspect,
-repair (each defect, shape and client's set) and fault (each defect, preset, and transit fault), and, without an
-input, list, explain and --help.
+Inputs are flows/, the samples of tests/streams/ and, if ../shared (or TOOLSTREAM_SHARED) exists, the recorded
+streams. They are saved with their outputs, and compared with the same inputs. Commands are inspect, repair (each
+defect, shape and client) and fault (each defect, preset and transit fault), and, without an input, list, explain
+and --help.
 """
 
 
 class UnreadableError(Exception):
-    """A file that `keep` did not write."""
+    """A file was not written by `keep`."""
 
 
 class Input(NamedTuple):
-    """A saved stream under the name that the commands get; the name shows in their outputs."""
+    """A saved stream and its file name; the outputs contain the name."""
 
     name: str
     content: bytes
     faults: int = 1
-    """One of so many faults is injected into it alone: there are enough streams for each fault to meet many."""
+    """Only one of so many faults is injected into this stream."""
 
 
 NO_INPUT: Final = Input("commands", b"")
-"""Stands for the commands that need no input."""
+"""Represents the commands without an input."""
 
 
 class Kept(NamedTuple):
-    """An input, and by their commands the digests of its outputs; equal outputs are kept once."""
+    """An input, and the digests of its outputs by command. Equal outputs are stored once."""
 
     given: Input
     digests: dict[Argv, str]
@@ -91,7 +91,7 @@ class Kept(NamedTuple):
 
     @classmethod
     def of(cls, given: Input, outputs: Iterable[tuple[Argv, bytes]]) -> Self:
-        """From the text that each command showed."""
+        """Create it from the output of each command."""
         kept = cls(given, {}, {})
         for argv, text in outputs:
             kept.digests[argv] = key = digest(text)
@@ -99,7 +99,7 @@ class Kept(NamedTuple):
         return kept
 
     def write(self, folder: Path) -> None:
-        """Write a file below `folder`, named after the input, with the input in it."""
+        """Write the input and its outputs to a file in `folder`, named after the input."""
         path = folder / (self.given.name + SUFFIX)
         path.parent.mkdir(parents=True, exist_ok=True)
         document = {
@@ -112,7 +112,7 @@ class Kept(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From a file. Raises `UnreadableError`."""
+        """Read a file. Raises `UnreadableError`."""
         try:
             document = json.loads(lzma.decompress(path.read_bytes()))
             name, content = document["input"]
@@ -124,17 +124,17 @@ class Kept(NamedTuple):
 
 
 def digest(text: bytes) -> str:
-    """Stands for an output."""
+    """The hash of an output."""
     return hashlib.sha256(text).hexdigest()
 
 
 def kept_in(folder: Path) -> Iterator[Kept]:
-    """Everything that was kept in a folder. Raises `UnreadableError`."""
+    """Read all files of a folder. Raises `UnreadableError`."""
     return map(Kept.read, sorted(folder.rglob(f"*{SUFFIX}")))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Keep or compare; 1 where anything differs."""
+    """Save or compare outputs. Returns 1 if an output differs."""
     options = _parser().parse_args(arguments)
     folder: Path = options.folder.resolve()
     try:
@@ -149,14 +149,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/outputs", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     does = parser.add_subparsers(dest="does", metavar="keep|compare", required=True)
-    keep = does.add_parser("keep", help="write what the commands show now")
-    keep.add_argument("--flows", type=Path, metavar="DIR", help="take the flow files of this folder alone")
-    compare = does.add_parser("compare", help="show what differs from what was kept")
-    compare.add_argument("--most", type=int, default=50, metavar="N", help="show so many differences (50); count all")
+    keep = does.add_parser("keep", help="save the current outputs")
+    keep.add_argument("--flows", type=Path, metavar="DIR", help="use only the flow files of this folder")
+    compare = does.add_parser("compare", help="show differences from the saved outputs")
+    compare.add_argument(
+        "--most", type=int, default=50, metavar="N", help="show at most N differences (50); all are counted"
+    )
     for one in (keep, compare):
-        told = f"only inspect and safe repairs, and all commands for one of {SAMPLE} inputs"
-        one.add_argument("--quick", action="store_true", help=told)
-        one.add_argument("folder", type=Path, metavar="DIR", help="where the outputs are kept")
+        quick = f"only inspect and safe repairs, and all commands for one of {SAMPLE} inputs"
+        one.add_argument("--quick", action="store_true", help=quick)
+        one.add_argument("folder", type=Path, metavar="DIR", help="folder of the outputs")
     return parser
 
 
@@ -192,20 +194,20 @@ def _compare(folder: Path, options: argparse.Namespace) -> int:
                 different[argv[0]] += 1
     if not outputs:
         raise UnreadableError(f"{folder} holds no outputs: scripts/outputs keep {folder} writes them")
-    told = "".join(f", {name} {count}" for name, count in different.most_common())
-    print(f"{different.total()} of {outputs} outputs differ{told}")
+    by_command = "".join(f", {name} {count}" for name, count in different.most_common())
+    print(f"{different.total()} of {outputs} outputs differ{by_command}")
     return DIFFERENT if different else SAME
 
 
 def _count(given: Input, *, quick: bool) -> int | None:
-    """How many commands an input is given to: all, or the first."""
+    """The number of commands for an input; `None` means all."""
     all_of_it = given == NO_INPUT or zlib.crc32(given.name.encode()) % SAMPLE == 0
     return FIRST if quick and not all_of_it else None
 
 
 @contextlib.contextmanager
 def _working() -> Iterator[Path]:
-    """An empty folder that commands run in."""
+    """An empty working folder for the commands."""
     gc.freeze()
     with tempfile.TemporaryDirectory(prefix="outputs-") as name, inside(Path(name)):
         yield Path(name)
@@ -219,11 +221,11 @@ def _put(work: Path, given: Input) -> None:
 
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
-    """Commands run in `folder`, and nothing of the user's terminal shows in their outputs."""
+    """Run commands in `folder`, with outputs that do not depend on the user's terminal."""
     kept, version = dict(os.environ), importlib.metadata.version
     os.environ.update(COLUMNS=COLUMNS, NO_COLOR="1")
     os.environ.pop("FORCE_COLOR", None)
-    # Each command asks for its version, which is read from the installed package's files each time.
+    # Each command reads its version from the installed package: cache it.
     importlib.metadata.version = functools.cache(version)
     try:
         with contextlib.chdir(folder):
@@ -235,7 +237,7 @@ def inside(folder: Path) -> Iterator[None]:
 
 
 def _run(argv: Sequence[str]) -> tuple[str, bytes, bytes]:
-    """Run one command in this process: `exit N` or the exception that left it, standard error, standard output."""
+    """Run a command in this process. Returns `exit N` or the exception, standard error and standard output."""
     from toolstream_core.cli.main import main as toolstream
 
     out, err = io.BytesIO(), io.BytesIO()
@@ -245,19 +247,19 @@ def _run(argv: Sequence[str]) -> tuple[str, bytes, bytes]:
     ):
         try:
             end = f"exit {toolstream(argv)}"
-        except Exception as error:  # noqa: BLE001 - a command that fails is an output to compare, too
+        except Exception as error:  # noqa: BLE001 - an exception is an output to compare
             end = f"{type(error).__name__}: {error}"
         return end, err.getvalue(), out.getvalue()
 
 
 def shown_by(argv: Sequence[str]) -> bytes:
-    """Everything that a command shows, as it is kept and compared."""
+    """The complete output of a command."""
     end, err, out = _run(argv)
     return b"".join((end.encode(), b"\n--- stderr\n", err, b"\n--- stdout\n", out))
 
 
 def _inputs(folder: Path | None) -> Iterator[Input]:
-    """The flow files of a folder; else all streams of the project and, if they are at hand, the recorded ones."""
+    """The flow files of a folder; else all streams of the project and, if available, the recorded streams."""
     if folder is not None:
         yield from flows(folder, folder)
         return
@@ -271,13 +273,13 @@ def _inputs(folder: Path | None) -> Iterator[Input]:
 
 
 def flows(folder: Path, root: Path) -> Iterator[Input]:
-    """The flow files in a folder, each under its path below `root`."""
+    """The flow files of a folder, named by their path relative to `root`."""
     for path in sorted(folder.glob("*.flow")):
         yield Input(path.relative_to(root).as_posix(), path.read_bytes())
 
 
 def samples() -> Iterator[Input]:
-    """Each sample of tests/streams and its request, as a HAR file."""
+    """Each sample of tests/streams with its request, as a HAR file."""
     from tests.calls.patterns import patterns
 
     for number, pattern in enumerate(patterns()):
@@ -297,10 +299,10 @@ def _har(pattern: Pattern) -> bytes:
 
 
 class Tables:
-    """The commands that an input is given to, from `toolstream list` and `toolstream inspect`.
+    """The commands for an input, from `toolstream list` and `toolstream inspect`.
 
-    Names that a stream's protocol does not have, and repairs of defects that it does not show, change nothing; they
-    are switched on together, in one command, so that a change would still be seen.
+    Names of other protocols, and repairs of defects that a stream does not have, change nothing. They are combined in
+    one command, which would show a change.
     """
 
     def __init__(self) -> None:
@@ -310,7 +312,7 @@ class Tables:
         self._dialects = {one["name"]: frozenset(one["dialects"]) for one in known}
 
     def about_all(self) -> Iterator[Argv]:
-        """Commands that need no input."""
+        """The commands without an input."""
         from toolstream_core.cli.commands import COMMANDS
 
         yield from (("list",), ("list", "--format", "json"), ("explain",), ("--help",))
@@ -319,7 +321,7 @@ class Tables:
             yield ("explain", name)
 
     def commands(self, given: Input) -> Iterator[Argv]:
-        """All commands that an input is given to, those of a quick run first."""
+        """All commands for an input; the commands of a quick run are first."""
         stream = given.name
         yield ("inspect", "--format", "json", stream)
         yield ("inspect", "--chunks", stream)
@@ -344,7 +346,7 @@ class Tables:
         own += [name for name, parts in presets.items() if self._of(dialects, parts)]
         foreign = [name for name in (*plants, *presets) if name not in own]
         own = [name for name in own if zlib.crc32(f"{stream} {name}".encode()) % one_of == 0]
-        # Timing alone leaves a file unchanged.
+        # A timing fault does not change a file.
         timed = [one["name"] for one in self._listed["transit"] if any(key["name"] == "ms" for key in one["keys"])]
         acting = [name for name in self._names("transit") if name not in timed]
         for group in (*_apart(own, own), foreign, *_apart([*acting, *timed], acting if dialects else ())):
@@ -358,7 +360,7 @@ class Tables:
 
 
 def _apart(names: Iterable[str], alone: Iterable[str]) -> Iterator[list[str]]:
-    """Each of `alone` by itself, and all other names together."""
+    """Each name of `alone` in its own group, and all other names in one group."""
     names, alone = list(names), set(alone)
     yield from ([name] for name in names if name in alone)
     if others := [name for name in names if name not in alone]:
@@ -366,7 +368,7 @@ def _apart(names: Iterable[str], alone: Iterable[str]) -> Iterator[list[str]]:
 
 
 def shown(before: bytes, after: bytes) -> Iterator[str]:
-    """The begin of a unified diff; long lines are shortened around the place where they differ."""
+    """The first lines of a unified diff; long lines are shortened around the first difference."""
     diff = difflib.unified_diff(_lines(before), _lines(after), "kept", "now", n=1, lineterm="")
     lines = list(itertools.islice(diff, LINES + 1))
     for number, line in enumerate(lines[:LINES]):
@@ -376,12 +378,12 @@ def shown(before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _lines(text: bytes) -> list[str]:
-    """Its lines, also those within strings of JSON."""
+    """The lines of a text, also lines in JSON strings."""
     return text.decode("utf-8", "backslashreplace").replace("\\n", "\\n\n").split("\n")
 
 
 def _common(line: str, before: str, after: list[str]) -> int:
-    """How many characters a changed line shares with its counterpart: removed lines come before added ones."""
+    """The length of the common prefix of a changed line and its counterpart; removed lines precede added lines."""
     other = before if line.startswith("+") else "".join(after)
     pairs = zip(line[1:], other[1:], strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

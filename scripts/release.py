@@ -1,4 +1,4 @@
-"""Builds the package twice, compares and checks it, and runs the README's commands with it in an empty environment."""
+"""Builds the package twice, compares and checks it, and runs README's commands in an empty environment."""
 
 from __future__ import annotations
 
@@ -16,69 +16,69 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 FOUND: Final = 1
-"""The exit code of commands that find something: `check`, and a failing test."""
+"""The exit code of `check` with failures and of a failing test."""
 DISCOVERED: Final = "toolstream_repair"
-"""An option of the addon, in what `mitmdump --options` prints."""
+"""An option of the addon in the output of `mitmdump --options`."""
 
 
 class ReleaseError(Exception):
-    """The package is not as it should be."""
+    """A check of the package failed."""
 
 
 def main() -> int:
-    """Build, check, try; 1 where something is wrong."""
+    """Build, check and test the package. Returns 1 if a check fails."""
     with tempfile.TemporaryDirectory(prefix="toolstream-release-") as folder:
         try:
-            made = same(built(Path(folder, "first")), built(Path(folder, "second")))
-            try_package(made, Environment(Path(folder, "environment"), Path(folder, "empty")))
+            files = same(built(Path(folder, "first")), built(Path(folder, "second")))
+            try_package(files, Environment(Path(folder, "environment"), Path(folder, "empty")))
         except ReleaseError as error:
             print(f"release: {error}", file=sys.stderr)
             return 1
         shutil.rmtree(ROOT / "dist", ignore_errors=True)
-        shutil.copytree(made[0].parent, ROOT / "dist")
-    print("release: all checks passed; dist/ has " + ", ".join(path.name for path in made))
+        shutil.copytree(files[0].parent, ROOT / "dist")
+    print("release: all checks passed; dist/ has " + ", ".join(path.name for path in files))
     return 0
 
 
 def same(first: list[Path], second: list[Path]) -> list[Path]:
-    """The files of two builds, which have to be equal."""
+    """The files of two builds, which must be equal."""
     if [(one.name, one.read_bytes()) for one in first] != [(one.name, one.read_bytes()) for one in second]:
         raise ReleaseError(f"two builds differ: {first[0].parent} and {second[0].parent}")
     return first
 
 
-def try_package(made: list[Path], environment: Environment) -> None:
-    """First with what it requires alone, then with pytest and mitmproxy-addon-launcher."""
-    [wheel] = [path for path in made if path.suffix == ".whl"]
+def try_package(files: list[Path], environment: Environment) -> None:
+    """Test the package with its requirements only, then with pytest and mitmproxy-addon-launcher."""
+    [wheel] = [path for path in files if path.suffix == ".whl"]
     environment.install("run.txt")
     environment.run("pip", "install", "--quiet", "--no-deps", str(wheel))
     environment.run("pip", "check")
     try_readme(environment)
     try_addon(environment)
     environment.install("release.txt")
-    environment.run("twine", "check", "--strict", *map(str, made))
+    environment.run("twine", "check", "--strict", *map(str, files))
     try_plugin(environment)
     try_launcher(environment)
 
 
 def built(folder: Path) -> list[Path]:
-    """The sdist of the last commit, and the wheel made from that sdist. Both have the time of the commit."""
-    source, made = folder / "source", folder / "dist"
+    """Build the sdist of the last commit, and the wheel from that sdist. Both have the time of the commit."""
+    source, dist = folder / "source", folder / "dist"
     source.mkdir(parents=True)
     archive = folder / "source.tar"
     _run("git", "archive", "--output", str(archive), "HEAD", cwd=ROOT)
     _extract(archive, source)
     epoch = _run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip()
-    _hatch("sdist", source, made, epoch)
-    [sdist] = made.glob("*.tar.gz")
+    _hatch("sdist", source, dist, epoch)
+    [sdist] = dist.glob("*.tar.gz")
     _extract(sdist, folder)
-    _hatch("wheel", folder / sdist.name.removesuffix(".tar.gz"), made, epoch)
-    return sorted(made.iterdir())
+    _hatch("wheel", folder / sdist.name.removesuffix(".tar.gz"), dist, epoch)
+    return sorted(dist.iterdir())
 
 
-def _hatch(kind: str, source: Path, made: Path, epoch: str) -> None:
+def _hatch(kind: str, source: Path, dist: Path, epoch: str) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
-    _run(sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(made), cwd=source, env=environment)
+    _run(sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(dist), cwd=source, env=environment)
 
 
 def _extract(archive: Path, folder: Path) -> None:
@@ -87,33 +87,33 @@ def _extract(archive: Path, folder: Path) -> None:
 
 
 class Environment:
-    """A new virtual environment, and an empty folder in which its programs run."""
+    """A new virtual environment, and an empty working folder for its programs."""
 
     def __init__(self, venv: Path, folder: Path) -> None:
-        """Make both."""
+        """Create both."""
         _run(sys.executable, "-m", "venv", str(venv), cwd=venv.parent)
         folder.mkdir()
         self.folder = folder
         path = os.pathsep.join([str(venv / "bin"), os.environ["PATH"]])
         self._installing = {**os.environ, "PATH": path, "VIRTUAL_ENV": str(venv)}
         kept = {one: value for one, value in self._installing.items() if not one.startswith(("PYTEST_", "TOOLSTREAM_"))}
-        # Also without the user's mitmproxy settings and certificates. pip may need its settings.
+        # Commands run without the user's mitmproxy settings and certificates. pip may need the user's settings.
         self._running = {**kept, "HOME": str(folder), "COLUMNS": "120"}
 
     def install(self, pins: str) -> None:
-        """Install a file of pins. Commands compile what they import, which is a small part of it."""
+        """Install a file of pins, without bytecode: the commands import only a small part."""
         how = ("--quiet", "--no-deps", "--require-hashes", "--no-compile")
         command = ("pip", "install", *how, "-r", str(ROOT / "requirements" / pins))
         _run(*command, cwd=self.folder, env=self._installing)
 
     def run(self, *command: str, code: int = 0) -> str:
-        """Run a command and give what it prints."""
+        """Run a command and return its output."""
         print(f"release: $ {shlex.join(command)}", file=sys.stderr, flush=True)
         return _run(*command, cwd=self.folder, env=self._running, code=code)
 
 
 def try_readme(environment: Environment) -> None:
-    """Each command of the README, from the folder that has its agent alone."""
+    """Run each command of README.md in a folder that contains only its agent."""
     agent = _block("python", "# agent.py")
     (environment.folder / "agent.py").write_text(agent, encoding="utf-8")
     for command, shown in re.findall(r"^\$ (toolstream [^\n]+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
@@ -121,14 +121,14 @@ def try_readme(environment: Environment) -> None:
         wanted = [line for line in shown.splitlines() if re.match(r"agent: |#1 +verdict \S+", line)]
         missing = [line for line in wanted if line not in printed]
         if missing:
-            raise ReleaseError(f"{command} does not print {missing[0]!r}, but:\n{printed}")
+            raise ReleaseError(f"{command} does not print {missing[0]!r}:\n{printed}")
     for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL):
         for command in re.findall(r"^toolstream [^\n#]+", block, re.MULTILINE):
             environment.run(*shlex.split(command))
 
 
 def try_addon(environment: Environment) -> None:
-    """The packaged flows, the demo, and mitmdump with the addon."""
+    """Test the packaged flows, the demo, and mitmdump with the addon."""
     environment.run("toolstream", "inspect", "demo:", "--exit-zero")
     environment.run("toolstream", "demo")
     path = environment.run("toolstream", "addon-path").strip()
@@ -136,7 +136,7 @@ def try_addon(environment: Environment) -> None:
 
 
 def try_plugin(environment: Environment) -> None:
-    """The README's test: it fails with the agent's bug, and passes with the README's fix."""
+    """Test README's test: it fails with the agent's bug, and passes with README's fix."""
     (environment.folder / "test_agent.py").write_text(_block("python", "# test_agent.py"), encoding="utf-8")
     if "returned-without-arguments" not in (printed := environment.run("pytest", "-q", code=FOUND)):
         raise ReleaseError(f"the README's test fails without a verdict:\n{printed}")
@@ -147,7 +147,7 @@ def try_plugin(environment: Environment) -> None:
 
 
 def try_launcher(environment: Environment) -> None:
-    """mitmproxy-addon-launcher finds the addon by its entry point."""
+    """Test that mitmproxy-addon-launcher finds the addon by its entry point."""
     _discovered(environment.run("mitmdump-addon-launcher", "--options"))
 
 
@@ -157,7 +157,7 @@ def _discovered(options: str) -> None:
 
 
 def _block(language: str, first_line: str) -> str:
-    """The README's block of code that begins with this line."""
+    """The code block of README.md that starts with this line."""
     blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
     return next(block for block in blocks if block.startswith(first_line))
 

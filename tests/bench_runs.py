@@ -51,4 +51,4 @@ def test_each_protocol_is_measured() -> None:
     """Each kind of stream of each protocol is read by toolstream and by the SDK."""
     measurements = measure([50], 1)
     assert [(one.protocol, one.load.kind) for one in measurements] == [(p, k) for p in PROTOCOLS for k in HEALTHY]
-    assert all(one.ours and one.sdk for one in measurements)
+    assert all(one.toolstream and one.sdk for one in measurements)

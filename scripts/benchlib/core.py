@@ -97,7 +97,7 @@ class Raced:
 
     protocol: str
     load: Load
-    ours: list[float] = field(default_factory=list)
+    toolstream: list[float] = field(default_factory=list)
     sdk: list[float] = field(default_factory=list)
 
 
@@ -109,7 +109,7 @@ def measure(sizes: Sequence[int], rounds: int) -> list[Raced]:
 def _race(protocol: Protocol, load: Load, rounds: int) -> Raced:
     raced = Raced(protocol.name, load)
     chunks = list(protocol.blocks(load))
-    readers = (partial(_read, protocol), raced.ours), (READERS[protocol.name], raced.sdk)
+    readers = (partial(_read, protocol), raced.toolstream), (READERS[protocol.name], raced.sdk)
     for read, _ in readers:
         # The SDKs build their models at their first use.
         _timed(read, chunks, load)

@@ -132,11 +132,11 @@ def rig(folder: Path) -> Iterator[Rig]:
 @contextlib.contextmanager
 def _process(work: Callable[[Connection], None]) -> Iterator[Connection]:
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs,), daemon=True)
+    pipe, process_end = context.Pipe()
+    process = context.Process(target=work, args=(process_end,), daemon=True)
     process.start()
     try:
-        yield ours
+        yield pipe
     finally:
         process.terminate()
         process.join()

@@ -202,9 +202,15 @@ def _memory(results: Results) -> Iterator[Row]:
 
 def _core(results: Results) -> Iterator[Row]:
     for one in results.core:
-        ours, sdk, events = statistics.median(one.ours), statistics.median(one.sdk), one.load.events
-        times, cost = f"{ratio(one.sdk, one.ours):.1f}", f"{ours * 1e6 / events:.2f}"
-        yield f"{one.protocol} {one.load.kind}", f"{events}", *_shown(",.0f", events / ours, events / sdk), times, cost
+        toolstream, sdk, events = statistics.median(one.toolstream), statistics.median(one.sdk), one.load.events
+        times, cost = f"{ratio(one.sdk, one.toolstream):.1f}", f"{toolstream * 1e6 / events:.2f}"
+        yield (
+            f"{one.protocol} {one.load.kind}",
+            f"{events}",
+            *_shown(",.0f", events / toolstream, events / sdk),
+            times,
+            cost,
+        )
 
 
 def _sockets(results: Results) -> Iterator[Row]:
@@ -271,7 +277,7 @@ def _other_targets(results: Results) -> Iterator[Row]:
             yield _met(f"({one.letter}) grows < {GROWN_MIB} MiB", scene, f"{grown:.1f} MiB", met=grown < GROWN_MIB)
     for raced in results.core:
         if raced.protocol == "openai-chat":
-            times, scene = ratio(raced.sdk, raced.ours), f"{raced.load.kind}, {raced.load.events} events"
+            times, scene = ratio(raced.sdk, raced.toolstream), f"{raced.load.kind}, {raced.load.events} events"
             yield _met(f"reader >= {TIMES_SDK} x openai SDK", scene, f"{times:.1f} x", met=times >= TIMES_SDK)
 
 

@@ -118,9 +118,9 @@ def _toolstream(*words: str) -> subprocess.CompletedProcess[str]:
 
 def _in_terminal(*words: str) -> tuple[str, str]:
     """Run a command in a pseudo-terminal. Returns its log and its standard output."""
-    ours, theirs = os.openpty()
-    with _started(*words, stderr=theirs) as process, os.fdopen(ours, "rb", buffering=0) as terminal:
-        os.close(theirs)
+    terminal_end, process_end = os.openpty()
+    with _started(*words, stderr=process_end) as process, os.fdopen(terminal_end, "rb", buffering=0) as terminal:
+        os.close(process_end)
         log = b""
         with contextlib.suppress(OSError):  # Linux reports the end of a pseudo-terminal as an error.
             while read := terminal.read(1 << 16):

@@ -75,7 +75,7 @@ export async function until(page, selector, pattern) {
   await page.waitForFunction(([wanted, source, flags]) => new RegExp(source, flags).test(document.querySelector(wanted)?.innerText ?? ""), [selector, pattern.source, pattern.flags]);
 }
 
-/** Waits until the whole response is shown, or only a part. */
+/** Waits until the complete response is shown, or only a part. */
 export async function zoomed(page, part) { await page.waitForFunction((wanted) => document.querySelector("#zoom-all").disabled !== wanted, part); }
 
 /** Waits until the next frame is drawn. */

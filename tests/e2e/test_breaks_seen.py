@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
-HALF = CHAT.chunks[:3]
+INCOMPLETE = CHAT.chunks[:3]
 CLOSE = (("connection", "close"),)
 CASES = {
-    "repair, until the end": ({"toolstream_repair": "safe"}, event_stream(HALF, framing=Framing.CLOSE)),
-    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(event_stream(HALF), headers=CLOSE)),
+    "repair, until the end": ({"toolstream_repair": "safe"}, event_stream(INCOMPLETE, framing=Framing.CLOSE)),
+    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(event_stream(INCOMPLETE), headers=CLOSE)),
     "fault, until the end": ({"toolstream_fault": "cut:at=event:3"}, event_stream(CHAT.chunks, framing=Framing.CLOSE)),
     "fault, in chunks": ({"toolstream_fault": "cut:at=event:3"}, replace(event_stream(CHAT.chunks), headers=CLOSE)),
 }
@@ -72,7 +72,7 @@ def test_a_truncated_response_has_no_last_chunk(proxies: Proxies, plain: Upstrea
     assert head.startswith(b"http/1.1 200")
     assert b"transfer-encoding: chunked" in head
     assert b"connection: close" not in head
-    assert all(chunk.strip() in body for chunk in HALF)
+    assert all(chunk.strip() in body for chunk in INCOMPLETE)
     assert not body.endswith(b"0\r\n\r\n")
 
 
@@ -107,7 +107,7 @@ def test_node_fetch_fails_at_a_truncated_response(proxies: Proxies, plain: Upstr
     options, planned = CASES[case]
     mode = f"reverse:http://127.0.0.1:{plain.port}"
     result = fetch_with_node(proxies.get(mode, **options), plain, planned)
-    assert str(result["text"]).encode() in b"".join(HALF)
+    assert str(result["text"]).encode() in b"".join(INCOMPLETE)
     assert result["complete"] is False
     complete = replace(planned, steps=event_stream(CHAT.chunks).steps)
     result = fetch_with_node(proxies.get(mode, toolstream_repair="safe"), plain, complete)

@@ -26,7 +26,7 @@ ROME, OSLO = '{"city":"Rome"}', '{"city":"Oslo"}'
 TOOLS: Tools = {"get_weather": ["city"], "list_files": []}
 NAME = "get_weather"
 ONE = chat(delta("", id="call_a", name=NAME), delta('{"city":'), delta('"Rome"}'))
-WHOLE = chat(delta(ROME, id="call_a", name=NAME), delta(OSLO, 1, id="call_b", name=NAME))
+COMPLETE = chat(delta(ROME, id="call_a", name=NAME), delta(OSLO, 1, id="call_b", name=NAME))
 TOGETHER = chat([delta(ROME, id="call_a", name=NAME), delta(OSLO, 1, id="call_b", name=NAME)])
 RISING = chat(delta("", id="call_a", name=NAME), delta(ROME), delta("", 1, id="call_b", name=NAME), delta(OSLO, 1))
 REUSED = chat(delta("", id="call_a", name=NAME), delta(ROME), delta("", id="call_b", name=NAME), delta(OSLO))
@@ -69,7 +69,7 @@ NOT_JSON = f"Tool call '{NAME}' have non-JSON arguments '{ROME}{OSLO}'"
 @pytest.mark.parametrize(
     ("body", "published", "unguarded", "fixed"),
     [
-        pytest.param(WHOLE, [A, B], [A, B], [A, B], id="whole calls"),
+        pytest.param(COMPLETE, [A, B], [A, B], [A, B], id="complete calls"),
         pytest.param(ONE, [A], [("call_a", EMPTY)], [A], id="one call"),
         pytest.param(RISING, [A, B], [("call_a", EMPTY), ("call_b", EMPTY)], [A, B], id="rising indexes"),
         pytest.param(REUSED, [A, B], [("call_a", EMPTY), ("call_b", EMPTY)], [A, B], id="one index for all"),
@@ -93,7 +93,7 @@ def test_aichat_assembles_calls_by_id_and_index(
     [
         pytest.param(ONE, [A], id="one call"),
         pytest.param(RISING, [A, B], id="one after the other"),
-        pytest.param(TOGETHER, [A, B], id="several whole calls in an event"),
+        pytest.param(TOGETHER, [A, B], id="several complete calls in an event"),
         pytest.param(EMPTY_IDS, "unexpected token at '\"Rome\"}'", id="empty ids"),
         pytest.param(REPEATED_IDS, "unexpected token at '\"Rome\"}'", id="repeated ids"),
         pytest.param(INTERLEAVED, f"unexpected token at '{ROME[:8]}{OSLO[:8]}{ROME[8:]}{OSLO[8:]}'", id="interleaved"),
@@ -150,8 +150,8 @@ def test_ruby_llm_reads_self_contained_deltas() -> None:
 @pytest.mark.parametrize(
     ("body", "reported", "aggregating"),
     [
-        pytest.param(WHOLE, [A, B], [A, B], id="whole calls"),
-        pytest.param(TOGETHER, [A, B], [A, B], id="several whole calls in an event"),
+        pytest.param(COMPLETE, [A, B], [A, B], id="complete calls"),
+        pytest.param(TOGETHER, [A, B], [A, B], id="several complete calls in an event"),
         pytest.param(EMPTY_IDS, [("call_a", ""), ("", '{"city":'), ("", '"Rome"}')], [A], id="empty ids"),
         pytest.param(
             INTERLEAVED,

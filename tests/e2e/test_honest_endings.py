@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
-HALF = CHAT.chunks[:3]
+INCOMPLETE = CHAT.chunks[:3]
 CARRIERS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 
@@ -63,9 +63,9 @@ def test_an_incomplete_call_ends_with_a_disconnect(
     proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str, framing: Framing
 ) -> None:
     """If upstream ends normally inside the arguments, the client's stream ends normally only without the repair."""
-    planned = event_stream(HALF, framing=framing)
-    assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
-    assert read(repairing, secure, version, planned) == (b"".join(HALF), False)
+    planned = event_stream(INCOMPLETE, framing=framing)
+    assert read(proxies.get(), secure, version, planned) == (b"".join(INCOMPLETE), True)
+    assert read(repairing, secure, version, planned) == (b"".join(INCOMPLETE), False)
     assert read(repairing, secure, version, event_stream(CHAT.chunks)) == (b"".join(CHAT.chunks), True)
 
 
@@ -110,8 +110,8 @@ def test_a_complete_response_ends_normally(
 @CARRIERS
 def test_a_disconnect_inside_a_call_is_forwarded(repairing: Mitmdump, secure: Upstream, version: str) -> None:
     """If upstream disconnects inside a call, so does the repairing proxy."""
-    steps: list[Step] = [*map(Send, HALF), Break.CLOSE]
-    assert read(repairing, secure, version, Response(tuple(steps))) == (b"".join(HALF), False)
+    steps: list[Step] = [*map(Send, INCOMPLETE), Break.CLOSE]
+    assert read(repairing, secure, version, Response(tuple(steps))) == (b"".join(INCOMPLETE), False)
 
 
 def test_the_openai_sdk_sees_the_disconnect(proxies: Proxies, repairing: Mitmdump, secure: Upstream) -> None:
@@ -139,12 +139,12 @@ def test_the_openai_sdk_sees_the_disconnect(proxies: Proxies, repairing: Mitmdum
             ]
             return "".join(calls)
 
-    half = arguments(proxies.get(), event_stream(HALF))
-    assert isinstance(half, str)
+    incomplete = arguments(proxies.get(), event_stream(INCOMPLETE))
+    assert isinstance(incomplete, str)
     with pytest.raises(ValueError, match="line 1"):
-        json.loads(half)
+        json.loads(incomplete)
     with pytest.raises((httpx2.HTTPError, openai.APIError)):
-        arguments(repairing, event_stream(HALF))
+        arguments(repairing, event_stream(INCOMPLETE))
     broken = Response((*map(Send, CHAT.chunks), Break.CLOSE))
     assert arguments(repairing, broken) == '{"city": "Bern"}'
 

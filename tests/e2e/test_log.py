@@ -76,10 +76,10 @@ def test_other_traffic_is_not_reported(proxies: Proxies, plain: Upstream, name: 
     number = tap.end_of(after.call_id)["stream"]
     assert {one["stream"] for one in tap.lines[reported:]} == {number}
     proxy.wait_for(rf"#{number} +\d+ events, ", after=printed)
-    ours = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
-    assert ours
+    lines = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
+    assert lines
     # A blank line may be the last line of the previous response.
-    assert [line for line in ours if line and not line.startswith(f"#{number} ")] == []
+    assert [line for line in lines if line and not line.startswith(f"#{number} ")] == []
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
@@ -107,12 +107,12 @@ def test_every_line_has_the_number_of_its_response(
     mark = len(proxy.output)
     send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
     proxy.wait_for(r" 7 events, 1 call", after=mark)
-    head, *ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
+    head, *lines = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
     found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  flow [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
     assert found
-    assert all(line.startswith(f"{found[1]} ") and len(line) <= 120 for line in ours)
-    assert any(f'{NAME} id="call for {log}"' in line for line in ours)
-    assert any("event 2 " in line for line in ours) is fragments
+    assert all(line.startswith(f"{found[1]} ") and len(line) <= 120 for line in lines)
+    assert any(f'{NAME} id="call for {log}"' in line for line in lines)
+    assert any("event 2 " in line for line in lines) is fragments
     assert ESCAPE not in "".join(proxy.output)
 
 
@@ -133,9 +133,9 @@ def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, 
         send(proxy, plain, replace(sample, chunks=sample.chunks[:3]))
         line = proxy.wait_for("truncated-stream")
         proxy.wait_for(" events, ")
-        ours = [line for line in proxy.output if "#1" in line]
+        lines = [line for line in proxy.output if "#1" in line]
     assert (f"{ESCAPE}[31m" in line) is coloured
-    assert (ESCAPE in "".join(ours)) is coloured
+    assert (ESCAPE in "".join(lines)) is coloured
 
 
 def test_jsonl_is_appended_to_a_private_file(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:

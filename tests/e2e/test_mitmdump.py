@@ -179,9 +179,9 @@ def test_a_missing_mitmdump_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_waiting_finds_later_lines_after_the_mark() -> None:
     """`wait_for` finds a line that is printed while it waits, and ignores lines before the mark."""
-    ours, theirs = os.pipe()
-    output = Output(os.fdopen(ours))
-    with os.fdopen(theirs, "w") as printer:
+    reading, writing = os.pipe()
+    output = Output(os.fdopen(reading))
+    with os.fdopen(writing, "w") as printer:
         print("one", file=printer, flush=True)
         assert output.wait_for("one", 30) == "one"
         later = threading.Thread(target=lambda: print("one more", file=printer, flush=True))

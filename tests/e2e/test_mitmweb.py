@@ -116,14 +116,16 @@ class Console:
 
     def __init__(self, version: Version, confdir: Path, *arguments: str) -> None:
         """Start it."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+        terminal, process_end = pty.openpty()
+        fcntl.ioctl(process_end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
         program = version.program.with_name("mitmproxy")
         command = [str(program), "-s", str(addon_script()), "--set", f"confdir={confdir}", "-p", "0", *arguments]
         environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        self._process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-        os.close(theirs)
-        self._terminal = ours
+        self._process = subprocess.Popen(
+            command, stdin=process_end, stdout=process_end, stderr=process_end, env=environment
+        )
+        os.close(process_end)
+        self._terminal = terminal
         self._shown = b""
 
     def __enter__(self) -> Self:

@@ -47,7 +47,7 @@ OPTIONS = [f"{spec},model={name}" if ":" in spec else f"{spec}:model={name}" for
 NODE = """
 const [url, key, model] = process.argv.slice(1);
 const body = JSON.stringify({model, stream: true, messages: [], tools: []});
-const headers = {"content-type": "application/json", "x-answer": key};
+const headers = {"content-type": "application/json", "x-plan": key};
 const result = {text: "", error: null, status: 0};
 try {
   const response = await fetch(url, {method: "POST", headers, body});

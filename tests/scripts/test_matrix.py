@@ -539,4 +539,4 @@ def test_a_preloaded_driver_behaves_like_a_started_one(tmp_path: Path, *, preloa
 def test_an_unknown_client_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     """The error lists the clients."""
     assert matrix.main(["--only", "no-such-client"]) == matrix.USAGE
-    assert "there is no 'no-such-client'; there are agno, ai-" in capsys.readouterr().err
+    assert "unknown name 'no-such-client'; expected one of agno, ai-" in capsys.readouterr().err

@@ -70,7 +70,7 @@ class Zstandard:
     """zstd."""
 
     def __init__(self) -> None:
-        """One frame for the whole body."""
+        """One frame for the complete body."""
         self._compressor = zstandard.ZstdCompressor().compressobj()
 
     def encode(self, data: bytes) -> bytes:

@@ -225,22 +225,22 @@ class Mitmdump:
         return {**kept, "PYTHONUNBUFFERED": "1", **self.env}
 
     def _spawn(self) -> tuple[subprocess.Popen[str], IO[str]]:
-        ours, theirs = os.openpty() if self.terminal else os.pipe()
+        reading, writing = os.openpty() if self.terminal else os.pipe()
         try:
             process = subprocess.Popen(
                 self._command(),
                 stdin=subprocess.DEVNULL,
-                stdout=theirs,
-                stderr=theirs,
+                stdout=writing,
+                stderr=writing,
                 env=self._environment(),
                 text=True,
             )
         except BaseException:
-            os.close(ours)
+            os.close(reading)
             raise
         finally:
-            os.close(theirs)
-        return process, os.fdopen(ours, encoding="utf-8", errors="replace")
+            os.close(writing)
+        return process, os.fdopen(reading, encoding="utf-8", errors="replace")
 
 
 def _end(process: subprocess.Popen[str]) -> int:

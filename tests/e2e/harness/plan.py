@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tests.e2e.harness.script import PATIENCE, Break, Gate, Response, Send, Wait
 
-KEY = "x-answer"
+KEY = "x-plan"
 """The request header that names the plan."""
 
 

@@ -63,22 +63,22 @@ class Preloaded:
 
     def __init__(self) -> None:
         """Prepare the socket; `start` starts the process."""
-        self._requests, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests, self._process_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, command: Sequence[str], environment: dict[str, str], output: int) -> Forked:
         """Fork a mitmdump with this command line that prints to the file descriptor `output`."""
         self._run()
-        ours, theirs = socket.socketpair()
+        status, fork_status = socket.socketpair()
         request: Start = {"arguments": list(command), "environment": environment, "folder": str(Path.cwd())}
-        with theirs, Path(os.devnull).open("rb") as devnull:
-            files = [theirs.fileno(), devnull.fileno(), output]
+        with fork_status, Path(os.devnull).open("rb") as devnull:
+            files = [fork_status.fileno(), devnull.fileno(), output]
             socket.send_fds(self._requests, [json.dumps(request).encode()], files)
-        return Forked(command, ours)
+        return Forked(command, status)
 
     def close(self) -> None:
         """End the process and its forks."""
-        self._theirs.close()
+        self._process_end.close()
         self._requests.close()
         if self._process is not None:
             self._process.wait(PATIENCE)
@@ -87,9 +87,9 @@ class Preloaded:
         if self._process is None:
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM)], stdin=self._theirs.fileno(), env=environment
+                [sys.executable, str(PROGRAM)], stdin=self._process_end.fileno(), env=environment
             )
-            self._theirs.close()
+            self._process_end.close()
 
     def __enter__(self) -> Self:
         """The process starts later."""
@@ -107,12 +107,12 @@ class PreloadedMitmdump(Mitmdump):
 
     @override
     def _spawn(self) -> tuple[subprocess.Popen[str], IO[str]]:
-        ours, theirs = os.openpty() if self.terminal else os.pipe()
+        reading, writing = os.openpty() if self.terminal else os.pipe()
         try:
-            process = self.preloaded.start(self._command(), self._environment(), theirs)
+            process = self.preloaded.start(self._command(), self._environment(), writing)
         except BaseException:
-            os.close(ours)
+            os.close(reading)
             raise
         finally:
-            os.close(theirs)
-        return process, os.fdopen(ours, encoding="utf-8", errors="replace")
+            os.close(writing)
+        return process, os.fdopen(reading, encoding="utf-8", errors="replace")
