@@ -30,10 +30,10 @@ def execute(name, arguments):
     if name != "web_search":
         return "Unknown tool"
     try:
-        given = json.loads(arguments or "{}")
+        values = json.loads(arguments or "{}")
     except ValueError:
         return "Invalid arguments"
-    return "17 tools" if "query" in given else "run() missing 1 required positional argument: 'query'"
+    return "17 tools" if "query" in values else "run() missing 1 required positional argument: 'query'"
 """
 _CHAT: Final = f"""{_TOOL}
 
@@ -55,8 +55,8 @@ def run(prompt):
         calls = assemble(chunks, body)
         if not calls:
             return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
-        made = [{{"id": i, "type": "function", "function": {{"name": n, "arguments": a}}}} for i, n, a in calls]
-        messages.append({{"role": "assistant", "content": None, "tool_calls": made}})
+        tool_calls = [{{"id": i, "type": "function", "function": {{"name": n, "arguments": a}}}} for i, n, a in calls]
+        messages.append({{"role": "assistant", "content": None, "tool_calls": tool_calls}})
         messages += [{{"role": "tool", "tool_call_id": i, "content": execute(n, a)}} for i, n, a in calls]
     raise SystemExit("stopped after 6 turns")
 """
@@ -73,13 +73,13 @@ def _aichat(starts: str) -> str:
 def assemble(chunks, body):
     calls, key, call = [], "", None
     for entry in deltas(chunks):
-        given, name, arguments = fields(entry)
-        new = f"{{given or ''}}/{{entry['index']}}"
+        call_id, name, arguments = fields(entry)
+        new = f"{{call_id or ''}}/{{entry['index']}}"
         if {starts}:
             if call and call[1]:
                 calls.append((call[0], call[1], call[2] or "{{}}"))
             key, call = new, ["", "", ""]
-        call = [call[0] or given or "", call[1] or name or "", call[2] + arguments]
+        call = [call[0] or call_id or "", call[1] or name or "", call[2] + arguments]
     if call and call[1]:
         calls.append((call[0], call[1], call[2] or "{{}}"))
     return calls
@@ -88,20 +88,20 @@ def assemble(chunks, body):
 
 AICHAT: Final = _aichat("new != key")
 """S1: a call's key is `id/index`, and an absent id is empty."""
-AICHAT_FIXED: Final = _aichat("given and new != key")
+AICHAT_FIXED: Final = _aichat("call_id and new != key")
 OPENCLAW: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
-    return [(given or "", name or "", arguments) for given, name, arguments in map(fields, deltas(chunks))]
+    return [(call_id or "", name or "", arguments) for call_id, name, arguments in map(fields, deltas(chunks))]
 {_END}"""
 """S3: every delta becomes a call."""
 OPENCLAW_FIXED: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
     calls = []
-    for given, name, arguments in map(fields, deltas(chunks)):
-        if given:
-            calls.append([given, name, arguments])
+    for call_id, name, arguments in map(fields, deltas(chunks)):
+        if call_id:
+            calls.append([call_id, name, arguments])
         else:
             calls[-1][2] += arguments
     return calls
@@ -110,12 +110,12 @@ SPRING_AI: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
     calls = []
-    for given, name, arguments in map(fields, deltas(chunks)):
-        if given is not None:
-            calls.append([given, name, arguments])
+    for call_id, name, arguments in map(fields, deltas(chunks)):
+        if call_id is not None:
+            calls.append([call_id, name, arguments])
         else:
             calls[-1][2] += arguments
-    if any(not given or name is None for given, name, _ in calls):
+    if any(not call_id or name is None for call_id, name, _ in calls):
         raise SystemExit("No value present")
     return calls
 {_END}"""
@@ -125,9 +125,9 @@ SPRING_AI_FIXED: Final = f"""{_CHAT}
 def assemble(chunks, body):
     calls = {{}}
     for entry in deltas(chunks):
-        given, name, arguments = fields(entry)
+        call_id, name, arguments = fields(entry)
         known = calls.setdefault(entry["index"], ["", "", ""])
-        calls[entry["index"]] = [known[0] or given, known[1] or name, known[2] + arguments]
+        calls[entry["index"]] = [known[0] or call_id, known[1] or name, known[2] + arguments]
     return list(calls.values())
 {_END}"""
 PI: Final = SPRING_AI_FIXED
@@ -135,7 +135,7 @@ PI: Final = SPRING_AI_FIXED
 PI_FIXED: Final = f"""{_CHAT}
 
 def assemble(chunks, body):
-    calls = [(given, name, arguments) for given, name, arguments in map(fields, deltas(chunks))]
+    calls = [(call_id, name, arguments) for call_id, name, arguments in map(fields, deltas(chunks))]
     if calls or chunks[-1]["choices"][0]["finish_reason"] != "tool_calls":
         return calls
     unstreamed = json.loads(post("/chat/completions", {{**body, "stream": False}}))
@@ -158,19 +158,19 @@ def run(prompt):
                 latest = event["item"]["call_id"]
                 calls[latest] = [event["item"]["name"], ""]
             if event["type"] == "response.function_call_arguments.delta":
-                given = {identity}
-                if given is not None:
-                    latest = given
-                    calls[given] = [event.get("name"), event["delta"]]
+                call_id = {identity}
+                if call_id is not None:
+                    latest = call_id
+                    calls[call_id] = [event.get("name"), event["delta"]]
                 else:
                     calls[latest][1] += event["delta"]
         if not calls:
             return "".join(event["delta"] for event in stream if event["type"] == "response.output_text.delta")
-        for given, (name, arguments) in calls.items():
+        for call_id, (name, arguments) in calls.items():
             if name is None:
                 raise SystemExit("no tool None")
-            items.append({{"type": "function_call", "call_id": given, "name": name, "arguments": arguments}})
-            items.append({{"type": "function_call_output", "call_id": given, "output": execute(name, arguments)}})
+            items.append({{"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}})
+            items.append({{"type": "function_call_output", "call_id": call_id, "output": execute(name, arguments)}})
     raise SystemExit("stopped after 6 turns")
 {_END}"""
 

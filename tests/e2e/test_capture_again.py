@@ -42,10 +42,10 @@ def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
     """Two proxies in a chain."""
     far, near = folder / "far", folder / "near"
     responses = {"toolstream_provider": str(flows), "toolstream_speed": speed, **OPTIONS}
-    kept = {"toolstream_log": "off"}
-    provider = proxies.get("reverse:https://llm.invalid", toolstream_capture=str(far), **responses, **kept)
+    options = {"toolstream_log": "off"}
+    provider = proxies.get("reverse:https://llm.invalid", toolstream_capture=str(far), **responses, **options)
     upstream = f"reverse:https://127.0.0.1:{provider.port}"
-    return Chain(proxies.get(upstream, toolstream_capture=str(near), ssl_insecure="true", **kept), far, near)
+    return Chain(proxies.get(upstream, toolstream_capture=str(near), ssl_insecure="true", **options), far, near)
 
 
 def fetch(proxy: Mitmdump, version: str, fixture: LlmFlow) -> bytes:

@@ -87,9 +87,9 @@ def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
 
 def fragment(fields: list[str | None], identity: str) -> dict[str, Any]:
     """An entry of `tool_calls`."""
-    given, name, arguments = fields
+    call_id, name, arguments = fields
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
-    head = {} if given is None else {"id": identity if given == "ID" else given}
+    head = {} if call_id is None else {"id": identity if call_id == "ID" else call_id}
     return {"index": 0, **head, "type": "function", "function": function}
 
 

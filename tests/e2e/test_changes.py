@@ -76,9 +76,9 @@ def test_a_repaired_empty_id_stays_in_the_next_request(repairing: Mitmdump, secu
     sample = openai_chat("", f"Bern {version}")
     plan, following = secure.plan(sample_stream(sample)), secure.plan(sample_stream(sample))
     with client(version, route(repairing, secure)) as connection:
-        [made] = chat_ids(connection.request(sample.path, sample.body, plan.headers).rest())
-        assert made.startswith("call_")
-        body = json.dumps({**sample.request, **chat_next([made])}).encode()
+        [generated] = chat_ids(connection.request(sample.path, sample.body, plan.headers).rest())
+        assert generated.startswith("call_")
+        body = json.dumps({**sample.request, **chat_next([generated])}).encode()
         connection.request(sample.path, body, following.headers).rest()
     assert following.request.body == body
 

@@ -118,8 +118,8 @@ def test_the_steps_work(user: User) -> None:
             printed |= {command: user.run(command) for command in block.splitlines()}
     tests = next(text for command, text in printed.items() if command.startswith("pytest"))
     assert "3 passed" in tests
-    kept = {path.name: path.stat().st_mode & 0o777 for path in (user.folder / "flows").iterdir()}
-    assert kept == {"broken.flow": 0o600, "broken.expect.json": 0o600}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (user.folder / "flows").iterdir()}
+    assert modes == {"broken.flow": 0o600, "broken.expect.json": 0o600}
     report = (user.folder / "report.md").read_text(encoding="utf-8")
     assert "empty-id" in report
     assert "toolstream serve small.flow" in report

@@ -138,9 +138,11 @@ def test_no_known_secret_is_written_or_printed(
     assert "call_new_1" in log
     assert "call_new_1" in lines.read_text()
     assert all("call_new_1" in text for text in printed[::2])
-    kept = [file.read_bytes().decode("utf-8", "replace") for file in (*folder.iterdir(), lines)]
+    saved = [file.read_bytes().decode("utf-8", "replace") for file in (*folder.iterdir(), lines)]
     rows = [*EACH, *LINKS, *NAMED]
     assert len(shown(rows, sent)) == sum(len(row.secrets) for row in rows) >= 60
     assert not [
-        found for text in (log, *printed, *kept, joined(b"".join(upstream_chunks(flow)))) for found in shown(rows, text)
+        found
+        for text in (log, *printed, *saved, joined(b"".join(upstream_chunks(flow))))
+        for found in shown(rows, text)
     ]

@@ -82,10 +82,10 @@ def test_openai_chat(http: httpx2.Client, base_url: str, streamed: bool) -> None
     request = recorded_request("openai-chat-single")
 
     def ask(messages: Any) -> Any:
-        kept: Any = {"model": request["model"], "messages": messages, "tools": request["tools"]}
+        settings: Any = {"model": request["model"], "messages": messages, "tools": request["tools"]}
         if not streamed:
-            return client.chat.completions.create(**kept).choices[0].message
-        with client.chat.completions.stream(**kept) as events:
+            return client.chat.completions.create(**settings).choices[0].message
+        with client.chat.completions.stream(**settings) as events:
             return events.get_final_completion().choices[0].message
 
     first = ask(request["messages"])
@@ -104,12 +104,12 @@ def test_openai_responses(http: httpx2.Client, streamed: bool) -> None:
     items: list[Any] = list(request["input"])
     response: Any = None
     for _ in range(2):
-        kept: Any = {"model": request["model"], "input": items, "tools": request["tools"]}
+        settings: Any = {"model": request["model"], "input": items, "tools": request["tools"]}
         if streamed:
-            with client.responses.stream(**kept) as events:
+            with client.responses.stream(**settings) as events:
                 response = events.get_final_response()
         else:
-            response = client.responses.create(**kept)
+            response = client.responses.create(**settings)
         items += [item.to_dict() for item in response.output]
         for item in response.output:
             if item.type == "function_call":
@@ -123,13 +123,13 @@ def test_anthropic(http: httpx2.Client, streamed: bool) -> None:
     """The anthropic SDK reads the recorded message with its usage, and a text after the tool's result."""
     client = anthropic.Anthropic(api_key="none", http_client=http, max_retries=0)
     request = recorded_request("anthropic-single")
-    kept: Any = {key: request[key] for key in ("model", "max_tokens", "tools")}
+    settings: Any = {key: request[key] for key in ("model", "max_tokens", "tools")}
 
     def ask(messages: Any) -> anthropic.types.Message:
         if not streamed:
-            message: anthropic.types.Message = client.messages.create(messages=messages, **kept)
+            message: anthropic.types.Message = client.messages.create(messages=messages, **settings)
             return message
-        with client.messages.stream(messages=messages, **kept) as events:
+        with client.messages.stream(messages=messages, **settings) as events:
             return events.get_final_message()
 
     first = ask(request["messages"])
@@ -156,9 +156,9 @@ def test_gemini(gemini: genai.Client, streamed: bool) -> None:
     config = genai.types.GenerateContentConfig(tools=tools)
 
     def ask(contents: Any) -> list[genai.types.Part]:
-        kept: Any = {"model": "gemini-2.5-flash", "contents": contents, "config": config}
+        settings: Any = {"model": "gemini-2.5-flash", "contents": contents, "config": config}
         models = gemini.models
-        chunks = models.generate_content_stream(**kept) if streamed else [models.generate_content(**kept)]
+        chunks = models.generate_content_stream(**settings) if streamed else [models.generate_content(**settings)]
         return [part for chunk in chunks for part in chunk.parts or ()]
 
     [part] = ask(request["contents"])
@@ -173,12 +173,12 @@ def test_gemini(gemini: genai.Client, streamed: bool) -> None:
 def test_ollama(local: ollama.Client, streamed: bool) -> None:
     """The ollama SDK reads the recorded call, and a text after the tool's result."""
     request = recorded_request("ollama-single")
-    kept: Any = {"model": request["model"], "tools": request["tools"]}
+    settings: Any = {"model": request["model"], "tools": request["tools"]}
 
     def ask(messages: Any) -> list[ollama.Message]:
         if streamed:
-            return [chunk.message for chunk in local.chat(messages=messages, stream=True, **kept)]
-        return [local.chat(messages=messages, **kept).message]
+            return [chunk.message for chunk in local.chat(messages=messages, stream=True, **settings)]
+        return [local.chat(messages=messages, **settings).message]
 
     [call] = [call for message in ask(request["messages"]) for call in message.tool_calls or ()]
     assert (call.function.name, call.function.arguments) == ("get_weather", CITY)
@@ -190,17 +190,17 @@ def test_ollama(local: ollama.Client, streamed: bool) -> None:
 def test_cohere(proxy: Mitmdump, streamed: bool) -> None:
     """The cohere SDK reads the recorded call, and a text after the tool's result."""
     request = recorded_request("cohere-v2-single")
-    kept: Any = {key: request[key] for key in ("model", "tools")}
+    settings: Any = {key: request[key] for key in ("model", "tools")}
 
     with httpx.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
         client = cohere.ClientV2(api_key="none", httpx_client=http)
 
         def ask(messages: Any) -> tuple[str, list[tuple[str | None, str | None]]]:
             if not streamed:
-                message: Any = client.chat(messages=messages, **kept).message
+                message: Any = client.chat(messages=messages, **settings).message
                 calls = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
                 return "".join(block.text for block in message.content or ()), calls
-            events: list[Any] = list(client.chat_stream(messages=messages, **kept))
+            events: list[Any] = list(client.chat_stream(messages=messages, **settings))
             text = "".join(one.delta.message.content.text for one in events if one.type == "content-delta")
             starts = [one.delta.message.tool_calls for one in events if one.type == "tool-call-start"]
             deltas = [one.delta.message.tool_calls for one in events if one.type == "tool-call-delta"]
@@ -226,11 +226,11 @@ def test_bedrock(proxy: Mitmdump, streamed: bool) -> None:
     )
 
     def ask(request: Any) -> list[dict[str, Any]]:
-        kept = {key: request[key] for key in ("messages", "system", "toolConfig", "inferenceConfig")}
+        settings = {key: request[key] for key in ("messages", "system", "toolConfig", "inferenceConfig")}
         if not streamed:
-            content: list[dict[str, Any]] = client.converse(modelId=NOVA, **kept)["output"]["message"]["content"]
+            content: list[dict[str, Any]] = client.converse(modelId=NOVA, **settings)["output"]["message"]["content"]
             return content
-        events = list(client.converse_stream(modelId=NOVA, **kept)["stream"])
+        events = list(client.converse_stream(modelId=NOVA, **settings)["stream"])
         starts = [event["contentBlockStart"]["start"] for event in events if "contentBlockStart" in event]
         deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
         arguments = "".join(delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta)

@@ -44,8 +44,8 @@ def saved(
     flow = tflow.tflow()
     body = json.dumps({**sample.request, "model": model}).encode()
     flow.request = http.Request.make("POST", f"https://llm.invalid{sample.path}", body)
-    kept = {name.replace("_", "-"): value for name, value in {"content_type": "text/event-stream", **headers}.items()}
-    flow.response = http.Response.make(200 if sample is CHAT else 429, b"".join(chunks), kept)
+    fields = {name.replace("_", "-"): value for name, value in {"content_type": "text/event-stream", **headers}.items()}
+    flow.response = http.Response.make(200 if sample is CHAT else 429, b"".join(chunks), fields)
     del flow.response.headers["content-length"]
     table = [[30 * number, len(chunk)] for number, chunk in enumerate(chunks)]
     flow.metadata["toolstream"] = {"version": 1, "chunks": table, **({"broken": broken} if broken else {})}
@@ -54,9 +54,9 @@ def saved(
 
 
 SAVED = (
-    saved("whole", CHUNKS),
-    saved("half", CHUNKS[:3], broken=BROKE),
-    saved("nothing", (), broken=BROKE),
+    saved("complete", CHUNKS),
+    saved("truncated", CHUNKS[:3], broken=BROKE),
+    saved("empty", (), broken=BROKE),
     saved("limited", (LIMIT,), LIMITED, content_type="application/json", retry_after="7"),
 )
 
@@ -88,15 +88,15 @@ def replayed(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, *
 @VERSIONS
 def test_the_recorded_chunks_are_replayed(at_once: Mitmdump, version: str) -> None:
     """Each recorded chunk is sent as an HTTP chunk or DATA frame, also without delay."""
-    with replayed(at_once, version, "whole") as reply:
+    with replayed(at_once, version, "complete") as reply:
         assert tuple(iter(reply.next_chunk, b"")) == CHUNKS
 
 
 @VERSIONS
-@pytest.mark.parametrize("chunks", [CHUNKS[:3], ()], ids=["half", "nothing"])
+@pytest.mark.parametrize("chunks", [CHUNKS[:3], ()], ids=["truncated", "empty"])
 def test_a_recorded_disconnect_is_replayed(at_once: Mitmdump, version: str, chunks: tuple[bytes, ...]) -> None:
     """A truncated response is replayed with its chunks, followed by a disconnect."""
-    with replayed(at_once, version, "half" if chunks else "nothing") as reply:
+    with replayed(at_once, version, "truncated" if chunks else "empty") as reply:
         assert tuple(reply.next_chunk() for _ in chunks) == chunks
         with pytest.raises(BrokenOffError):
             reply.next_chunk()
@@ -105,7 +105,7 @@ def test_a_recorded_disconnect_is_replayed(at_once: Mitmdump, version: str, chun
 @VERSIONS
 def test_a_truncated_response_is_not_replayed_without_a_stream(at_once: Mitmdump, version: str) -> None:
     """A request without a stream gets a disconnect instead of a truncated response."""
-    with replayed(at_once, version, "half", stream=False) as reply, pytest.raises(BrokenOffError):
+    with replayed(at_once, version, "truncated", stream=False) as reply, pytest.raises(BrokenOffError):
         reply.next_chunk()
 
 
@@ -122,6 +122,6 @@ def test_a_recorded_disconnect_is_replayed_in_time(proxies: Proxies, folder: Pat
     """A truncated response is replayed with its timing, and repairs do not end it normally."""
     proxy = proxies.get(toolstream_provider=str(folder), toolstream_repair="safe", **OPTIONS)
     start = time.monotonic()
-    with replayed(proxy, "h1", "half") as reply, pytest.raises(BrokenOffError):
+    with replayed(proxy, "h1", "truncated") as reply, pytest.raises(BrokenOffError):
         reply.rest()
     assert 0.06 <= time.monotonic() - start < 2

@@ -41,16 +41,16 @@ class Handler:
 
     def read(self, entry: Json) -> None:
         """Apply the first entry of a delta."""
-        given = entry.get("id") or ""
-        key = f"{given}/{entry.get('index') or 0}"
-        if self._starts(self._key, key, given):
+        call_id = entry.get("id") or ""
+        key = f"{call_id}/{entry.get('index') or 0}"
+        if self._starts(self._key, key, call_id):
             self.flush()
             self._key, self._id, self._name, self._arguments = key, "", "", ""
         function = entry.get("function", {})
         name = function.get("name") or ""
         self._name = name if name.startswith(self._name) else self._name + name
         self._arguments += function.get("arguments") or ""
-        self._id = given or self._id
+        self._id = call_id or self._id
 
     def flush(self) -> None:
         """Treat the current call as complete."""
@@ -98,9 +98,9 @@ def _client(state: str, starts: Starts) -> Client:
     return Client(f"aichat, {state}", _reader(starts), run, following)
 
 
-PUBLISHED = _client("as published", lambda key, new, given: new != key and len(new) >= len(key))  # noqa: ARG005
+PUBLISHED = _client("as published", lambda key, new, call_id: new != key and len(new) >= len(key))  # noqa: ARG005
 """A key that is shorter than the current one does not start a call."""
-UNGUARDED = _client("without the guard", lambda key, new, given: new != key)  # noqa: ARG005
+UNGUARDED = _client("without the guard", lambda key, new, call_id: new != key)  # noqa: ARG005
 """As reported: every later fragment without an id has another key."""
-FIXED = _client("fixed", lambda key, new, given: bool(given) and new != key)
+FIXED = _client("fixed", lambda key, new, call_id: bool(call_id) and new != key)
 """A call starts only at an id."""

@@ -19,9 +19,9 @@ def assemble(data: Sequence[str]) -> list[Call]:
     for chunk in chunks(data):
         within = within and not text([json.dumps(chunk)])
         for entry in entries(chunk):
-            given, function = entry.get("id") or "", entry.get("function", {})
-            if not within or (given and calls[-1].id != given):
-                calls.append(Call(given, "", ""))
+            call_id, function = entry.get("id") or "", entry.get("function", {})
+            if not within or (call_id and calls[-1].id != call_id):
+                calls.append(Call(call_id, "", ""))
                 within = True
             block = calls[-1]
             arguments = block.arguments + (function.get("arguments") or "")

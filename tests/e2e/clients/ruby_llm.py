@@ -59,10 +59,10 @@ def chat_calls(data: Sequence[str]) -> list[Call]:
     parts: list[Call] = []
     for chunk in chunks(data):
         of_chunk = {entry.get("id"): entry.get("function", {}) for entry in entries(chunk)}
-        for given, function in of_chunk.items():
+        for call_id, function in of_chunk.items():
             if function.get("arguments") is None:
                 raise CrashError("undefined method 'empty?' for nil")
-            parts.append(Call(given, function.get("name"), function["arguments"]))
+            parts.append(Call(call_id, function.get("name"), function["arguments"]))
     return accumulate(parts)
 
 
@@ -74,8 +74,8 @@ def responses_calls(data: Sequence[str]) -> list[Call]:
         if event["type"] == ADDED and item.get("type") == "function_call":
             parts.append(Call(item["call_id"], item["name"], ""))
         elif event["type"] == DELTA:
-            given = event.get("call_id") or event.get("item_id")
-            parts.append(Call(given, event.get("name"), event["delta"]))
+            call_id = event.get("call_id") or event.get("item_id")
+            parts.append(Call(call_id, event.get("name"), event["delta"]))
     return accumulate(part for part in parts if part.id)
 
 

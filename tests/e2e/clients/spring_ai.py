@@ -78,10 +78,10 @@ def run(call: Call, tools: Tools) -> str:
     if call.name not in tools:
         raise CrashError(f"No ToolCallback found for tool name: {call.name}")
     try:
-        given, _ = _DECODER.raw_decode(call.arguments or "{}")
+        values, _ = _DECODER.raw_decode(call.arguments or "{}")
     except ValueError as error:
         raise CrashError(f"Conversion from JSON failed: {call.arguments}") from error
-    lacking = missing(given, tools[call.name])
+    lacking = missing(values, tools[call.name])
     return f"run with {', '.join(f'{name}=null' for name in lacking)}" if lacking else DONE
 
 

@@ -59,11 +59,11 @@ class Proxies:
         """
         settings = self.options | dict(options or {})
         kind = PreloadedMitmdump if CAN_FORK and program is None else Mitmdump
-        made = kind(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
-        if isinstance(made, PreloadedMitmdump):
-            made.preloaded = self._preloaded
-        made.program = program
-        return made
+        proxy = kind(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
+        if isinstance(proxy, PreloadedMitmdump):
+            proxy.preloaded = self._preloaded
+        proxy.program = program
+        return proxy
 
     def with_jsonl(self) -> tuple[Mitmdump, Tap]:
         """A mitmdump that writes JSON lines, and their reader."""

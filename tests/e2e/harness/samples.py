@@ -101,12 +101,12 @@ def openai_responses(call_id: str, city: str) -> Sample:
         "error": None,
     }
     open_ended = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {}}
-    begun = {**fixed, **open_ended, "status": "in_progress", "output": []}
+    created = {**fixed, **open_ended, "status": "in_progress", "output": []}
     ended = {**fixed, **open_ended, "status": "completed", "output": [done]}
     place = {"item_id": "fc_1", "output_index": 0}
     events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
+        {"type": "response.created", "response": created},
+        {"type": "response.in_progress", "response": created},
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
         *({"type": "response.function_call_arguments.delta", **place, "delta": part} for part in _parts(text)),
         {"type": "response.function_call_arguments.done", **place, "name": NAME, "arguments": text},
@@ -135,7 +135,7 @@ def anthropic(call_id: str, city: str) -> Sample:
     """Messages."""
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test"}
     usage = {"input_tokens": 9, "output_tokens": 7}
-    begun: dict[str, Any] = {
+    created: dict[str, Any] = {
         **head,
         "content": [],
         "stop_reason": None,
@@ -146,7 +146,7 @@ def anthropic(call_id: str, city: str) -> Sample:
     deltas = [{"type": "input_json_delta", "partial_json": part} for part in _parts(json.dumps({"city": city}))]
     stopped = {"stop_reason": "tool_use", "stop_sequence": None}
     events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": begun},
+        {"type": "message_start", "message": created},
         {"type": "content_block_start", "index": 0, "content_block": {**block, "input": {}}},
         {"type": "ping"},
         *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
