@@ -71,6 +71,13 @@ def matrix(path: Path, runs: Path) -> Path:
     return path
 
 
+def read_report(path: Path) -> dict[str, Any]:
+    """Return the JSON report in a file, after a check against the schema."""
+    report: dict[str, Any] = json.loads(path.read_text())
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    return report
+
+
 def graded(report: dict[str, Any]) -> dict[str, dict[str, str]]:
     """Return the reason or the grade of each case by client and name."""
     return {
@@ -87,31 +94,16 @@ def test_clients_are_graded(
     clients = matrix(tmp_path / "clients.toml", runs)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     words: list[str | Path] = ["--matrix", clients, "--case", CASES]
-    assert (
-        check(
-            *words,
-            "--resume",
-            state,
-            "--format",
-            "json",
-            "-o",
-            found,
-            "--junit",
-            tmp_path / "r.xml",
-            "--html",
-            tmp_path / "r.html",
-            "--github",
-        )
-        == 1
-    )
-    report = json.loads(found.read_text())
-    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    junit, html = tmp_path / "r.xml", tmp_path / "r.html"
+    reports: list[str | Path] = ["--format", "json", "-o", found, "--junit", junit, "--html", html, "--github"]
+    assert check(*words, "--resume", state, *reports) == 1
+    report = read_report(found)
     grades = graded(report)
     assert grades == GRADES
     check_texts(capsys.readouterr().out)
     assert summary.read_text().startswith("### right (openai-chat)\n")
-    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "4"  # noqa: S314 - toolstream's own report
-    check_sessions(tmp_path / "r.html", report)
+    assert ET.fromstring(junit.read_text()).get("failures") == "4"  # noqa: S314 - toolstream's own report
+    check_sessions(html, report)
     assert shlex.split(report["clients"][-1]["cases"][0]["rerun"])[-2:] == ["--client", "idle"]
     check_turns(report)
     before = len(runs.read_text())
@@ -124,10 +116,7 @@ def test_clients_are_graded(
     output = capsys.readouterr().out
     assert "by-id (openai-chat, with repair safe): 2 cases: 2 ok" in output
     assert "repair fixes 1 of 1 case that failed without it" in output
-    assert (
-        check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--shape", "whole-calls", "--repair", "safe")
-        == 0
-    )
+    assert check(*words[:2], *repaired, "--shape", "whole-calls") == 0
     assert "by-id (openai-chat, with repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
 
 
@@ -183,13 +172,13 @@ def test_advice_is_tried(tmp_path: Path) -> None:
     found = tmp_path / "r.json"
     for way in ("by-id", "crash"):
         assert check("--case", "empty-id", "--format", "json", "-o", found, "--", *agent(way)) == 1
-        case = json.loads(found.read_text())["clients"][0]["cases"][1]
+        case = read_report(found)["clients"][0]["cases"][1]
         assert (case["grade"], case["advice"]) == ("failed", "--repair empty-id")
         assert check("--case", "empty-id", *case["advice"].split(), "--", *agent(way)) == 0
     right, twice = (shlex.join(agent(way)) for way in ("right", "twice"))
     once = f"test -e {tmp_path / 'ran'} && exec {twice}; touch {tmp_path / 'ran'}; exec {right}"
     assert check("--case", "empty-id", "--format", "json", "-o", found, "--", "sh", "-c", once) == 1
-    case = json.loads(found.read_text())["clients"][0]["cases"][1]
+    case = read_report(found)["clients"][0]["cases"][1]
     assert (case["grade"], case["advice"]) == ("failed", "")
 
 
@@ -197,7 +186,7 @@ def test_a_client_that_needs_complete_calls_gets_an_option(tmp_path: Path, capsy
     """The client crashes on the healthy response and passes with the advised shape."""
     found = tmp_path / "r.json"
     assert check("--case", "missing-type", "--format", "json", "-o", found, "--", *agent("complete")) == 1
-    healthy, other = json.loads(found.read_text())["clients"][0]["cases"]
+    healthy, other = read_report(found)["clients"][0]["cases"]
     assert (healthy["reason"], healthy["advice"], other["grade"]) == ("crashed", "--shape whole-calls", "skipped")
     assert "  to check the other cases too, add --shape whole-calls\n" in capsys.readouterr().out
     assert check("--case", "missing-type", "--shape", "whole-calls", "--", *agent("complete")) == 0
@@ -221,19 +210,9 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
     )
     found = tmp_path / "r.json"
     command = [sys.executable, str(script), "{base_url}", "{prompt}", "{model}"]
-    words: list[str | Path] = [
-        "--protocol",
-        "openai-responses",
-        'calls:ls {"at":"/etc"}',
-        "--prompt",
-        "Look",
-        "--format",
-        "json",
-        "-o",
-        found,
-    ]
-    assert check(*words, "--case", "http-500", "--repeat", "2", "--", *command) == 0
-    first, second = json.loads(found.read_text())["clients"][0]["cases"]
+    words: list[str | Path] = ["--protocol", "openai-responses", 'calls:ls {"at":"/etc"}', "--prompt", "Look"]
+    assert check(*words, "--format", "json", "-o", found, "--case", "http-500", "--repeat", "2", "--", *command) == 0
+    first, second = read_report(found)["clients"][0]["cases"]
     assert "/etc" in first["output"]
     assert "sk-proj-0123" not in first["output"]
     assert first["turns"][0]["calls"][0]["arguments"] == '{"at":"/etc"}'
@@ -278,8 +257,7 @@ def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
     assert check(*words, "--format", "json", "-o", found, "--junit", junit, "--", *agent(way)) == code
     printed = capsys.readouterr()
     assert ("no named case could run" in printed.err) == (code == 2)
-    report = json.loads(found.read_text())
-    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    report = read_report(found)
     cases = [case for case in report["clients"][0]["cases"] if case["grade"] == "skipped"]
     assert {case["name"]: case["reason"] for case in cases} == skipped
     skipped_elements = ET.fromstring(junit.read_text()).findall(".//skipped")  # noqa: S314 - toolstream's own report
@@ -299,7 +277,7 @@ def test_a_healthy_run_whose_call_fails_is_no_baseline(
         check("--case", "empty-id,two-calls,repeated-index", "--format", "json", "-o", found, "--", *agent("right"))
         == 1
     )
-    [grades] = graded(json.loads(found.read_text())).values()
+    [grades] = graded(read_report(found)).values()
     others = ["empty-id", "two-calls", "repeated-index"]
     assert grades == {"healthy": "harness-failure", **dict.fromkeys(others, "its baseline did not pass")}
     assert f"get_weather failed: '{words}'" in capsys.readouterr().out
@@ -310,11 +288,11 @@ def test_a_family_selects_all_of_its_cases(tmp_path: Path) -> None:
     found = tmp_path / "r.json"
     family = {row.name for row in DEFECTS if row.family == "identity"} & {case.name for case in all_cases()}
     assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("non-streaming")) == 2
-    [grades] = graded(json.loads(found.read_text())).values()
+    [grades] = graded(read_report(found)).values()
     assert grades.keys() == {"healthy", *family}
     assert set(grades.values()) == {"ok", ABSENT, NO_STREAM}
     assert check("--case", "shape", "--format", "json", "-o", found, "--", *agent("non-streaming")) == 2
-    [grades] = graded(json.loads(found.read_text())).values()
+    [grades] = graded(read_report(found)).values()
     assert set(grades.values()) == {"ok", NO_STREAM}
 
 
@@ -324,30 +302,20 @@ def test_named_cases_of_several_clients_and_resumed_runs(tmp_path: Path, capsys:
     commands = {"right": agent("right"), "non-streaming": agent("non-streaming")}
     tables = (f"[clients.{name}]\ncommand = {json.dumps(command)}\n" for name, command in commands.items())
     clients.write_text("".join(tables))
-    words: list[str | Path] = [
-        "--matrix",
-        clients,
-        "--case",
-        "empty-id",
-        "--resume",
-        state,
-        "--format",
-        "json",
-        "-o",
-        found,
-    ]
+    words: list[str | Path] = ["--matrix", clients, "--case", "empty-id", "--resume", state]
+    words += ["--format", "json", "-o", found]
     for _ in range(2):
         assert check(*words) == 0
-        assert graded(json.loads(found.read_text())) == {
+        assert graded(read_report(found)) == {
             "right": {"healthy": "ok", "empty-id": "ok"},
             "non-streaming": {"healthy": "ok", "empty-id": NO_STREAM},
         }
     assert check(*words, "--client", "non-streaming") == 2
     capsys.readouterr()
     assert check("--case", "empty-id", "--format", "json", "-o", found, "--", sys.executable, "-c", "") == 1
-    [grades] = graded(json.loads(found.read_text())).values()
+    [grades] = graded(read_report(found)).values()
     assert grades == {"healthy": "harness-failure", "empty-id": "its baseline did not pass"}
-    assert "'*/fault/empty-id'" in json.loads(found.read_text())["clients"][0]["cases"][1]["rerun"]
+    assert "'*/fault/empty-id'" in read_report(found)["clients"][0]["cases"][1]["rerun"]
 
 
 def test_an_interrupted_check_reports_finished_cases(tmp_path: Path) -> None:
@@ -373,7 +341,7 @@ def test_an_interrupted_check_reports_finished_cases(tmp_path: Path) -> None:
         _, error = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "run the same command to continue" in error
-    cases = json.loads(found.read_text())["clients"][0]["cases"]
+    cases = read_report(found)["clients"][0]["cases"]
     assert [(case["name"], case["grade"]) for case in cases] == [("healthy", "ok"), ("empty-id", "skipped")]
     assert '"grade": "ok"' in state.read_text()
     with pytest.raises(ProcessLookupError):
@@ -444,11 +412,10 @@ def test_a_client_on_a_websocket(tmp_path: Path) -> None:
     words = "cut-1011,message-429,wrong-stream-id,recut-bytes,empty-data,cumulative-arguments"
     client = [sys.executable, str(ROOT / "tests" / "checking" / "socket_agent.py")]
     assert check("--case", words, "--format", "json", "-o", report, "--jobs", "2", "--", *client) == 0
-    found = json.loads(report.read_text())
+    found = read_report(report)
     [grades] = graded(found).values()
     ran = ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"]
     assert grades == dict.fromkeys(ran, "ok") | {"recut-bytes": OTHER_CONNECTION, "empty-data": NOTHING}
-    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"version": 3, "clients": []}', '{"version": 2}'])
