@@ -26,12 +26,7 @@ SCHEMA = json.loads((ROOT / "docs" / "inspect.schema.json").read_text())
 def run(*words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
     """Run `toolstream inspect` as a user does, from the project's root."""
     return subprocess.run(
-        toolstream("inspect", *words),
-        cwd=ROOT,
-        env=environment(**env),
-        input=stdin,
-        capture_output=True,
-        check=False,
+        toolstream("inspect", *words), cwd=ROOT, env=environment(**env), input=stdin, capture_output=True, check=False
     )
 
 

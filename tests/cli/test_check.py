@@ -239,11 +239,7 @@ NAMED = [
     ),
     pytest.param("non-streaming", ["--case", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
     pytest.param(
-        "right",
-        ["flows/deepseek-empty-id.flow", "--case", "message-429"],
-        {"message-429": ABSENT},
-        2,
-        id="flow",
+        "right", ["flows/deepseek-empty-id.flow", "--case", "message-429"], {"message-429": ABSENT}, 2, id="flow"
     ),
 ]
 

@@ -138,10 +138,7 @@ def test_powershell(line: str, offered: set[str], tmp_path: Path) -> None:
     assert {*result.stdout.split()} == offered
 
 
-SETUP = {
-    "bash": 'source "{script}"\n',
-    "zsh": 'autoload -Uz compinit && compinit -u -D\nsource "{script}"\n',
-}
+SETUP = {"bash": 'source "{script}"\n', "zsh": 'autoload -Uz compinit && compinit -u -D\nsource "{script}"\n'}
 
 
 SHOW = """
@@ -168,10 +165,7 @@ def test_at_a_prompt(name: str, keys: list[tuple[str, str]], tmp_path: Path) -> 
     """The tab key completes in an interactive shell."""
     (tmp_path / "file.json").touch()
     (tmp_path / "rc").write_text(SETUP[name].format(script=script_file(name, tmp_path)) + SHOW)
-    words = {
-        "bash": ["--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"],
-        "zsh": ["-f", "-i"],
-    }[name]
+    words = {"bash": ["--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"], "zsh": ["-f", "-i"]}[name]
     terminal, child_terminal = os.openpty()
     env = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)}
     process = subprocess.Popen(

@@ -81,11 +81,7 @@ def test_standard_input_is_printed_live() -> None:
     """With `curl --no-buffer … | toolstream inspect -`, an event is printed before the next is sent."""
     first, *others = re.split(rb"(?<=\n\n)", body())
     with subprocess.Popen(
-        toolstream("inspect", "-"),
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        toolstream("inspect", "-"), cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -141,11 +141,7 @@ def test_a_closed_pipe_ends_the_command_quietly() -> None:
     """`toolstream inspect flows | head -1` prints no error, also with more output than a pipe buffers."""
     command = toolstream("inspect", "--chunks", *["flows"] * 8)
     with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -246,8 +246,7 @@ def test_a_missing_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [([], False), (["--websocket", "read"], True), (["--websocket", "refuse"], False)],
+    ("words", "expected"), [([], False), (["--websocket", "read"], True), (["--websocket", "refuse"], False)]
 )
 def test_websockets_are_read_on_request_only(words: list[str], expected: bool) -> None:
     """Agents that also support HTTP use it otherwise."""

@@ -211,10 +211,7 @@ def test_neither_response_has_the_bug(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         ([FLOW], "no bug to keep. Expected --select DEFECT"),
         ([FLOW, "--select", "empty-id", "--", "true"], "exclude each other"),
-        (
-            [FLOW, "--verdict", "split-call"],
-            "Its verdicts on misread responses: none",
-        ),
+        ([FLOW, "--verdict", "split-call"], "Its verdicts on misread responses: none"),
         ([FLOW, "--verdict", "nonsense"], "unknown verdict 'nonsense'. See `toolstream list`"),
         ([FLOW, "--provider-repeats", "-1", "--", "true"], "is not a number of requests"),
         ([FLOW, "--select", "empty-name"], "no empty-name in"),

@@ -31,8 +31,7 @@ def test_a_rewritten_response_is_chunked(
 
 
 @pytest.mark.parametrize(
-    ("received", "forwarded"),
-    [("close", None), ("Close, X-Own", "X-Own"), ("keep-alive", "keep-alive"), (None, None)],
+    ("received", "forwarded"), [("close", None), ("Close, X-Own", "X-Own"), ("keep-alive", "keep-alive"), (None, None)]
 )
 def test_a_chunked_response_does_not_announce_the_end_of_the_connection(
     received: str | None, forwarded: str | None

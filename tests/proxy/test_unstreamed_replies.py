@@ -111,12 +111,7 @@ def test_chat() -> None:
                 "logprobs": None,
                 "finish_reason": "stop",
             },
-            {
-                "index": 1,
-                "message": {**common, "content": "other"},
-                "logprobs": None,
-                "finish_reason": "length",
-            },
+            {"index": 1, "message": {**common, "content": "other"}, "logprobs": None, "finish_reason": "length"},
         ],
     }
 
@@ -135,10 +130,7 @@ def test_responses_with_an_empty_final_output() -> None:
     added = {"type": "function_call", "id": "fc", "call_id": "call", "name": "f"}
     custom = {"type": "custom_tool_call", "id": "ctc", "call_id": "patch", "name": "apply", "input": "*** x"}
     fixture = from_events(
-        {
-            "type": "response.created",
-            "response": {"id": "r", "object": "response", "model": "m", "output": []},
-        },
+        {"type": "response.created", "response": {"id": "r", "object": "response", "model": "m", "output": []}},
         {"type": "response.output_text.delta", "delta": "he"},
         {"type": "response.output_text.delta", "delta": "llo"},
         {"type": "response.output_item.added", "output_index": 1, "item": added},
@@ -219,10 +211,7 @@ def test_gemini_partial_arguments() -> None:
         {"content": {"parts": [{"functionCall": {}}]}, "finishReason": "STOP"},
     )
     [candidate] = assembled(fixture)["candidates"]
-    assert candidate["content"]["parts"] == [
-        {"text": "so"},
-        {"functionCall": {"name": "f", "args": {"city": "Oslo"}}},
-    ]
+    assert candidate["content"]["parts"] == [{"text": "so"}, {"functionCall": {"name": "f", "args": {"city": "Oslo"}}}]
 
 
 def test_ollama() -> None:

@@ -72,13 +72,7 @@ def test_the_most_similar_model_is_preferred(nearer: str, farther: str) -> None:
 
 @pytest.mark.parametrize(
     ("results", "available", "best"),
-    [
-        (0, (0, 1, 2), 0),
-        (1, (0, 1, 2), 1),
-        (3, (0, 1, 2), 2),
-        (1, (0, 2), 0),
-        (0, (2, 3), 2),
-    ],
+    [(0, (0, 1, 2), 0), (1, (0, 1, 2), 1), (3, (0, 1, 2), 2), (1, (0, 2), 0), (0, (2, 3), 2)],
 )
 def test_the_nearest_turn_is_preferred(results: int, available: tuple[int, ...], best: int) -> None:
     """An equal number of results precedes the nearest lower and then the nearest higher number."""
@@ -171,8 +165,7 @@ def test_a_recorded_request_matches_exactly(matcher_of_all: Matcher, path: Path)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"metadata": {"session": "x"}}, {"user": "u"}, {"prompt_cache_key": "k"}, {"safety_identifier": "s"}],
+    "change", [{"metadata": {"session": "x"}}, {"user": "u"}, {"prompt_cache_key": "k"}, {"safety_identifier": "s"}]
 )
 def test_fields_that_always_differ_are_ignored(change: dict[str, Any]) -> None:
     """Ids of sessions and users do not count."""

@@ -9,8 +9,7 @@ CHAT = {"model": "m", "messages": []}
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/v1/chat/completions", "/openai/v1/responses?x=1", "/v1/messages", "/v1beta/models/m:generateContent"],
+    "path", ["/v1/chat/completions", "/openai/v1/responses?x=1", "/v1/messages", "/v1beta/models/m:generateContent"]
 )
 def test_the_path_of_an_llm_api_is_recognized(path: str) -> None:
     """The request may be unknown."""

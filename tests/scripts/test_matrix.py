@@ -189,8 +189,7 @@ def test_a_failure_with_repair_has_the_clients_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "reason"),
-    [({"not_run": "npm: no network"}, "npm: no network"), ({"version": "0.1"}, "only 0.1 was run")],
+    ("about", "reason"), [({"not_run": "npm: no network"}, "npm: no network"), ({"version": "0.1"}, "only 0.1 was run")]
 )
 def test_a_client_that_did_not_run_has_a_reason(about: dict[str, str], reason: str) -> None:
     """It counts nowhere and is in no report."""
@@ -441,10 +440,7 @@ def test_missing_optional_packages_are_removed_from_npm_locks() -> None:
     packages = {"": {}, "node_modules/a": package, "node_modules/there": {}, "node_modules/a/node_modules/nested": {}}
     lock = without_missing({"lockfileVersion": 3, "packages": packages})
     assert lock["lockfileVersion"] == 3
-    assert lock["packages"]["node_modules/a"] == {
-        "optionalDependencies": {"there": "1", "nested": "1"},
-        "version": "2",
-    }
+    assert lock["packages"]["node_modules/a"] == {"optionalDependencies": {"there": "1", "nested": "1"}, "version": "2"}
     assert lock["packages"].keys() == packages.keys()
 
 

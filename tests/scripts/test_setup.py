@@ -32,12 +32,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
         wheel.writestr(f"{info}/RECORD", "")
     return "toolstream-0-py3-none-any.whl"
 """
-OFFLINE = {
-    "PATH": os.environ["PATH"],
-    "PIP_NO_INDEX": "1",
-    "UV_OFFLINE": "1",
-    "TOOLSTREAM_PYTHON": sys.executable,
-}
+OFFLINE = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "TOOLSTREAM_PYTHON": sys.executable}
 
 
 def copy_project(folder: Path) -> Path:

@@ -152,11 +152,7 @@ def test_two_recordings_get_all_chunks() -> None:
     flow = llm_flow()
     first, second = begin(view, flow), begin(other, flow)
     response = LiveResponse(
-        flow,
-        request_json(flow.request),
-        lambda *_: (),
-        lambda _, error: fail(error),
-        settings(Words(repair=["safe"])),
+        flow, request_json(flow.request), lambda *_: (), lambda _, error: fail(error), settings(Words(repair=["safe"]))
     )
     response.record_with([first, second])
     response.stream(CHUNK)

@@ -143,10 +143,7 @@ def test_a_fence_that_reuses_an_index_is_another_response() -> None:
     """A bug report compares servers in several fences; otherwise several fences show one response."""
     assert [
         calls(stream) for stream in inspected(f"vLLM:\n```\n{FIRST_CALL}```\nSGLang:\n```\n{SECOND_CALL}```\n")
-    ] == [
-        [("f", {"x": 1})],
-        [("g", {"x": 2})],
-    ]
+    ] == [[("f", {"x": 1})], [("g", {"x": 2})]]
     (stream,) = inspected("First:\n```\n{}\n```\nThen:\n```\n{}\n```\n".format(*FIRST_CALL.splitlines()))
     assert calls(stream) == [("f", {"x": 1})]
 

@@ -212,10 +212,7 @@ def strace(body: bytes) -> bytes:
 def socat(body: bytes) -> bytes:
     """`socat -v`."""
     out = []
-    for one in [
-        HEAD % mime(body) + b"\r\n",
-        *(b"%b" % line for line in re.findall(rb".*?\n\n|.+\Z", body, re.DOTALL)),
-    ]:
+    for one in [HEAD % mime(body) + b"\r\n", *(b"%b" % line for line in re.findall(rb".*?\n\n|.+\Z", body, re.DOTALL))]:
         out.append(f"< 2026/11/02 10:12:00.000123456  length={len(one)} from=0 to={len(one) - 1}\n")
         out.append(one.decode().replace("\r\n", "\\r\n"))
     return "".join(out).encode()
