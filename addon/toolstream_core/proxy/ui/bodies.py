@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from mitmproxy import ctx, http
 from mitmproxy.coretypes.serializable import State
@@ -14,6 +14,7 @@ from mitmproxy.flow import Flow
 from toolstream_core.model import Json
 from toolstream_core.proxy.live.recording import LiveRecording
 from toolstream_core.proxy.live_response import LiveResponse
+from toolstream_core.proxy.ui.facts import cannot_show
 from toolstream_core.saved.exchange import Cut, Exchange
 from toolstream_core.saved.flow import table_of
 from toolstream_core.saved.flowfile import SOCKET
@@ -67,11 +68,10 @@ class _Body:
 class Bodies:
     """The newest bodies, up to a limit."""
 
-    def __init__(self, failed: Callable[[http.HTTPFlow, Exception], None]) -> None:
-        """Nothing is kept until `limit` is set. `failed` reports an internal error."""
+    def __init__(self) -> None:
+        """Nothing is kept until `limit` is set."""
         self.limit = 0
         """Bytes that are kept."""
-        self._failed = failed
         self._bodies: OrderedDict[str, _Body] = OrderedDict()
         self.size = 0
         """Bytes that are kept now."""
@@ -86,9 +86,7 @@ class Bodies:
         if (flow.response.raw_content or b"").strip():
             return None
         body = self._bodies[flow.id] = _Body(flow)
-        body.recording = LiveRecording(
-            flow, request, lambda size: self._keep(body, size), lambda error: self._failed(flow, error)
-        )
+        body.recording = LiveRecording(flow, request, partial(self._keep, body), partial(cannot_show, flow.id))
         return body.recording
 
     def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:

@@ -19,6 +19,13 @@ from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.events import TimedEvent
 from toolstream_core.view.response import decoded, read, without_secrets
 
+logger = logging.getLogger(__name__)
+
+
+def cannot_show(flow_id: str, error: Exception) -> None:
+    """Report an internal error: what is shown changes nothing of what is done."""
+    logger.error("toolstream cannot show flow %s: %s", flow_id, raised_at(error))
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -59,9 +66,6 @@ def _is_llm(saved: Exchange) -> bool:
     return session.record(broken=saved.broken, report=False) is not None
 
 
-logger = logging.getLogger(__name__)
-
-
 def note_loaded(manager: CommandManager, loaded: Callable[[Sequence[flow.Flow]], None]) -> None:
     """Call `loaded` after the command that loads flows, with the new flows."""
     command, view = manager.commands.get("view.flows.load"), ctx.master.addons.get("view")
@@ -92,5 +96,5 @@ def _judged(saved: Exchange, judging: Judging) -> tuple[Record | None, Sequence[
             saved.complete(record)
         return record, judging.take(saved, record)
     except Exception as error:  # noqa: BLE001 - the other flows are read
-        logger.error("toolstream cannot show flow %s: %s", saved.facts.source, raised_at(error))
+        cannot_show(saved.facts.source, error)
         return None, ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,17 +17,15 @@ from toolstream_core.proxy.options import filter_of, size_of
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.commands import Commands
-from toolstream_core.proxy.ui.facts import note_loaded, read_saved
+from toolstream_core.proxy.ui.facts import cannot_show, note_loaded, read_saved
 from toolstream_core.proxy.ui.known import Known
 from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.proxy.verdicts import LiveVerdict
-from toolstream_core.redact import raised_at, redacted
+from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import secrets_of
-
-logger = logging.getLogger(__name__)
 
 
 class Interface:
@@ -38,7 +35,7 @@ class Interface:
         """Off until `run`."""
         self.on = False
         """Whether mitmweb or the console runs."""
-        self.bodies = Bodies(_failed)
+        self.bodies = Bodies()
         self.known = Known(self.bodies.saved)
         self.commands = Commands(self.known, self.bodies)
         self._views = (ToolCalls(self.known), Events(self.known))
@@ -76,7 +73,7 @@ class Interface:
             try:
                 self._close(flow, live)
             except Exception as error:  # noqa: BLE001 - the display does not affect the traffic
-                _failed(flow, error)
+                cannot_show(flow.id, error)
 
     def _close(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         self.bodies.end(flow)
@@ -123,7 +120,7 @@ class Interface:
         try:
             return [*written.saved_in(flow, self.bodies)]
         except Exception as error:  # noqa: BLE001 - the other flows are read
-            _failed(flow, error)
+            cannot_show(flow.id, error)
             return ()
 
     def close(self) -> None:
@@ -174,7 +171,3 @@ class Interface:
         changed = [*flows, *dropped]
         if changed:
             ctx.master.addons.trigger(UpdateHook(changed))
-
-
-def _failed(flow: http.HTTPFlow, error: Exception) -> None:
-    logger.error("toolstream cannot show the response of flow %s: %s", flow.id, raised_at(error))

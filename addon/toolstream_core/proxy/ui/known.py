@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,15 +15,12 @@ from toolstream_core.model import Record
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm
 from toolstream_core.proxy.flow_facts import is_stream
-from toolstream_core.proxy.ui.facts import Facts, facts_of
-from toolstream_core.redact import raised_at
+from toolstream_core.proxy.ui.facts import Facts, cannot_show, facts_of
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import request_json
 from toolstream_core.saved.flowfile import saved_response, socket_flows
 from toolstream_core.view.events import TimedEvent
-
-logger = logging.getLogger(__name__)
 
 LONG_BODY: Final = 64 * 1024
 """Bytes from which on a response is read before it is shown."""
@@ -125,7 +121,7 @@ def _read(saved: Exchange, flow: str) -> Facts | None:
     try:
         return facts_of(saved)
     except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
-        logger.error("toolstream cannot show flow %s: %s", flow, raised_at(error))
+        cannot_show(flow, error)
         return None
 
 

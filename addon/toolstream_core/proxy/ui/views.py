@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import Final, override
 
 from mitmproxy import contentviews, http
 
-from toolstream_core.proxy.ui.facts import Facts
+from toolstream_core.proxy.ui.facts import Facts, cannot_show
 from toolstream_core.proxy.ui.known import Known, SocketPart
 from toolstream_core.proxy.ui.text import event_line, event_lines, response_lines, returned_lines, wrapped
-from toolstream_core.redact import raised_at, redacted
+from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import secrets_of
-
-logger = logging.getLogger(__name__)
 
 FIRST: Final = 2.0
 """Wins `auto`: mitmproxy's own views have 1 at most."""
@@ -46,7 +43,7 @@ class View(contentviews.Contentview):
             if (lines := self._lines(flow, metadata)) is not None:
                 return "".join(f"{line}\n" for line in lines)
         except Exception as error:  # noqa: BLE001 - after any error, the body is shown
-            logger.error("toolstream cannot show flow %s: %s", flow.id, raised_at(error))
+            cannot_show(flow.id, error)
         return _plain(data, secrets_of(flow.request))
 
     @override
@@ -57,7 +54,7 @@ class View(contentviews.Contentview):
         try:
             return self._priority(flow, metadata)
         except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
-            logger.error("toolstream cannot show flow %s: %s", flow.id, raised_at(error))
+            cannot_show(flow.id, error)
             return NEVER
 
     def _lines(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> Iterable[str] | None:
