@@ -111,10 +111,10 @@ INTERLEAVES: Final[StageMaker] = partial(Regrouped, regroup=interleaved)
 class Rewritten(Stage):
     """Sends one or more events in place of an event with content, independent of those before it."""
 
-    def __init__(self, context: Context, rewrite: Callable[[Event], Sequence[Json]]) -> None:
-        """`rewrite`: the payloads; the same object for an event that is forwarded unchanged."""
+    def __init__(self, context: Context, rewrite: Callable[[Event], Sequence[Json]], *, each: bool = False) -> None:
+        """`rewrite`: the payloads; the same object for an event that is forwarded unchanged. `each`: as in `Stage`."""
         super().__init__(context)
-        self._rewrite = rewrite
+        self._rewrite, self.each = rewrite, each
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:

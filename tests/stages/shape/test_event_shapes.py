@@ -138,9 +138,11 @@ def test_a_gemini_finish_reason_is_sent_apart() -> None:
 
 def test_each_delta_is_full() -> None:
     """`full-deltas` adds the missing role and content to each delta."""
-    out = payloads(shaped(sse(ROLE, TWO[1], FINISH, "[DONE]"), CHAT, "full-deltas"))
+    text = chunk({"content": "Hi"})
+    out = payloads(shaped(sse(ROLE, text, TWO[1], FINISH, "[DONE]"), CHAT, "full-deltas"))
     usual = {"role": "assistant", "content": None}
-    assert [one["choices"][0]["delta"] for one in out] == [usual, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
+    deltas = [usual, {**usual, "content": "Hi"}, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
+    assert [one["choices"][0]["delta"] for one in out] == deltas
 
 
 def test_an_empty_delta_follows_the_finish_reason() -> None:

@@ -154,7 +154,7 @@ SHAPES: Final[Mapping[str, Policy | StageMaker]] = {
     FINISH_WITH_CALLS: partial(Regrouped, regroup=in_one_event(in_one_chunk), with_finish=True),
     FINISH_APART: partial(Rewritten, rewrite=finish_apart),
     "delta-after-finish": partial(Rewritten, rewrite=delta_after_finish),
-    "full-deltas": partial(Rewritten, rewrite=full_deltas),
+    "full-deltas": partial(Rewritten, rewrite=full_deltas, each=True),
     "text-first": partial(Preceded, before=text_before),
     "empty-choices": partial(Preceded, before=lambda _: _BEFORE_CHOICES),
 }
