@@ -25,7 +25,7 @@ INJECTED = [{"spec": "x", "drawn": 1, "changes": 2}]
 PLAIN = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", spec="empty-id")
 LOSSY = Case(protocol="openai-chat", kind=Kind.FAULT, name="cut-off-call", title="t", spec="cut-off-call", lossy=True)
 REFUSING = Case(protocol="openai-chat", kind=Kind.FAULT, name="x", title="t", spec="x", may_refuse=True)
-VALID = replace(LOSSY, name="unknown-tool", spec="unknown-tool", must_go_on=True)
+VALID = replace(LOSSY, name="unknown-tool", spec="unknown-tool", must_continue=True)
 INFORMATIONAL = Case(
     protocol="openai-chat", kind=Kind.TRANSIT, name="x", title="t", spec="x", lossy=True, informational=True
 )

@@ -56,7 +56,7 @@ class Case:
     code: str | None = None
     """The code of the defect."""
     groups: tuple[str, ...] = ()
-    """Other words that select it: the family, the name of the fault."""
+    """Other words that select it: the family and the name of the fault."""
     spec: str = ""
     """The injected fault, as a value of `toolstream_fault`; `""` for nothing."""
     required: bool = True
@@ -67,7 +67,7 @@ class Case:
     """Whether no call has to be run: it is never complete, or cannot be read."""
     may_refuse: bool = False
     """Whether reporting it, instead of running the call, is permitted."""
-    must_go_on: bool = False
+    must_continue: bool = False
     """Whether the stream is valid, so that a client which ends with an error is wrong."""
     calls: tuple[str, ...] = ()
     """The calls that the provider makes, `TOOL {JSON}` each. Without any, it calls a harmless tool on offer."""
@@ -86,12 +86,12 @@ class Case:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words that select it, beside its id."""
+        """The words that select it, apart from its id."""
         return frozenset(filter(None, [self.name, self.code, self.kind.value, *self.groups]))
 
 
 UNKNOWN: Final = "unknown"
-"""Stands for the protocol of a client that sent no request."""
+"""The protocol of a client that sent no request."""
 
 
 COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
@@ -100,9 +100,9 @@ COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which cases are wanted, by words in their order: `word` adds what it means, `-word` takes it out.
+    """Selects cases by words, in order: `word` adds its cases, `-word` removes them.
 
-    A word is a name, code, family, kind or id, or a glob of these. Where the first word takes out, and where there is
+    A word is a name, code, family, kind or id, or a glob of these. If the first word takes out, or there is
     none, all are wanted at first.
     """
 
@@ -224,7 +224,7 @@ def _faults(protocol: WireProtocol) -> Iterator[Case]:
                 required=_is_required(defect),
                 lossy=defect.lossy,
                 may_refuse=defect.may_refuse,
-                must_go_on=defect.lossy and defect.severity is Severity.NOTE,
+                must_continue=defect.lossy and defect.severity is Severity.NOTE,
                 needs=healthy(protocol.name).id,
             )
 

@@ -64,7 +64,7 @@ class Sessions:
         return {**self._shared, "cases": self._cases}
 
     def add(self, identity: str, captured: Iterable[bytes]) -> None:
-        """Keep the document of a case, unless it has no response or is too long."""
+        """Keep the document of a case if it has a response and is not too long."""
         builder = ViewBuilder()
         try:
             responses = (one for data in captured for one in responses_in(io.BytesIO(data), identity))
@@ -96,7 +96,7 @@ class Workdir(NamedTuple):
 
     @classmethod
     def of(cls, root: Path) -> Workdir:
-        """Look at a folder. Raises `ToolstreamError` for one that is too large."""
+        """List the files of a folder. Raises `ToolstreamError` for one that is too large."""
         files = tuple(name for name in _names(root) if _is_copied(root, name))
         size = sum((root / name).lstat().st_size for name in files)
         if size > MAX_BYTES:
@@ -120,7 +120,7 @@ class Workdir(NamedTuple):
 
 
 def _names(root: Path) -> Iterator[str]:
-    """Names of files and links, as Git knows them; without Git, all that `.gitignore` does not name."""
+    """Names of files and links according to Git; without Git, all except the patterns of `.gitignore`."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(words, cwd=root, capture_output=True, check=False)
@@ -145,7 +145,7 @@ def _walked(root: Path, ignored: tuple[str, ...]) -> Iterator[str]:
 
 
 def _ignored(root: Path) -> tuple[str, ...]:
-    """The patterns of `.gitignore`, without those that take others back."""
+    """The patterns of `.gitignore`, without the negated ones."""
     try:
         lines = (root / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -187,7 +187,7 @@ class Run:
 
     exchanges: Sequence[ProxiedExchange] = ()
     exit_code: int | None = None
-    """Negative where a signal ended it; `None` if it was stopped, or never began."""
+    """Negative if a signal ended it; `None` if it was stopped, or never began."""
     timed_out: bool = False
     seconds: float = 0.0
     output: str = ""
@@ -198,7 +198,7 @@ class Run:
     distrust: Mapping[str, bool] = field(default_factory=dict)
     """The servers whose certificate the client rejected, if it sent no request; `False`: it may have."""
     captured: Sequence[bytes] = ()
-    """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
+    """The flow files of its responses in order, redacted; empty if they are not kept."""
 
     @property
     def llm_exchanges(self) -> list[ProxiedExchange]:
@@ -206,7 +206,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How the command ended, to follow its name."""
+        """How the command ended, in words that follow its name."""
         if self.timed_out:
             return f"did not end within {self.timeout:g} s"
         if self.exit_code is not None and self.exit_code < 0:
@@ -224,7 +224,7 @@ class Client:
     protocol: str | None = None
     """The client's protocol, if it is known."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that it gets beside those that lead it to the proxy."""
+    """Variables in addition to those that direct it to the proxy."""
     prompt: str = ""
     timeout: float = 60.0
     """Seconds after which it is stopped."""
@@ -245,7 +245,7 @@ class Client:
 
 
 class ProxySlot:
-    """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
+    """A proxy, and the command that uses it. One thread uses it, any may stop it."""
 
     def __init__(self) -> None:
         self._session = ProxySession()
@@ -330,7 +330,7 @@ class ProxySlot:
     def _started(
         self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes] | None:
-        """The process, in a group of its own; `None` if none may begin any more."""
+        """The process, in a group of its own; `None` after `stop`."""
         with self._lock:
             if self._stopped:
                 return None
@@ -356,7 +356,7 @@ class ProxySlot:
 
 
 class ProxySlots:
-    """Proxies for as many commands as may run at once; as a context manager it ends them."""
+    """Proxies for as many commands as may run at once; a context manager that ends them."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -367,7 +367,7 @@ class ProxySlots:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[ProxySlot]:
-        """A proxy that no other command uses meanwhile."""
+        """A proxy for exclusive use."""
         slot = self._free.get()
         try:
             yield slot
@@ -396,7 +396,7 @@ def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop the command and all that it started."""
+    """Stop the command and its child processes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -407,7 +407,7 @@ _EXAMPLE: Final = '[clients.agent] with command = ["python", "agent.py"]'
 
 
 def clients_of(path: Path, usual: Client) -> list[Client]:
-    """The clients in a file, in their order; `usual` has what they do not name. Raises `ToolstreamError`."""
+    """The clients in a file, in order; `usual` has the defaults. Raises `ToolstreamError`."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

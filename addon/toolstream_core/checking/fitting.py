@@ -169,7 +169,7 @@ class Fitting:
 
     @cached_property
     def _candidates(self) -> list[tuple[str, ...]]:
-        """Calls of which the first that fit are made; those that suffice for most cases stand first."""
+        """Calls, of which the first that fit are made; those that suffice for most cases are first."""
         if self._given:
             return [self._given]
         return [self._tools[:1], *(tuple(map(spec_text, specs)) for specs in self._made())]

@@ -37,7 +37,7 @@ class Effect(NamedTuple):
 
     sign: Sign
     outcome: Outcome
-    """The verdict where the call ran."""
+    """The verdict if the call ran."""
     text: str
 
 
@@ -73,7 +73,7 @@ def _without(
 
 
 def effects(exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
-    """Of incomplete calls, of calls that came back more often than they were sent, and of rejected complete calls."""
+    """The effects of incomplete calls, of calls that were returned too often, and of rejected complete calls."""
     found: list[Effect] = []
     for at, one in enumerate(exchanges):
         later = exchanges[at + 1 :]
@@ -89,7 +89,7 @@ def effects(exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) 
 def _incomplete(
     exchange: ProxiedExchange, place: int, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
 ) -> Iterator[Effect]:
-    """The clearest sign in any later request with the call's id; the verdict covers the next request alone."""
+    """The clearest sign in any later request with the call's id; the verdict covers only the next request."""
     call = exchange.calls[place]
     verdicts = [Outcome(each.verdict) for each in exchange.problems if each.call == place]
     signs = {_SIGNS[outcome]: "" for outcome in verdicts if outcome in _SIGNS}
@@ -107,7 +107,7 @@ def _incomplete(
 
 
 def _ids(later: ProxiedExchange) -> set[str | None]:
-    """The ids of the calls and results that a request brings."""
+    """The ids of the calls and results in a request."""
     return {one.id for one in later.request.shown.calls} | {one.id for one in later.request.shown.results}
 
 
@@ -197,7 +197,7 @@ def _copies(exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange) -
 
 
 def _of(exchange: ProxiedExchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
-    """The known results of a call's tool; of a tool that is not on offer, those of all tools."""
+    """The known results of a call's tool; if it was not offered, those of all tools."""
     offered = exchange.request.tools
     if offered and call.name not in offered:
         return known
@@ -274,13 +274,13 @@ REASONS: Final = {
     Outcome.AS_TEXT: Reason.INCOMPLETE,
     Outcome.OK: None,
 }
-"""What each verdict means as a reason. `as-text` is a problem only where the text has an incomplete call."""
+"""What each verdict means as a reason. `as-text` is a problem only if the text has an incomplete call."""
 _RETURNED: Final = {Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE, Outcome.DUPLICATE_CALL: Reason.TWICE}
-"""Reasons where no result shows that the call ran."""
+"""Reasons if no result shows that the call ran."""
 _BY_RESULTS: Final = frozenset(
     {Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL, Outcome.CALL_REJECTED, Outcome.AS_TEXT}
 )
-"""Verdicts that the results of the complete run decide on (`effects`)."""
+"""Verdicts that depend on the results of the complete run (`effects`)."""
 _MISREAD: Final = frozenset({Reason.WRONG_ARGUMENTS, Reason.WITHOUT_ARGUMENTS, Reason.WRONG_NAME})
 """Reasons that a rejection excuses in a case that no client has to read."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
@@ -320,7 +320,7 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     ran = _worst((REASONS[one.outcome], one.text) for one in found if one.sign is Sign.ACCEPTED)
     result = ran or _judged(case, run, exchanges)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
-        shown = [one for one in found if not (case.must_go_on and one.sign is Sign.REJECTED)]
+        shown = [one for one in found if not (case.must_continue and one.sign is Sign.REJECTED)]
         result = _not_shown(shown) or result
     elif result.reason in _MISREAD and _rejected_misread(case, exchanges, known):
         result = Result(Grade.CALL_REJECTED, result.reason, f"{result.message}; the client rejected the call")
@@ -354,7 +354,7 @@ def _worst(found: Iterable[tuple[Reason | None, str]]) -> Result | None:
 
 
 def _not_shown(found: Sequence[Effect]) -> Result | None:
-    """The grade of returned calls that nothing shows to have run."""
+    """The grade of returned calls without evidence that they ran."""
     for sign, grade in ((Sign.UNKNOWN, Grade.UNKNOWN), (Sign.REJECTED, Grade.CALL_REJECTED)):
         if one := next((one for one in found if one.sign is sign), None):
             return Result(grade, _RETURNED.get(one.outcome), one.text)
@@ -401,7 +401,7 @@ def _judged(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> Resul
         return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times{how}")
     if run.timed_out or crashed:
         return Result(Grade.FAILED, Reason.CRASHED if crashed else Reason.GAVE_UP, f"the command {run.ending}")
-    if case.lossy and not (case.must_go_on and run.exit_code):
+    if case.lossy and not (case.must_continue and run.exit_code):
         return _not_run(through)
     if through:
         return _through(run, again)
@@ -434,7 +434,7 @@ def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name or '(no name)'}: "
     if exchange.verdict is None:
         return f"{which}{problem.message}"
-    # Which options help is tried with the client itself, after it failed.
+    # After a failure, the client itself is run to find options that help.
     explanation, fix = exchange.verdict.explanation, exchange.verdict.fix.removeprefix(NO_HELP)
     why = f", because {explanation}" if explanation else ""
     return f"{which}{problem.message}{why}{f'; {fix}' if fix else ''}"
@@ -452,7 +452,7 @@ def _returned(exchange: ProxiedExchange) -> bool:
 
 
 def _not_run(through: Sequence[ProxiedExchange]) -> Result:
-    """The client ran no call that must not run; `through` are the responses whose calls it returned."""
+    """The grade of a client that ran no call that must not run; `through` are the responses whose calls it returned."""
     if any(_is_injected(one) for one in through):
         return Result(Grade.OK, None, "returned the call as it was sent")
     return Result(Grade.OK, None, "ran the call of a repeated request" if through else "ran no call")

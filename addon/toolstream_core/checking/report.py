@@ -67,7 +67,7 @@ def client_object(
 def case_object(
     case: Case, result: Result, rerun: str, *, runs: Sequence[Run] = (), run: Run | None = None, advice: str = ""
 ) -> dict[str, Any]:
-    """One case, without secrets. `runs` are all runs of it, `run` the one that was graded so.
+    """One case, without secrets. `runs` are all runs of it, `run` the one with this result.
 
     `advice` are options of `check` under which the client passed the case that it failed.
     """
@@ -162,14 +162,14 @@ _SHOWN: Final = frozenset(Grade) - {Grade.OK}
 _LAST_WORDS: Final = 200
 """Columns of a client's last output line, on a terminal."""
 _BELOW: Final = " " * 6
-"""What stands before a reason under its case."""
+"""The text before a reason under its case."""
 _OUTPUT_LINES: Final = 10
 
 
 def lines(report: dict[str, Any], width: int | None = None) -> Iterator[str]:
     """All clients, each with the cases that are not `ok`.
 
-    With a `width`, in columns, what is longer goes on below it, and a case's reason stands under the case; without,
+    With a `width`, in columns, longer texts continue below, and a case's reason is under the case; without,
     each case is one line.
     """
     for client in report["clients"]:
@@ -194,7 +194,7 @@ def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | None = None) -> Iterator[str]:
     """The failures of an earlier report that pass now, among the cases of both. `width` as for `lines`.
 
-    That is due to repairs or shapes only if the earlier report was made with others: clients change, too.
+    This is due to repairs or shapes only if the earlier report was made with others: clients change, too.
     """
     before = {(client["name"], case["id"]): case for client in earlier["clients"] for case in client["cases"]}
     pairs = [
@@ -281,7 +281,7 @@ def _last_line(output: str) -> str:
 
 
 def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
-    """A line that goes on below if there is no room."""
+    """A line that continues below if there is no room."""
     if width is None or len(begin) + len(text) <= width:
         yield f"{begin}{text}"
     else:
@@ -312,7 +312,7 @@ def conditions(client: dict[str, Any]) -> str:
 
 
 _MOST: Final = 50
-"""Annotations; GitHub shows ten of each kind."""
+"""The maximum number of annotations; GitHub shows ten of each kind."""
 _ROWS: Final = 200
 
 
@@ -368,7 +368,7 @@ def _property(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text within a cell of a table: no bar ends it, and no markup begins in it."""
+    """A text in a cell of a table: without bars and markup."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return plain.replace("|", "\\|")
 

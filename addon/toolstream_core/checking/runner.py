@@ -63,7 +63,7 @@ _UNDONE: Final = {
     FINISH_WITH_CALLS: FINISH_APART,
     INTERLEAVED: "sequential",
 }
-"""Shapes, and those that undo them."""
+"""Shapes, with those that undo them."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
@@ -77,7 +77,7 @@ def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bo
 
     The safe repairs of the injected defects come before an advised shape, which delays more of a stream. All safe
     repairs come last: a defect may bring others with it.
-    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing: it may
+    A client that crashed or gave up sent no explainable request, therefore its verdicts advise nothing: it may
     read only complete calls. With the client's own provider (`upstream`) nothing is tried: each run sends billable
     requests.
     """
@@ -105,7 +105,7 @@ class _Tried(NamedTuple):
     runs: Sequence[Run]
     worst: Run
     result: Result
-    """Of the worst run."""
+    """The result of the worst run."""
     advice: str
     """Options of `check` under which the client passed, if it failed."""
 
@@ -142,7 +142,7 @@ class ClientCheck:
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
         self.sessions = Sessions()
-        """What the page shows of the cases that failed."""
+        """The sessions of the failed cases, for the page."""
         self._known: Sequence[KnownResult] = ()
         """The results of the tools in the healthy runs."""
 
@@ -220,7 +220,7 @@ class ClientCheck:
         return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
 
     def _calls_text(self, exchanges: Sequence[ProxiedExchange]) -> str:
-        """Which tools are called, with which arguments."""
+        """The called tools, with their arguments."""
         if not exchanges:
             return redacted(f"{self._client.name}: sent no request to an LLM")
         first = dict.fromkeys(f"{call.name} {call.arguments or '{}'}" for one in exchanges for call in one.calls)
@@ -315,7 +315,7 @@ class ClientCheck:
 
 
 def withheld_text(tools: Sequence[str]) -> str:
-    """Why none of these tools is called, and what would call one."""
+    """Why none of these tools is called, and the option that calls one."""
     listed = ", ".join(tools)
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
 

@@ -1,6 +1,6 @@
-"""The parser of a command, the values that options take, and options by their old names.
+"""The parser of a command, the values of options, and options by their old names.
 
-Loads what it needs to check a value on demand.
+The modules for checking a value are loaded on demand.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ class Parser(argparse.ArgumentParser):
 
 
 CALLS: Final = "calls:"
-"""How a FLOW begins that stands for calls of the client's tools."""
+"""The beginning of a FLOW that means calls of the client's tools."""
 _HIGHEST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A value that is a name, or holds names."""
+    """A value that is a name, or contains names."""
 
     known: Callable[[], Iterable[str]]
     """All names; completion offers them."""
@@ -112,7 +112,7 @@ class Names:
 
 
 def _loaded(module: str, names: Callable[[Any], Iterable[str]]) -> Callable[[], list[str]]:
-    """What finds the names in a module, which is loaded when they are asked for."""
+    """A function that returns the names in a module, and loads it only then."""
     return lambda: list(names(importlib.import_module(f"toolstream_core.{module}")))
 
 
@@ -138,14 +138,14 @@ def _one_of(known: Callable[[], list[str]]) -> Names:
 
 
 def _codes(text: str) -> frozenset[str]:
-    """The codes of the defects in a list with commas."""
+    """The codes of the defects in a comma-separated list."""
     from toolstream_core.defects.table import named
 
     return named(word for part in text.split(",") if (word := part.strip()))
 
 
 def selected_codes(args: argparse.Namespace) -> frozenset[str]:
-    """The codes of the findings that `--select` and `--ignore` leave; those of all if neither is given."""
+    """The codes of the findings after `--select` and `--ignore`; all if neither is given."""
     from toolstream_core.defects.table import named
 
     wanted = named(["all"]) if args.select is None else frozenset().union(*args.select)
@@ -153,7 +153,7 @@ def selected_codes(args: argparse.Namespace) -> frozenset[str]:
 
 
 def not_found(args: argparse.Namespace) -> str:
-    """That the file has no finding of `--select`."""
+    """The message that the file has no finding of `--select`."""
     from toolstream_core.defects.table import DEFECTS
 
     codes = frozenset().union(*args.select or ())
@@ -162,7 +162,7 @@ def not_found(args: argparse.Namespace) -> str:
 
 
 def requested_redaction(args: argparse.Namespace) -> Redaction:
-    """What `--secret`, and `--text` if there is such an option, ask for. Raises `ToolstreamError`."""
+    """The redaction from `--secret`, and `--text` if there is such an option. Raises `ToolstreamError`."""
     from toolstream_core.redaction import TextMode, redaction_of
 
     try:
@@ -267,7 +267,7 @@ def flow(text: str) -> Path | str:
 
 
 def log_file(text: str) -> Path:
-    """A file to log to; a level without a folder is a mistaken `--level`."""
+    """A log file; the name of a level without a folder is a mistaken `--level`."""
     if text in LEVELS:
         raise argparse.ArgumentTypeError(f"{text!r} is a level. Expected: --level {text}, or --log ./{text} for a file")
     return path(text)
@@ -336,7 +336,7 @@ OF_OPTIONS: Final[dict[str, Any]] = {
     "toolstream_shape": SHAPE,
     "toolstream_fault": FAULT,
 }
-"""The values of the addon's options, where they are not just texts or numbers."""
+"""The values of the addon's options that are not just texts or numbers."""
 
 
 _CAPTURES: Final = {"--capture-when": "--when", "--capture-text": "--text", "--capture-secret": "--secret"}
@@ -355,7 +355,7 @@ RENAMED: Final[dict[str, dict[str, str]]] = {
     "run": _CAPTURES,
     "serve": {**_CAPTURES, "--log": "--level"},
 }
-"""For each command its old options, all of which take a value: the new option, or the prefix of an argument."""
+"""The old options of each command, all with a value: the new option, or the prefix of an argument."""
 
 
 def with_new_names(command: str, words: Sequence[str]) -> list[str]:

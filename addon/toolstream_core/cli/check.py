@@ -119,7 +119,7 @@ _OPTIONS: Final = (
     *("protocol", "tool", "workdir", "repair", "shape"),
     *("seed", "provider_repeats", "timeout", "prompt", "matrix"),
 )
-"""The options that a case is run again with."""
+"""The options of the command line that runs a case again."""
 
 
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
@@ -157,13 +157,13 @@ def _only(identity: str) -> list[str]:
 
 
 _LEAST_WIDTH: Final = 60
-"""Columns that are taken for granted."""
+"""The assumed minimum width, in columns."""
 _BEGINS: Final = {
     "-o": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
     "--junit": re.compile(rb'.{,99}<testsuites name="toolstream check"', re.DOTALL),
     "--html": re.compile(rb".{,999}<title>toolstream check: ", re.DOTALL),
 }
-"""How the reports of each option begin."""
+"""The beginning of the reports of each option."""
 
 
 class Reports:
@@ -216,7 +216,7 @@ class Reports:
             print(document)
 
     def _text_output(self) -> TextIO:
-        """Where people read: standard output, unless it gets the JSON."""
+        """The output for people: standard output, unless it gets the JSON."""
         return sys.stderr if self._json and self._output is None else sys.stdout
 
 
@@ -234,9 +234,9 @@ def _width(output: TextIO) -> int | None:
     return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
 
 
-def _write_github(report: dict[str, Any], told: Any) -> None:
+def _write_github(report: dict[str, Any], output: Any) -> None:
     for line in workflow_commands(report):
-        print(line, file=told)
+        print(line, file=output)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:
             file.write(summary(report))
@@ -311,7 +311,7 @@ def _has_failed(report: dict[str, Any]) -> bool:
 
 
 class _Progress(ProgressLine):
-    """How many cases are over."""
+    """Shows the number of finished cases."""
 
     _failed = 0
 

@@ -1,4 +1,4 @@
-"""All commands: their names, help texts and arguments. Imports no command, so that help is fast."""
+"""All commands: their names, help texts and arguments. Imports no command, to make help fast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_flag(message: str) -> str:
 SHELLS: Final = ("bash", "zsh", "fish", "powershell")
 PROMPT: Final = "Use the tools to do what you were asked to, once, and then say what came of it."
 TIMEOUT: Final = 60.0
-"""Seconds that a client usually has."""
+"""The default timeout of a client, in seconds."""
 _READABLE: Final = (
     "flow file, HAR file, VCR cassette, saved response body (SSE, NDJSON, JSON), a folder of these, or - for stdin"
 )
@@ -51,11 +51,11 @@ class Command:
     declare: Callable[[Parser], None]
     description: str = ""
     usage: str | None = None
-    """What follows `toolstream NAME`, if argparse cannot express it."""
+    """The text after `toolstream NAME`, if argparse cannot express it."""
     takes_command: bool = False
     """Whether a command line follows the first `--`."""
     epilog: str = EPILOG
-    """What its exit codes mean."""
+    """The meaning of its exit codes."""
     function: str = ""
     """The function that runs it, as `MODULE:FUNCTION`; by default `run` of the module with its name."""
 
@@ -349,7 +349,7 @@ def _add_changes(parser: Parser, text: str) -> None:
 
 
 def _add_session(parser: Parser, *, level: str, log: str) -> None:
-    """What `run` and `serve` share."""
+    """The arguments that `run` and `serve` share."""
     for option in FLAGS:
         _add_flag(parser, option)
     text = "port to listen on (default: any free port)"

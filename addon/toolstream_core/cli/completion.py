@@ -104,7 +104,7 @@ def complete(words: Sequence[str]) -> int:
 
 
 def _candidates(before: Sequence[str], begun: str) -> Iterable[tuple[str, str]]:
-    """What can follow the words `before`, each with its help."""
+    """The possible next words after `before`, each with its help."""
     if not before:
         commands = ((one.name, one.help) for one in COMMANDS.values())
         return [*commands, ("--help", "list all commands"), ("--version", "print the version")]

@@ -33,7 +33,7 @@ _TIMEOUT: Final = 60
 
 
 def _ask(session: ProxySession, url: str, request: dict[str, Any]) -> bytes:
-    """Send a request through the proxy, whose certificate authority is trusted; the body of the response."""
+    """Send a request through the proxy, whose certificate authority is trusted; returns the body of the response."""
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({"https": session.proxy_url}),
         urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(session.ca_file))),
@@ -107,12 +107,12 @@ ACTS: Final = [
     Act(f"{_FAULT} --repair safe", [Scene("The same provider, repaired", CHAT)]),
 ]
 _REQUESTS: Final = 2
-"""Of each client: one that gets calls, one with their results."""
+"""The requests of each client: one that gets calls, one with their results."""
 _NUMBER: Final = re.compile(r"(?:\x1b\[[0-9;]*m)*#(\d+)")
 
 
 def run(_args: argparse.Namespace) -> int:
-    """Play the scenes; 1 if a client did otherwise than expected. Raises `ToolstreamError`."""
+    """Play the scenes; returns 1 if a client did something unexpected. Raises `ToolstreamError`."""
     paint = colour if wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ)) else plain
     failed = [title for act in ACTS for title in _failed(act, paint)]
     if failed:
@@ -124,7 +124,7 @@ def run(_args: argparse.Namespace) -> int:
 
 
 def _failed(act: Act, paint: Paint) -> list[str]:
-    """Play an act; the titles of the scenes that went otherwise than expected."""
+    """Play an act; returns the titles of the scenes with unexpected results."""
     print(f"$ toolstream serve {act.arguments}", flush=True)
     args = parsed(["serve", *act.arguments.split()])
     setup = setup_of(args, network="none", log=args.level)
@@ -158,7 +158,7 @@ def _output(*, terminal: bool) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read(stream: IO[str], lines: list[str]) -> None:
-    # A pseudo-terminal ends with an error once the other side has gone.
+    # A pseudo-terminal ends with an error after the other side has closed.
     with contextlib.suppress(OSError), stream:
         lines.extend(line.rstrip("\r\n") for line in stream)
 
@@ -183,7 +183,7 @@ def _logged(output: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _understood(scene: Scene, read: Iterable[SteppedCall], paint: Paint) -> bool:
-    """Print the calls as the client read them; whether the provider sent these."""
+    """Print the calls as the client read them. Returns whether the provider sent these."""
     calls = [(call.name, _parsed(call.arguments or "{}")) for call in read]
     for name, arguments in calls:
         print(f"  the client runs {name} with {json.dumps(arguments)}")
@@ -196,7 +196,7 @@ def _understood(scene: Scene, read: Iterable[SteppedCall], paint: Paint) -> bool
 
 
 def _parsed(arguments: str) -> Any:
-    """A call's arguments, or their text where it is not valid JSON."""
+    """A call's arguments, or their text if it is not valid JSON."""
     try:
         return json.loads(arguments)
     except ValueError:

@@ -21,7 +21,7 @@ from toolstream_core.saved.redact import redact
 
 
 def run(args: argparse.Namespace) -> int:
-    """Extract, list what was written and what was left out, and give the exit code."""
+    """Extract, list the written and the omitted responses, and return the exit code."""
     redaction, codes = requested_redaction(args), selected_codes(args)
     if args.output.exists() and not args.output.is_dir():
         raise ToolstreamError(f"-o: {args.output} is not a folder. Expected a folder for the fixtures")
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _takes(args: argparse.Namespace, codes: frozenset[str], saved: LlmFlow) -> bool:
-    """Whether a response is one that `--when` and the selection of findings ask for."""
+    """Whether `--when` and the selection of findings include a response."""
     if args.when == "all" and args.select is None:
         return True
     failed = saved.status >= BAD_STATUS or saved.record.broken is not None or saved.record.error is not None
@@ -62,7 +62,7 @@ def _takes(args: argparse.Namespace, codes: frozenset[str], saved: LlmFlow) -> b
 
 
 def _counts(args: argparse.Namespace, finding: Finding) -> bool:
-    """Whether a finding is bad enough; notes count if they were named."""
+    """Whether a finding is severe enough; notes count if they were named."""
     if args.when == "errors":
         return finding.severity is Severity.ERROR
     return args.select is not None or finding.severity.counts
@@ -101,7 +101,7 @@ def _caused(group: Sequence[LlmFlow]) -> str:
 
 
 def _once(spec: str) -> str:
-    """A fault to replay: one that leaves calls which nobody can run would hit each of the client's attempts again."""
+    """A fault to replay: otherwise one that makes calls impossible to run would hit each attempt of the client."""
     lossy = any(defect.lossy and defect.name == spec for defect in DEFECTS)
     return f"{spec}:times=1" if lossy else spec
 

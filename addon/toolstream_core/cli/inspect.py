@@ -45,8 +45,8 @@ type Printer = TextPrinter | JsonPrinter
 class TextPrinter:
     """Lines as in the live log.
 
-    `chunks`: chunk by chunk, or only what is printed at the end; `None` is the one where there is a single
-    stream, the other where there are several, so the first stream's lines wait for a second stream.
+    `chunks`: chunk by chunk, or only the lines at the end; `None` is the first for a single
+    stream, and the second for several, therefore the first stream's lines wait for a second stream.
     """
 
     def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
@@ -60,14 +60,14 @@ class TextPrinter:
         self._first: list[str] = []
         self._counts: Counter[str] = Counter()
         self._tags: dict[str, str] = {}
-        """How the lines of each source begin."""
+        """The beginning of the lines of each source."""
         self._advice: dict[str, str] = {}
-        """Options that help with the responses without a verdict, by their sources."""
+        """Helpful options for responses without a verdict, by their sources."""
         self._unrepaired = set[str]()
-        """Names of defects of calls that were found and have no repair."""
+        """Names of the found defects of calls without a repair."""
 
     def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
-        """One that writes, or two that keep their lines until it is known which to write."""
+        """One sink that writes, or two that keep their lines until one of them is selected."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
         label = Label(f"#{self._counts['stream'] + 1}", names, status=exchange.status)
@@ -118,7 +118,7 @@ class TextPrinter:
         self._advice[source] = options
 
     def close(self) -> None:
-        """Write what still waits, what helps, and, for several streams, how many of everything."""
+        """Write the waiting lines, the advice, and, for several streams, the totals."""
         if self._waiting is not None:
             self._release(self._waiting)
         for source, options in self._advice.items():
@@ -192,7 +192,7 @@ class Inspection:
         self._reading.read(path)
 
     def close(self, fail_on: str) -> int:
-        """Print what is left and give the exit code; `fail_on` is a key of `FAIL_ON`."""
+        """Print the rest and return the exit code; `fail_on` is a key of `FAIL_ON`."""
         self._printer.close()
         if self._reading.failed:
             return CANNOT
@@ -231,13 +231,13 @@ class Inspection:
 
 
 class _Clock:
-    """The time of the current chunk, and the body while it is short enough to try options on it."""
+    """The time of the current chunk, and the body if it is short enough to try options on it."""
 
     def __init__(self, saved: Exchange) -> None:
         self._saved = saved
         self._now = 0
         self.body = bytearray()
-        """Empty where it is too long."""
+        """Empty if it is too long."""
         self._room = MAX_BODY
 
     def _keep(self, chunk: bytes) -> None:
@@ -275,7 +275,7 @@ class _AsSaved(Sink):
 
 
 def _described(got: Record | None) -> str:
-    """What the client got, in a few words."""
+    """What the client received, in a few words."""
     if got is None:
         return "nothing of a response"
     names = ", ".join(dict.fromkeys(finding.name for finding in got.findings)) or "no findings"
@@ -283,7 +283,7 @@ def _described(got: Record | None) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all files, print what they have, and return the exit code."""
+    """Read all files, print their calls and findings, and return the exit code."""
     inputs = [Path(path) for path in args.paths if path != STDIN]
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
@@ -305,7 +305,7 @@ def _printer(args: argparse.Namespace) -> Printer:
 
 
 def _dialects(name: str | None) -> Sequence[WireProtocol]:
-    """All, or one made to claim every path and to know every frame as its own."""
+    """All dialects, or a single one that accepts every path and every frame."""
     return (
         tuple(
             replace(dialect, paths=re.compile(""), recognise=lambda event, payload: True)  # noqa: ARG005

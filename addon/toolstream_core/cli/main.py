@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PIPE_CLOSED: Final = 141
 """The exit code that a shell reports for a program that SIGPIPE ended."""
 COMPLETE: Final = "__complete"
-"""The command with which the completion scripts ask for candidates. The help does not list it."""
+"""The command of the completion scripts for candidates. The help does not list it."""
 _FLAGS: Final = {"-h": "help", "--help": "help", "--version": "version"}
 
 
@@ -82,7 +82,7 @@ def _encode_anything() -> None:
 
 
 def _drop_output() -> None:
-    """Discard what is left: the reader has gone, and Python would report that when it exits."""
+    """Discard the rest of the output: the reader has closed it, which Python would report at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -28,6 +28,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         server(args.paths, args.command_line, args.view).run("stdio")
     except* BrokenPipeError:
-        # The agent has gone. The SDK keeps the message it could not send, and Python would report that at its exit.
+        # The agent has ended. The SDK keeps the message that it could not send, and Python would report that at exit.
         sys.unraisablehook = lambda _unsent: None
     return 0

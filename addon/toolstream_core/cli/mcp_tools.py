@@ -1,4 +1,4 @@
-"""The tools of `toolstream mcp`. Each runs a command with JSON output in a process of its own."""
+"""The tools of `toolstream mcp`. Each runs a command with JSON output in a separate process."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _RUNS: Final = ToolAnnotations(read_only_hint=False)
 _WORDS: Final = ("headline", "reason", "cause", "fix")
 """The texts that `toolstream view` shows for a verdict."""
 _AROUND: Final = 10
-"""Events that are shown on each side of the one that matters."""
+"""Events that are shown on each side of the significant one."""
 _PATIENCE: Final = 60.0
-"""Seconds that a live view may take."""
+"""Timeout of a live view, in seconds."""
 
 
 def server(files: Sequence[str], command: Sequence[str], view: tuple[str, str] | None) -> MCPServer:
@@ -118,7 +118,7 @@ class _Tools:
         return await _toolstream("check", "--format", "json", "--quiet", *words, "--", *self.command)
 
     async def _document(self, command: str) -> dict[str, Any]:
-        """What a command reports on the files."""
+        """The JSON document of a command on the files."""
         document: dict[str, Any] = json.loads(await _toolstream(command, "--format", "json", *self.files))
         return document
 
@@ -162,7 +162,7 @@ async def _toolstream(*words: str) -> str:
     try:
         out, errors = await asyncio.to_thread(started.communicate)
     except asyncio.CancelledError:
-        started.terminate()  # the thread goes on until the process has ended, and the server until the thread has
+        started.terminate()  # the thread continues until the process has ended, and the server until the thread has
         raise
     if started.returncode == CANNOT or not out:
         raise ToolError(errors.decode(errors="replace").strip() or f"exit code {started.returncode}")

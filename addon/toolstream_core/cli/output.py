@@ -1,7 +1,7 @@
-"""What all commands share: the files that they may write, the files that they read, and lines for the user.
+"""Shared by all commands: checks of output files, reading of input files, and lines for the user.
 
 A command never overwrites one of its inputs, never writes two outputs to one file, and overwrites an existing file only
-with `--force`, or where the output recognises its own earlier file.
+with `--force`, or if the output recognises its own earlier file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Output(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """How a message on it begins."""
+        """The beginning of a message on it."""
         return f"{self.option}: " if self.option else ""
 
     @contextlib.contextmanager
@@ -54,9 +54,9 @@ class Output(NamedTuple):
 
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
-    """Raise `ToolstreamError` if the rule forbids one of the outputs, or where it cannot be written.
+    """Raise `ToolstreamError` if the rule forbids one of the outputs, or if it cannot be written.
 
-    Call it before any work is done. Devices and pipes are always allowed: they hold nothing that could be lost.
+    Call it before any work is done. Devices and pipes are always allowed: they have no content to lose.
     """
     files = [one for one in outputs if not is_special(one.path)]
     existing = [one for one in files if os.path.lexists(one.path)]
@@ -83,7 +83,7 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
 
 @contextlib.contextmanager
 def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -> Iterator[None]:
-    """Write what is printed meanwhile to a file, if there is one. Raises `ToolstreamError`."""
+    """A context in which printed text is written to a file, if there is one. Raises `ToolstreamError`."""
     if path is None:
         yield
         return
@@ -94,7 +94,7 @@ def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """An input, and all files below it where it is a folder."""
+    """An input, and all files in it if it is a folder."""
     yield path
     for folder, _, names in os.walk(path):
         yield from (Path(folder, name) for name in names)
@@ -122,7 +122,7 @@ def _check_folder(output: Output, *, makes_folders: bool) -> None:
 _EVERY: Final = 0.1
 """Seconds between two states of the line."""
 _LOGGED_EVERY: Final = 30.0
-"""Seconds between two lines where standard error is no terminal."""
+"""Seconds between two lines if standard error is no terminal."""
 
 
 class ProgressLine:
@@ -134,7 +134,7 @@ class ProgressLine:
         self._last = 0.0 if self.live else time.monotonic()
 
     def show(self, line: str, *, last: bool = False) -> None:
-        """Show `line`, unless the one before is too new; the `last` one always on a terminal."""
+        """Show `line`, unless the previous one is too new; on a terminal, the `last` one is always shown."""
         now = time.monotonic()
         if self.live and (last or now - self._last >= _EVERY):
             self._last = now
@@ -167,10 +167,10 @@ class Reading:
         self.failed = False
         """Whether something could not be read."""
         self._has_response = False
-        """Whether the path that is read has a response, or something that should be one."""
+        """Whether the current path has a response, or something that should be one."""
 
     def read(self, path: str) -> None:
-        """Read a file; or all files of a folder, where those without an LLM response are listed; one must have it."""
+        """Read a file, or all files of a folder. Files without an LLM response are listed; one must have it."""
         named = path == STDIN or not Path(path).is_dir()
         self._has_response = False
         without = [file for file in files(path) if not self._file(file, named=named)]
@@ -186,7 +186,7 @@ class Reading:
             self._cannot(f"{shown_name(path)} contains no file with an LLM response. Expected {READABLE}")
 
     def _file(self, file: str, *, named: bool) -> bool:
-        """Read one file; whether it had a response, or was reported."""
+        """Read one file. Returns whether it had a response, or was reported."""
         found = False
         try:
             for saved in self._saved(file):

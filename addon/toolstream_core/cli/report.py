@@ -43,7 +43,7 @@ def _as_page(args: argparse.Namespace) -> int:
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
-    """The responses of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
+    """The responses in flow files of one run, for reports. Raises `UnreadableError` and `ToolstreamError`."""
     from toolstream_core.proxy.ui.written import reported_response
     from toolstream_core.saved.read import read_responses
 

@@ -63,7 +63,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
-    """Each file to read and where it goes. Raises `ToolstreamError`."""
+    """Each input file with its output file. Raises `ToolstreamError`."""
     found = list(pairs(args.source, args.output))
     outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
     inputs = [] if args.source == STDIN else [located(args.source)]
@@ -88,7 +88,7 @@ class Rewriting(Sink):
     _put: int = 0
     """Events that they inserted."""
     _unwrapped: Sequence[Note] = ()
-    """What surrounded the last response."""
+    """The format around the last response."""
     _hide: Callable[[str], str] = str
 
     live = True
@@ -160,7 +160,7 @@ class Rewriting(Sink):
 
 
 def differing(before: str, after: str) -> tuple[str, str]:
-    """Both texts without what they have in common at their begins and ends, but for some characters."""
+    """Both texts without their common beginning and end, except some characters."""
     begin = first_difference(before, after)
     end = first_difference(before[begin:][::-1], after[begin:][::-1])
     left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)

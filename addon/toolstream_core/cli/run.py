@@ -53,7 +53,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], running:
         raise StartError(f"command not found: {command[0]!r}", NOT_FOUND) from None
     except OSError as error:
         raise StartError(f"{command[0]} cannot be run: {error.strerror}", NOT_EXECUTABLE) from error
-    with _handing_on(process):
+    with _forwarding_signals(process):
         running(process.pid)
         code = process.wait()
         running(None)
@@ -61,19 +61,19 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], running:
 
 
 @contextlib.contextmanager
-def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass signals on to the command.
+def _forwarding_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Forward signals to the command.
 
-    What a terminal sends (Ctrl-C) reaches the command by itself, as it is of the same process group.
+    A terminal's signals (Ctrl-C) reach the command directly, because it is in the same process group.
     """
 
-    def hand_on(number: int, _frame: FrameType | None) -> None:
+    def forward(number: int, _frame: FrameType | None) -> None:
         if not (number in _BY_TERMINAL and _in_foreground()):
             with contextlib.suppress(OSError):
                 process.send_signal(number)
 
     numbers = [getattr(signal, name) for name in _HANDED_ON if hasattr(signal, name)]
-    before = {number: signal.signal(number, hand_on) for number in numbers}
+    before = {number: signal.signal(number, forward) for number in numbers}
     try:
         yield
     finally:
@@ -82,7 +82,7 @@ def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _in_foreground() -> bool:
-    """Whether a terminal's signals reach this process group: only then has the command had them."""
+    """Whether a terminal's signals reach this process group: only then the command has received them."""
     try:
         return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (AttributeError, OSError, ValueError):
@@ -107,7 +107,7 @@ def described(started: Launch, variables: Mapping[str, str], proxy: str) -> Iter
 
 
 def outputs_of(report: Path, *, force: bool) -> list[Output]:
-    """The report and the flow file beside it. Raises `ToolstreamError` if these cannot be two files."""
+    """The report and its flow file. Raises `ToolstreamError` if these cannot be two files."""
     if not report.name:
         raise ToolstreamError(f"--report: {report} is a folder; give a file")
     if report.suffix == ".flow":
@@ -118,7 +118,7 @@ def outputs_of(report: Path, *, force: bool) -> list[Output]:
 
 
 def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> list[str]:
-    """Write a bug report on the flows with problems, or on all; the lines to print about it. Raises `OSError`."""
+    """Write a bug report on the flows with problems, or on all. Returns the lines to print. Raises `OSError`."""
     from toolstream_core.cli.report import reported
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.saved.exchange import UnreadableError
@@ -140,7 +140,7 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
 
 
 VIEW_IDLE: Final = 60.0
-"""Seconds without a viewer after which the live view ends with its client."""
+"""After the client's end, the live view ends after this many seconds without a viewer."""
 _CAPTURE: Final = "toolstream_capture"
 _VIEW: Final = "toolstream_view"
 _WEBSOCKET: Final = "toolstream_websocket"
@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
     """The command's own exit code; 127 if there is no such command. Raises `ToolstreamError`."""
     if not args.command_line:
         raise ToolstreamError("missing command after `--`. Expected, for example: toolstream run -- python agent.py")
-    # The proxy removes the folder too, should this process be killed.
+    # The proxy removes the folder too, if this process is killed.
     with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
         return _run(args, Path(folder))
 
@@ -221,7 +221,7 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
 
 
 def _requested(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
-    """Who responds, and the setup of the proxy. Raises `ToolstreamError`."""
+    """The source of responses, and the setup of the proxy. Raises `ToolstreamError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
@@ -247,14 +247,14 @@ def wants_sockets(setup: Setup) -> bool:
 
 
 class _Log(NamedTuple):
-    """Where the proxy logs to."""
+    """The log of the proxy."""
 
     file: IO[Any] | None = None
     kept: IO[bytes] | None = None
     """The log of a command that draws on the terminal, printed after the command."""
 
     def show(self) -> None:
-        """Print what was added since the last call."""
+        """Print the lines since the last call."""
         if self.kept is not None:
             shutil.copyfileobj(self.kept, sys.stderr.buffer)
             sys.stderr.flush()
@@ -267,7 +267,7 @@ def _log(args: argparse.Namespace, folder: Path) -> Iterator[_Log]:
             yield _Log(file)
     elif sys.stderr.isatty() and takes_terminal(args.command_line):
         path = folder / "log"
-        # The proxy shares the offset of its file, so what is printed is read through another one.
+        # The proxy shares the offset of its file, therefore the printed text is read through another one.
         with path.open("wb") as file, path.open("rb") as kept:
             log = _Log(file, kept)
             try:

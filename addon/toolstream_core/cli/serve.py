@@ -107,7 +107,7 @@ _TOLD = (
     "SSL_CERT_FILE",
 )
 _TURN = 0.2
-"""Seconds between two checks whether the proxy still runs."""
+"""Seconds between two checks that the proxy still runs."""
 
 
 def run(args: argparse.Namespace) -> int:

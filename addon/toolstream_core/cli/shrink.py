@@ -29,7 +29,7 @@ from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
 type Codes = frozenset[str] | None
-"""Of the defects that were named."""
+"""The codes of the named defects."""
 
 
 class Reproduction:
@@ -115,7 +115,7 @@ class CommandBug:
 
     def _run(self, setup: Setup) -> Run:
         command = tuple(self._args.command_line)
-        # Of the words that `check` fills in, an empty prompt would be none of the command's own.
+        # `check` fills in these words, but an empty prompt would not be the command's own.
         client = Client(name="", command=command, prompt="{prompt}", timeout=self._args.timeout, output=_OUTPUT)
         with self._slots.taken() as slot:
             run = slot.run(client, setup)

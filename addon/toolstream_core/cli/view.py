@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 def write_view(
     args: argparse.Namespace, paths: Sequence[str], builder: ViewBuilder, nothing: str, request: Json = ABSENT
 ) -> int:
-    """Write what `builder` makes of the responses in files, and return the exit code.
+    """Write the result of `builder` for the responses in files, and return the exit code.
 
     Raises `ToolstreamError`, with the message `nothing` if it takes none of them.
     """

@@ -95,7 +95,7 @@ def _is_local(url: str) -> bool:
 
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of one response; longer ones are truncated."""
+"""The maximum length of a response; longer ones are truncated."""
 _CHUNK: Final = 64 * 1024
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the request is retried."""
@@ -132,7 +132,7 @@ class Asker:
         self._opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
 
     def ask(self, url: str, request: dict[str, Any]) -> Exchange:
-        """The response, after a few tries if the provider is busy. Never raises for what a provider does.
+        """The response, after a few tries if the provider is busy. Never raises for errors of a provider.
 
         Its status is 0 if there was no response; `broken` is the reason.
         """
@@ -202,7 +202,7 @@ class Asker:
         except (OSError, http.client.HTTPException, CodingError, ValueError) as error:
             return chunks, _why(error, self._timeout)
         announced = response.headers.get("content-length", "")
-        if announced.isdecimal() and received < int(announced):  # which Python does not tell of reads piece by piece
+        if announced.isdecimal() and received < int(announced):  # Python does not report this for partial reads
             return chunks, f"the connection closed after {received} of {announced} bytes"
         return chunks, None
 

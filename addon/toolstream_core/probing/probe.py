@@ -22,7 +22,7 @@ from toolstream_core.saved.exchange import Exchange
 
 
 class Case(NamedTuple):
-    """A prompt and the tools on offer."""
+    """A prompt and the offered tools."""
 
     name: str
     prompt: str
@@ -98,7 +98,7 @@ class Difference(NamedTuple):
     """How a streamed response differs from the unstreamed ones."""
 
     streamed: int
-    """Which streamed response, from 0."""
+    """The number of the streamed response, from 0."""
     what: str
 
 
@@ -108,7 +108,7 @@ class Seen(NamedTuple):
     finding: Finding
     """The first of its kind."""
     responses: int
-    """How many of the responses have it."""
+    """The number of responses with it."""
 
 
 class Verdict(NamedTuple):
@@ -119,7 +119,7 @@ class Verdict(NamedTuple):
     unstreamed: list[ProbedResponse]
     differences: list[Difference]
     varying: bool
-    """Whether the unstreamed responses differ among themselves: then a difference in values may be chance."""
+    """Whether the unstreamed responses differ from each other: then a difference in values may be chance."""
     defects: list[Seen]
 
     @property
@@ -179,7 +179,7 @@ def _differences(calls: list[Call], right: list[list[Call]], *, varying: bool) -
 
 
 def _between(calls: list[Call], right: list[Call]) -> list[tuple[str, bool]]:
-    """Each difference, and whether sampling alone could have made it."""
+    """Each difference, and whether sampling alone could cause it."""
     found: list[tuple[str, bool]] = []
     if len(calls) != len(right):
         found.append((f"{_count(calls)} instead of {_count(right)}", False))
@@ -240,7 +240,7 @@ class Probe(NamedTuple):
 
 
 def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: Callable[[str], None]) -> Probe:
-    """Send the requests of each case. Ends at a status after which later requests would fail too."""
+    """Send the requests of each case. Stops at a status after which later requests would fail too."""
     verdicts: list[Verdict] = []
     for case in cases:
         responses: dict[bool, list[ProbedResponse]] = {True: [], False: []}

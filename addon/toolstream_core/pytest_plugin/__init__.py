@@ -1,6 +1,6 @@
 """The pytest plugin: saved flows as responses and as test items. Inactive unless it is used.
 
-What a failing test prints: `fixture.py` of a marked test, `flows.py` of a saved flow that is an item itself.
+The output of a failing test: `fixture.py` for a marked test, `flow_items.py` for a saved flow as an item.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; of all else, begin what options and settings ask for."""
+    """Declare the marker, and register the plugins that options and settings request."""
     config.addinivalue_line("markers", MARKER)
     if config.getoption("toolstream_update") or config.getini("toolstream_flows"):
         from toolstream_core.pytest_plugin.flow_items import Flows
@@ -65,13 +65,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Where a test is going to use the proxy, begin to start it now: it is ready when the first one needs it."""
+    """Begin to start the proxy if a test is going to use it: it is ready when the first test needs it."""
     if not session.config.getoption("collectonly") and any(map(_uses, session.items)):
         provider_of(session.config).proxy.launch()
 
 
 def provider_of(config: pytest.Config) -> Provider:
-    """What serves this process's tests."""
+    """The provider for this process's tests."""
     found: Provider | None = config.pluginmanager.get_plugin(_PROVIDER)
     if found is None:
         from toolstream_core.pytest_plugin.fixture import Provider
@@ -87,7 +87,7 @@ def _uses(item: pytest.Item) -> bool:
 
 @pytest.fixture(autouse=True)
 def _toolstream_first(request: pytest.FixtureRequest) -> None:
-    """Before the test's other fixtures, so that clients which they make find the proxy too."""
+    """Runs before the test's other fixtures: clients that they create find the proxy too."""
     if _uses(request.node):
         request.getfixturevalue("toolstream")
 

@@ -24,7 +24,7 @@ from toolstream_core.testing.understanding import incomplete_calls, misunderstoo
 
 
 class Environment:
-    """Sets variables; `restore` puts each back that still has, or has again, what was set here."""
+    """Sets variables; `restore` resets each that has the value that was set here."""
 
     def __init__(self, variables: Mapping[str, str], removed: Iterable[str]) -> None:
         self._variables = dict(variables)
@@ -41,7 +41,7 @@ class Environment:
         self._opener = _swap_opener(None)
 
     def restore(self, *, everything: bool = True) -> None:
-        """Put back what was there; without `everything`, only what still is as it was set here."""
+        """Restore the earlier values; without `everything`, only of variables with the value that was set here."""
         for name, value in self._before.items():
             if not everything and os.environ.get(name) != self._variables.get(name):
                 continue
@@ -54,9 +54,9 @@ class Environment:
 
 
 def _swap_opener(opener: Any) -> Any:
-    """Give `urlopen` another opener, and get the one it had: it keeps the proxies that it found when it was first used.
+    """Give `urlopen` another opener, and return the previous one: it keeps the proxies that it found at its first use.
 
-    Python has a function to set it, and none to ask for it.
+    Python has a function to set it, but none to get it.
     """
     module = sys.modules.get("urllib.request")
     if module is None:
@@ -70,11 +70,11 @@ _CHANGES = ("fault", "repair", "shape")
 _OTHERS = {"speed": (int, float), "strict": (bool,), "seed": (int,), "provider_repeats": (int,)}
 
 type Words = str | Iterable[str | None] | None
-"""One word, several, or none; `None` among them is nothing, so that it can be a parameter."""
+"""One word, several, or none; `None` among them is ignored, for use as a parameter."""
 
 
 def setup_of(item: pytest.Item) -> Setup:
-    """The options of all markers of a test; of two with the same option, the nearest to the test counts."""
+    """The options of all markers of a test; for the same option, the marker nearest to the test counts."""
     values: dict[str, Any] = {}
     for mark in item.iter_markers("toolstream"):
         responses = _responses(mark.args, item) if mark.args and not {"flows", "calls"} & {*values} else {}
@@ -83,7 +83,7 @@ def setup_of(item: pytest.Item) -> Setup:
 
 
 def words(*given: Words) -> tuple[str, ...]:
-    """The words that are there."""
+    """The words without `None`."""
     listed = [(one,) if one is None or isinstance(one, str) else tuple(one) for one in given]
     return tuple(word for one in listed for word in one if word is not None)
 
@@ -114,7 +114,7 @@ def _responses(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]
 
 
 def _found(given: str | Path, item: pytest.Item) -> Path:
-    """The path as it is, in the folder of the test's file, or in the root."""
+    """The path itself, or in the folder of the test's file, or in the root."""
     if demo.is_demo(given):
         if unknown := demo.unknown(given):
             raise pytest.UsageError(f"the marker toolstream: {unknown}")
@@ -135,10 +135,10 @@ class Toolstream:
     """
 
     def __init__(self, proxy: ProxySession, setup: Setup, network: str, root: Path) -> None:
-        """`setup` is from the test's markers; `root` is what paths are shown relative to."""
+        """`setup` is from the test's markers; paths are shown relative to `root`."""
         self._proxy = proxy
         self.setup = replace(setup, network=network)
-        """What the proxy does now."""
+        """The current settings of the proxy."""
         self.root = root
         try:
             proxy.reset(self.setup)
@@ -148,15 +148,15 @@ class Toolstream:
         """The environment variables that are set for this test."""
 
     def fault(self, *specs: Words) -> None:
-        """Inject these faults from here on, and no others: `NAME[:key=value,…]`; `None` for none."""
+        """From now on, inject these faults and no others: `NAME[:key=value,…]`; `None` for none."""
         self._change(fault=words(*specs))
 
     def repair(self, *defects: Words) -> None:
-        """Repair these defects from here on, and no others: names, codes, families, or `safe`."""
+        """From now on, repair these defects and no others: names, codes, families, or `safe`."""
         self._change(repair=words(*defects))
 
     def shape(self, *shapes: Words) -> None:
-        """Encode responses in these valid forms from here on: shapes, or `for:CLIENT`."""
+        """From now on, encode responses in these valid forms: shapes, or `for:CLIENT`."""
         self._change(shape=words(*shapes))
 
     @property
@@ -166,7 +166,7 @@ class Toolstream:
 
     @property
     def ca_file(self) -> Path:
-        """The certificate authority, as PEM, for clients that are given one."""
+        """The certificate authority, as PEM, for clients that need it as a parameter."""
         return self._proxy.ca_file
 
     def base_url(self, protocol: str) -> str:
@@ -175,12 +175,12 @@ class Toolstream:
 
     @property
     def exchanges(self) -> list[ProxiedExchange]:
-        """All requests of this test so far with their responses, other requests than an LLM's too."""
+        """All requests of this test so far with their responses, including those to other servers than LLMs."""
         return self._proxy.exchanges()
 
     @property
     def requests(self) -> list[SentRequest]:
-        """The requests to LLMs, in order: `json`, `protocol`, `model`, and of the history `calls` and `results`."""
+        """The requests to LLMs, in order: `json`, `protocol`, `model`, and `calls` and `results` from the history."""
         return self._proxy.requests
 
     @property
@@ -190,7 +190,7 @@ class Toolstream:
 
     @property
     def findings(self) -> list[FoundDefect]:
-        """The findings of all responses, those of this test's faults included."""
+        """The findings of all responses, including those from this test's faults."""
         return self._proxy.findings
 
     @property
@@ -218,7 +218,7 @@ class Toolstream:
             raise AssertionError("\n".join([*head, *lines]))
 
     def distrust(self) -> dict[str, bool]:
-        """The servers whose certificate clients rejected, if no request to an LLM came; `False`: they may have."""
+        """The servers whose certificate clients rejected, if no request to an LLM arrived; `False`: they may have."""
         return {} if self.requests else self._proxy.distrust()
 
     def _change(self, **changes: tuple[str, ...]) -> None:
@@ -259,13 +259,13 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
 
 
 def _relative(path: Path) -> Path:
-    """A path from the folder that pytest was started in, if it is inside."""
+    """A path relative to pytest's start folder, if it is inside."""
     here = os.path.relpath(path.resolve())
     return path.resolve() if here.startswith(os.pardir) else Path(here)
 
 
 class Provider:
-    """A plugin of its own, registered where a test uses the fixture."""
+    """A separate plugin, registered if a test uses the fixture."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.proxy = ProxySession()
@@ -275,7 +275,7 @@ class Provider:
         self._current: Toolstream | None = None
 
     def provide(self, item: pytest.Item) -> Iterator[Toolstream]:
-        """The fixture of one test: the proxy as if new, the environment until the test is over."""
+        """The fixture of one test: resets the proxy, and sets the environment until the test is over."""
         try:
             current = Toolstream(self.proxy, setup_of(item), self._network, item.config.rootpath)
         except pytest.UsageError as error:
@@ -294,7 +294,7 @@ class Provider:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, object, object]:
-        """Put the environment back once more when all fixtures are gone: `monkeypatch` may have brought ours back."""
+        """Restore the environment again after all fixtures: `monkeypatch` may have set ours again."""
         try:
             return (yield)
         finally:
@@ -304,7 +304,7 @@ class Provider:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note which flows a test used; if it failed, print how to see it again."""
+        """Note which flows a test used; if it failed, print how to reproduce it."""
         report = yield
         current = self._current
         if current is None or report.when == "teardown":

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 MODES = ("create", "fix", "trim")
 EXPECT = ".expect.json"
 SHOWN = 10
-"""How many unused fixtures are named without -v."""
+"""The maximum number of unused fixtures that are listed without -v."""
 USED = "toolstream_used"
 """In a report's `vars`: the paths of the flows that its test used."""
 CHANGED = "toolstream_changed"
-"""In a report's `vars`: what its test wrote, as lines for people."""
+"""In a report's `vars`: the files that its test wrote, as lines for people."""
 WRITTEN = pytest.StashKey[list[str]]()
 """The same in the stash of a test."""
 
 
 class Flows:
-    """A plugin of its own, registered where folders of flows are set; gathers also what other processes report."""
+    """A separate plugin, registered if folders of flows are set; also collects the reports of other processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Read the modes and the folders; a wrong mode is a usage error."""
@@ -47,7 +47,7 @@ class Flows:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather the files that a test used and changed, in any process."""
+        """Collect the files that a test used and changed, in any process."""
         self._used.update(map(Path, vars(report).get(USED, ())))
         self._changes += vars(report).get(CHANGED, ())
 
@@ -55,14 +55,14 @@ class Flows:
         self._files.update(item.path for item in session.items)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Remove expectations without a flow, once, if that is asked for."""
+        """Remove expectations without a flow, once, if requested."""
         if "trim" in self.modes and not hasattr(session.config, "workerinput"):
             for path in self._orphans():
                 path.unlink()
                 self._changes.append(f"removed {self._shown(path)}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what was written, and what nobody uses."""
+        """Print the written files, and the unused ones."""
         unused = [f"unused fixture {self._shown(path)}: no test replays it" for path in self._unused()]
         if self._config.get_verbosity() <= 0:
             unused = shortened(unused)
@@ -79,7 +79,7 @@ class Flows:
         return shown_path(path, self._config)
 
     def _alone(self) -> bool:
-        """Whether only flows were asked for: the tests that replay them did not run."""
+        """Whether only flows were requested: the tests that replay them did not run."""
         if self._config.args_source is not pytest.Config.ArgsSource.ARGS:
             return False
         base, folders = self._config.invocation_params.dir, [folder.resolve() for folder in self._folders]
@@ -101,7 +101,7 @@ class Flows:
 
 
 def shortened(lines: list[str]) -> list[str]:
-    """The first lines, and how many more there are: flows that only stand for themselves do not fill the screen."""
+    """The first lines, and the number of further ones."""
     more = len(lines) - SHOWN
     return lines if more <= 0 else [*lines[:SHOWN], f"… and {more} more; -v names them"]
 
@@ -134,7 +134,7 @@ def _collect_also(config: pytest.Config, folders: list[Path]) -> None:
 
 
 def _is_full_run(config: pytest.Config) -> bool:
-    """Whether nothing was left out on purpose, by words, names or a stop."""
+    """Whether no test was excluded by words, names or a stop."""
     narrowed = ("keyword", "markexpr", "deselect", "lf", "collectonly", "maxfail")
     if any(config.getoption(name, None) for name in narrowed):
         return False
@@ -142,7 +142,7 @@ def _is_full_run(config: pytest.Config) -> bool:
 
 
 class FlowMismatch(Exception):  # noqa: N818 - what a test found, not an error
-    """A flow that is not read as it is expected; the message is for people."""
+    """A flow that is not read as expected; the message is for people."""
 
 
 class FlowFile(pytest.File):
@@ -156,7 +156,7 @@ class FlowItem(pytest.Item):
     """Whether a flow is read as its `.expect.json` expects."""
 
     def runtest(self) -> None:
-        """Compare, or write what is expected where that is asked for. Raises `FlowMismatch`."""
+        """Compare with the expectation, or write it if requested. Raises `FlowMismatch`."""
         read, expectation = _modules()
         try:
             found = expectation.expectation_of(read.load(self.path))
@@ -193,7 +193,7 @@ class FlowItem(pytest.Item):
         return True
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What differs, without the way through this file."""
+        """The differences, without a traceback."""
         if isinstance(excinfo.value, FlowMismatch):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -203,7 +203,7 @@ class FlowItem(pytest.Item):
 
 
 def _modules() -> tuple[Any, Any]:
-    """What reads flows. mitmproxy comes with them, and what it warns of is not this test's."""
+    """The modules that read flows. They import mitmproxy, whose warnings do not belong to this test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from toolstream_core.saved import expectation, read

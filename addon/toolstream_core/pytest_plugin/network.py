@@ -1,4 +1,4 @@
-"""Refuses every connection of this process but those to the fixture's proxy."""
+"""Refuses every connection of this process except those to the fixture's proxy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class BlockedConnectionError(RuntimeError):
 
 
 class NetworkBlock:
-    """A plugin of its own, registered where the option is given: guards Python's sockets, and so asyncio's loops.
+    """A separate plugin, registered with the option: guards Python's sockets, and therefore asyncio's loops.
 
-    Child processes are led to the proxy by their environment, which has no network then.
+    The environment directs child processes to the proxy, which has no network then.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class NetworkBlock:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Guard what connects and what resolves names."""
+        """Guard the functions that connect or resolve names."""
         for name in ("connect", "connect_ex"):
             self._patch(socket.socket, name, self._connecting)
         self._patch(socket.socket, "sendto", self._sending)
@@ -56,7 +56,7 @@ class NetworkBlock:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Print a failing test's refused connections: clients like to swallow errors."""
+        """Print a failing test's refused connections: clients often suppress errors."""
         report = yield
         if report.failed and self._refused:
             report.sections.append(("refused connections", "\n".join(dict.fromkeys(self._refused))))
@@ -93,7 +93,7 @@ class NetworkBlock:
             return
         host, port = address[:2]
         if not (_is_here(str(host)) and port == self._port):
-            sock.close()  # who made it expects an OSError, and would forget it
+            sock.close()  # the caller expects an OSError, and would forget it
             self._refuse(f"{host}:{port}")
 
     def _refuse(self, where: str) -> None:

@@ -12,16 +12,16 @@ from urllib.parse import unquote_to_bytes
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
 
 _SHORT: Final = 4096
-"""Bytes below which the text itself is searched as fast."""
+"""Bytes below which searching the text itself is as fast."""
 
 
 def vocabulary(text: bytes) -> bytes:
-    """Each word of a text once. A sign without white space is in it if it is in the text."""
+    """Each word of a text once. A sign without white space occurs in it if it occurs in the text."""
     return text if len(text) < _SHORT else b" ".join(set(text.split()))
 
 
 def has(words: bytes, signs: tuple[bytes, ...]) -> bool:
-    """Whether one of these is in a text."""
+    """Whether one of the signs is in a text, given its words."""
     for sign in signs:  # noqa: SIM110 - a generator costs more than the search itself
         if sign in words:
             return True
@@ -30,7 +30,7 @@ def has(words: bytes, signs: tuple[bytes, ...]) -> bool:
 
 type Span = tuple[int, int]
 
-# A piece of every name that counts.
+# A part of every name that counts.
 _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
@@ -40,11 +40,11 @@ _STEMS: Final = (
     b"customer_id", b"workspace_id", b"team_id", b"subscription_id",
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
-# Parameters of which a random value is a secret, and a word is none.
+# Parameters whose value is a secret if it is random, but not if it is a word.
 _CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid|state|ticket|nonce)=")
 _PLAIN_CODE: Final = re.compile(rb"(?:[A-Za-z0-9._~+/-]|%2[BF]|%3D)+", re.IGNORECASE)
 SIGNS: Final = (*_STEMS, *b"sig= sid= pat= uid= code= appid= state= ticket= nonce=".split())
-"""Of these, in lower case, a text has one where `assignments` finds something."""
+"""In lower case: a text in which `assignments` finds something has one of these."""
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 """Characters of a name before the part that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
@@ -65,7 +65,7 @@ _PROSE: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
-# Within quotes that are not escaped themselves, escaped ones are of the value.
+# Within quotes that are not escaped, escaped quotes belong to the value.
 _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
@@ -77,7 +77,7 @@ _COOKIE_PARTS: Final = re.compile(rb"[=;,\s]+")
 _CALLED: Final = re.compile(rb"[A-Za-z_][\w.:]*")
 _TYPE_VARIABLE: Final = re.compile(rb"_(?:[A-Z][a-z]+)+T")
 _OF_UNION: Final = re.compile(rb"\s\|\s(?:None|str|bytes|int|bool)\b")
-"""What follows the first type of an annotation: `auth: httpx2.Auth | None`."""
+"""The text after the first type of an annotation: `auth: httpx2.Auth | None`."""
 _PLACEHOLDER: Final = re.compile(
     rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[0-9]?[*&][\w./=]+|abcd[a-z_]*|n/?a|pass(?:wd)?|pwd"
     rb"|(?:(?:foo|bar|baz)+|name|data)[0-9]{0,2}|val(?:ue)?s?(?:[0-9]{0,2}|[0-9]{1,2}[a-z:;,|/].*)"
@@ -95,10 +95,10 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _OVERWRITTEN: Final = b"*" * 8
-"""In a value with a secret that is overwritten already: `sid=********; theme=********`."""
+"""In a value whose secret is already overwritten: `sid=********; theme=********`."""
 _TEMPLATE: Final = re.compile(rb"\$?\{{1,2}[^{}]*\}{1,2}")
 _PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
-"""Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
+"""The words of a wallet: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
 _NAMED: Final = re.compile(rb"[._:]|[a-z0-9][A-Z]")
 """Between the words of a name in a program."""
 _MIXED: Final = re.compile(rb"[a-z][A-Z]")
@@ -128,19 +128,19 @@ _STOP_WORDS: Final = frozenset(
 )
 _WORD_LENGTH: Final = 3
 _MOSTLY: Final = 0.5
-"""Share of a name that is words of that length."""
+"""The minimum share of words of that length in a name."""
 _WORD_AND_NUMBER: Final = 6
-"""Characters for each change between letters and digits: more changes are no name's."""
+"""Characters for each change between letters and digits: a name has no more changes."""
 _VOWEL: Final = re.compile(rb"[aeiouyAEIOUY]")
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
 _LEAST: Final = 3
-"""Characters below which nothing is a secret or an id."""
+"""The minimum length of a secret or an id, in characters."""
 _BITS: Final = 3.0
 
 
 def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_sensitivity) -> Iterator[Span]:
-    """Where the values of secret names stand."""
+    """The places of the values of secret names."""
     lowered = text.lower()
     done = -1
     for at in _hits(lowered):
@@ -166,7 +166,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
 
 
 def _hits(text: bytes) -> list[int]:
-    """Where parts of names stand, in order."""
+    """The places of parts of names, in order."""
     found: set[int] = set()
     words = vocabulary(text)
     for stem in [stem for stem in _STEMS if stem in words]:
@@ -178,7 +178,7 @@ def _hits(text: bytes) -> list[int]:
 
 
 def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: bool) -> Span | None:
-    """Where the value of such a name stands, which itself stands from `start` to `end`."""
+    """The place of the value of such a name, which extends from `start` to `end`."""
     is_flag = text.startswith(b"--", start)
     between = _BETWEEN.match(text, end) or (_FLAG.match(text, end) if is_flag else None)
     if between is None:
@@ -205,10 +205,10 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
 
 
 def _in_prose(text: bytes, end: int) -> Span | None:
-    """Where the value stands that a sentence names, after a name that ends at `end`."""
+    """The place of the value in a sentence, after a name that ends at `end`."""
     between = _PROSE.match(text, end)
     value = _after(text, between) if between and not text.startswith(b"-----", end - 5) else None
-    # Any word may stand here: most are too short for a secret.
+    # Any word is possible here: most are too short for a secret.
     if between is None or value is None or len(value[0]) < _RANDOM_LENGTH or not _has_digit(value[0]):
         return None
     if _ARGUMENT.match(value[0]) or text.startswith(b"(", value.end()):
@@ -230,7 +230,7 @@ def _is_code_of(text: bytes, start: int, end: int, value: re.Match[bytes], *, qu
 
 
 def _after(text: bytes, between: re.Match[bytes]) -> re.Match[bytes] | None:
-    """The value, up to its closing quote where it has one."""
+    """The value, up to its closing quote if it has one."""
     opening = between["open"]
     if opening in {None, b"("}:
         return _BARE.match(text, between.end())
@@ -260,7 +260,7 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
 
 
 def is_placeholder(value: bytes) -> bool:
-    """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
+    """Whether a value is only a placeholder of a secret: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
     if b"EXAMPLE" in value or _PLACEHOLDER.fullmatch(value.strip()) is not None:
         return True
     if _OVERWRITTEN in value and 2 * value.count(b"*") >= len(value):
@@ -279,7 +279,7 @@ def is_value(value: bytes) -> bool:
 
 
 def looks_random(value: bytes) -> bool:
-    """Whether a word looks drawn by chance: long, with a digit or with as many different characters as that needs."""
+    """Whether a word looks random: long, with a digit or with many different characters."""
     if b"%" in value:
         value = unquote_to_bytes(value)
     if len(value) < _RANDOM_LENGTH or b" " in value:
@@ -300,12 +300,12 @@ def _is_of_program(value: bytes) -> bool:
 
 
 def _is_prose(value: bytes) -> bool:
-    """Whether it is a part of a sentence, which no passphrase is."""
+    """Whether it is a part of a sentence, and therefore no passphrase."""
     return value[:1] == b" " or (value.count(b" ") > 1 and not _STOP_WORDS.isdisjoint(value.lower().split()))
 
 
 def is_code_name(value: bytes) -> bool:
-    """Whether what is assigned is a name in a program: `key := config.key2`, `PrivateKey = testRSAKey`."""
+    """Whether the assigned value is a name in a program: `key := config.key2`, `PrivateKey = testRSAKey`."""
     named = b"." in value or b"::" in value or value.count(b"_") > 2  # noqa: PLR2004 - of more parts than a password
     return (named or not _has_digit(_NUMBERS.sub(b"", value))) and _is_words(value)
 
@@ -335,5 +335,5 @@ def _has_digit(value: bytes) -> bool:
 
 
 def _entropy(value: bytes) -> float:
-    """Bits a byte."""
+    """In bits per byte."""
     return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())

@@ -40,14 +40,14 @@ _PAIR_BEGINS: Final = re.compile(rb'(?P<among>[\[,]\s*+)?\[\s*+"\Z')
 _PAIR_ENDS: Final = re.compile(rb'"\s*+\]')
 _BEFORE: Final = 64
 _NUMBER: Final = re.compile(rb'":[ ]?-?([0-9]{3,})(?![0-9.eE])')
-# Of a key as https://www.rfc-editor.org/rfc/rfc7517 writes it.
+# Fields of a key in the format of https://www.rfc-editor.org/rfc/rfc7517.
 _KEY_TYPE: Final = b'"kty"'
 _PARTS_OF_KEYS: Final = frozenset(b"d k p q dp dq qi".split())
 _KEY_LENGTH: Final = 16
 
 
 class Fields:
-    """Those of one body; remembers the names it has seen."""
+    """The fields of one body; remembers the names that it has seen."""
 
     def __init__(self, finder: SecretFinder) -> None:
         self._finder = finder
@@ -107,15 +107,15 @@ class Fields:
         return level
 
 
-# A secret may stand in base64, where nobody finds it, and a changed byte makes a checksum wrong. So what the messages
-# say is redacted as if it came as server-sent events, and is put back: of the same length, with new checksums.
+# A secret in base64 would not be found, and a changed byte makes a checksum wrong. Therefore the text of the messages
+# is redacted like server-sent events, and put back with the same length and new checksums.
 
 _LEAD: Final = b"data: "
 _END: Final = b"\n\n"
 
 
 class MessageRedactor:
-    """Redacts the messages of one body; each goes on as long as it was."""
+    """Redacts the messages of one body; each keeps its length."""
 
     def __init__(self, text: _TextRedactor) -> None:
         self._text = text
@@ -159,7 +159,7 @@ class MessageRedactor:
 
 
 def is_messages(head: bytes) -> bool:
-    """Whether a body that begins so is an AWS event stream."""
+    """Whether a body with this beginning is an AWS event stream."""
     try:
         return len(head) >= PRELUDE and bool(length(head[:PRELUDE]))
     except DamageError:
@@ -201,18 +201,18 @@ def _with(frame: Frame, text: bytes, clean: bytes) -> bytes:
 
 
 WINDOW: Final = 1 << 20
-"""Bytes that are looked at together."""
+"""Bytes that are searched together."""
 KEPT: Final = 1 << 17
-"""Of these, how many are looked at again with what follows."""
+"""Bytes of a window that are searched again with the next bytes."""
 _GOES_ON: Final = 1 << 15
-"""Bytes within which a secret that has begun goes on; a longer value only looks like the beginning of one."""
+"""The maximum length of an incomplete secret, in bytes; a longer value only looks like the beginning of one."""
 _TAIL: Final = 4096
-"""Bytes before the window that what stands in it may have begun in."""
+"""Bytes before the window in which its first text may begin."""
 _PLAIN: Final = Redaction()
 
 
 class BodyRedactor:
-    """Redacts a body incrementally. It returns, in total, as many bytes as it was fed, however these were cut.
+    """Redacts a body incrementally. It returns, in total, as many bytes as it was fed, for any split.
 
     `known` are secrets that the request carried (`known_secrets`).
     """
@@ -224,7 +224,7 @@ class BodyRedactor:
         """Known when the first bytes show the kind of body."""
 
     def feed(self, data: bytes) -> bytes:
-        """The finished bytes of all that was fed; a window of bounded size is held back."""
+        """The finished bytes; a window of bounded size is held back."""
         if self._redactor is not None:
             return self._redactor.feed(data)
         self._head += data
@@ -233,10 +233,10 @@ class BodyRedactor:
         return self._begin()
 
     def so_far(self) -> bytes:
-        """The complete lines that `feed` held back, redacted, up to the first secret that may go on.
+        """The complete lines that `feed` held back, redacted, up to the first secret that may be incomplete.
 
         More may be fed afterwards: nothing is changed. With what `feed` returned, it is the beginning of the redacted
-        body, however the body goes on: a secret that has only partly arrived is left out.
+        body, for any continuation: a secret that has only partly arrived is left out.
         """
         return b"" if self._redactor is None else self._redactor.so_far()
 
@@ -262,7 +262,7 @@ class _TextRedactor:
         self._before = b""
         self._open_key: bytes | None = None
         self._by_lines: bool | None = None
-        """Whether each line may be an event; known when the first window has come."""
+        """Whether each line may be an event; known when the first window has arrived."""
         self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
         self._fields = Fields(self._finder)
 
@@ -289,13 +289,13 @@ class _TextRedactor:
         return clean
 
     def _look(self, window: bytes, *, last: bool, begun: list[int] | None = None) -> bytes:
-        """The part of a window that can go, redacted; `begun` as for `Channels.edits`."""
+        """The finished part of a window, redacted; `begun` as for `Channels.edits`."""
         if self._by_lines is None:
             self._by_lines = framing(window) is Framing.LINES
         end = len(window) if last else _line_end(window)
         found = list(leaves(window, self._open_key))
         flushed, open_key = (end, None) if end else _cut(window, found)
-        # Secrets last: of them nothing is left, not even their shape.
+        # Secrets last: nothing of them remains, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
         clean = edited(window, [*texts, *self._edits(window, found, flushed, begun)])
         self._open_key = open_key
@@ -322,7 +322,7 @@ def _line_end(window: bytes) -> int:
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
-    """Where else the finished part ends: before a string, or inside it, and of which key."""
+    """Where else the finished part ends: before a string, or inside it; and the key of the string."""
     limit = len(window) - KEPT
     for leaf in reversed(found):
         if leaf.outset < limit:
@@ -350,7 +350,7 @@ def redacted_body(data: bytes, redaction: Redaction = _PLAIN, known: Sequence[st
 
 _SHOWN: Final = 4
 _PIECE: Final = 16
-"""Bytes below which something overwritten may be a part of a secret that is cut into deltas."""
+"""A shorter overwritten span, in bytes, may be a part of a secret that is split into deltas."""
 
 
 class Overwritten(NamedTuple):

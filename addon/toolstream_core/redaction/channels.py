@@ -14,18 +14,18 @@ from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.strings import Edit, Leaf, Unescaped, by_segment
 
 APART: Final = b"\n\x01\n"
-"""Stands between two texts; no expression for secrets reaches over it."""
+"""Separates two texts; no expression for secrets matches across it."""
 _TAIL: Final = 8192
-"""Bytes of a channel that are kept for what comes later."""
+"""Bytes of a channel that are kept for later leaves."""
 REPEATED: Final = 16
-"""Bytes from which on a repeated value is not a part of a longer one."""
+"""The minimum length, in bytes, of a repeated value that is not a part of a longer one."""
 
 
 class Channel:
-    """Leaves that belong together: parts of one text, or the texts of one document side by side."""
+    """Leaves that belong together: parts of one text, or all texts of one document."""
 
     def __init__(self, tail: bytes, event: int = -1) -> None:
-        """`tail` is the end of the earlier text, and `event` the number of its event, if that still goes on."""
+        """`tail` is the end of the earlier text, and `event` the number of its event, if that is not finished."""
         self._parts = [tail]
         self._size = len(tail)
         self._text: bytes | None = None
@@ -37,9 +37,9 @@ class Channel:
         self._copies: dict[int, list[int]] = {}
 
     def add(self, text: bytes, at: int, event: int) -> None:
-        """A leaf's raw text, which stands at `at`. Two of one event have nothing to do with each other.
+        """Add the raw text of a leaf, whose place is `at`. Two leaves of one event are independent.
 
-        One that stands at 0 goes on from what came before, since no quote is before it.
+        A leaf at 0 continues the previous window, because no quote precedes it.
         """
         if text == self._last and len(text) >= REPEATED:
             self._copies.setdefault(len(self._leaves) - 1, []).append(at)
@@ -74,12 +74,12 @@ class Channel:
         return self._text
 
     def edits(self, finder: SecretFinder) -> Iterator[Edit]:
-        """What overwrites the secrets, where the leaves stand."""
+        """Edits that overwrite the secrets, at the places of the leaves."""
         for edit in finder.edits(self.text, depth=1):
             yield from self.on_leaves(edit)
 
     def alone(self, finder: SecretFinder) -> Iterator[Edit]:
-        """Keys after escapes that hide where they begin, searched beside no other leaf."""
+        """Keys after escapes that hide where they begin; each leaf is searched by itself."""
         for leaf, (place, plain) in enumerate(self._leaves):
             if plain is None or not plain.hides:
                 continue
@@ -89,7 +89,7 @@ class Channel:
                         yield Edit(each + moved.at, moved.data)
 
     def begun(self, finder: SecretFinder) -> int | None:
-        """The place of the first byte of a secret that may go on in the next leaf, or of its leaf."""
+        """The place of the first byte of a secret that may continue in the next leaf, or the place of its leaf."""
         before = max(0, len(self.text) - _TAIL)
         at = finder.begun(self.text[before:])
         if at is None or not self._leaves:
@@ -123,13 +123,13 @@ class Framing(enum.Enum):
     ARRAY = enum.auto()
     """Each item may be one."""
     DOCUMENT = enum.auto()
-    """The body is one: no text in it goes on in another."""
+    """The body is one document: no text in it continues in another."""
 
 
 _BEGIN: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+([\[{])([^\n]*+)")
 _FLAG: Final = re.compile(rb"--?[A-Za-z][\w-]*+(?:=.*)?+", re.DOTALL)
 _NEXT: Final = re.compile(rb'"\s*+,\s*+')
-# A client of Gemini says each chunk of an answer again as an entry of its own.
+# A client of Gemini repeats each chunk of an answer as a separate entry.
 _MODEL_FIRST: Final = re.compile(rb'"role"\s*:\s*"model"\s*,\s*"parts"\s*:\s*\[\s*\{\s*\Z')
 _MODEL_LAST: Final = re.compile(rb'"\s*\}\s*\]\s*,\s*"role"\s*:\s*"model"')
 _MODEL: Final = re.compile(rb'"role"\s*:\s*"model"')
@@ -137,7 +137,7 @@ _BEFORE: Final = 128
 
 
 def framing(text: bytes) -> Framing:
-    """Of a body that begins so."""
+    """The framing of a body with this beginning."""
     begin = _BEGIN.match(text)
     if begin is None:
         return Framing.LINES
@@ -149,7 +149,7 @@ def framing(text: bytes) -> Framing:
 
 
 def lines(text: bytes, found: Sequence[Leaf]) -> list[int]:
-    """The number of each leaf's line; that of the line in which the text begins is 0."""
+    """The number of each leaf's line; the first line is 0."""
     numbers: list[int] = []
     begins_before = found and b"\n" not in text[: found[0].start]
     number, end = -1 if begins_before else 0, -1
@@ -183,7 +183,7 @@ def chunks(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
 
 
 def _runs(found: Sequence[Leaf], goes_on: Callable[[Leaf, Leaf], bool]) -> Iterator[list[Leaf]]:
-    """Two leaves or more of which each goes on in the next."""
+    """Two leaves or more, each of which continues in the next."""
     run: list[Leaf] = []
     for leaf, after in pairwise(found):
         if goes_on(leaf, after):
@@ -211,28 +211,28 @@ def _channel(text: bytes, run: Sequence[Leaf], between: bytes) -> Channel:
 
 _MOST: Final = 256
 _PARTS: Final = 32
-"""Parts of a response up to which each is also searched by itself."""
-# Each begins with what a search in C looks for first.
+"""Up to this number, each part of a response is also searched by itself."""
+# Each begins with the bytes that a search in C tries first.
 _ADDRESSES: Final = (
     re.compile(rb'ndex"\s*+:\s*+"?([0-9]++)'),
     re.compile(rb'_id"(?<!event_id")\s*+:\s*+"([^"\\\r\n]*+)'),
     re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
 )
-# Parts of an answer that differ by this alone.
+# Parts of an answer that differ only in this field.
 _PARTED: Final = (
     re.compile(rb'hought"\s*+:\s*+(true)'),
     re.compile(rb'putTranscription(?<=(n|t)putTranscription)"\s*+:'),
 )
-# Lines that hold nothing but JSON, or nothing: their strings are looked at one by one.
+# Lines that hold only JSON, or nothing: their strings are searched one by one.
 _JSON_LINES: Final = re.compile(
     rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))"""
     rb"[^\n]*+(?:\n|\Z))*+"
 )
 _LINE: Final = re.compile(rb"[^\n]*+\n?+")
 type Address = tuple[int, bytes]
-"""How leaves are joined, and of which call they are."""
+"""How leaves are joined, and the call to which they belong."""
 type Name = tuple[Address, bytes]
-"""Of a channel: an address, and a key."""
+"""The name of a channel: an address, and a key."""
 
 _LINES: Final[Name] = ((-1, b""), b"")
 _DOCUMENT: Final[Name] = ((-2, b""), b"")
@@ -250,9 +250,9 @@ class Channels:
         """Whether the event in which the window begins began before it."""
 
     def edits(self, text: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None = None) -> list[Edit]:
-        """What overwrites secrets in the leaves of a window, whose first `flushed` bytes will not come again.
+        """Edits that overwrite secrets in the leaves of a window, whose first `flushed` bytes will not be passed again.
 
-        `begun` receives the place of each leaf from which on a secret may go on after the window.
+        `begun` receives the place of each leaf from which on a secret may continue after the window.
         """
         if self._framing is None:
             self._framing = framing(text)
@@ -288,9 +288,9 @@ class Channels:
     def _groupings(
         text: bytes, found: Sequence[Leaf], framing: Framing
     ) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
-        """Each way to mark which leaves belong together, and in which event each stands."""
+        """Each way to mark which leaves belong together, and the event of each."""
         if framing is not Framing.LINES:
-            # Side by side, not joined.
+            # Together, but not joined.
             yield [_DOCUMENT] * len(found), [0] * len(found)
         if framing is Framing.DOCUMENT:
             return
@@ -300,7 +300,7 @@ class Channels:
 
 
 def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
-    """Of the events of a stream: by key alone, and by the indexes and ids of their calls."""
+    """The addresses of the events of a stream: by key alone, and by the indexes and ids of their calls."""
     yield [(0, b"")] * len(found)
     addresses = [address.findall(text) for address in _ADDRESSES]
     if not any(map(_interleaved, addresses)):
@@ -326,7 +326,7 @@ def _by_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, 
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:
-    """The indexes and ids of calls, the marks of thoughts and of speakers, and where they stand."""
+    """The indexes and ids of calls, the marks of thoughts and of speakers, with their places."""
     marks = (*_ADDRESSES, *_PARTED)
     return sorted((match.start(), match[1]) for address in marks for match in address.finditer(text))
 
@@ -342,7 +342,7 @@ def id_marks(text: bytes) -> list[tuple[int, bytes]]:
 
 
 def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines that are no JSON, and where they stand."""
+    """The lines that are not JSON, with their places."""
     at = _JSON_LINES.match(text).end()  # type: ignore[union-attr]
     while at < len(text):
         line = _LINE.match(text, at)[0]  # type: ignore[index]
@@ -351,7 +351,7 @@ def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _interleaved(values: Sequence[bytes]) -> bool:
-    """Whether one comes again after another; calls in sequence are joined correctly by their keys alone."""
+    """Whether a value recurs after another one; calls in sequence are joined correctly by their keys alone."""
     changes = sum(value != before for before, value in pairwise(values))
     return changes >= len(set(values)) > 1
 

@@ -17,21 +17,21 @@ from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped, edited
 
 
 class Context(enum.Enum):
-    """The kinds of an object's fields."""
+    """The kind of an object's fields."""
 
     PROTOCOL = enum.auto()
-    """Of the protocol: their names show what they are."""
+    """Fields of the protocol: their names show their meaning."""
     KEPT = enum.auto()
-    """Of a schema, or counts: nobody's text."""
+    """Fields of a schema, or counts: nobody's text."""
     TEXT = enum.auto()
     """Arguments, results: text under any name."""
 
 
 class Value(NamedTuple):
-    """A string's inside, or a number in `Context.TEXT`."""
+    """The content of a string, or a number in `Context.TEXT`."""
 
     key: bytes
-    """Of the field; in an array the array's."""
+    """The key of the field; in an array, the key of the array."""
     context: Context
     start: int
     end: int
@@ -139,7 +139,7 @@ _TABLES: Final = {mode: _table(mode) for mode in _LETTERS}
 
 
 def fill(text: bytes, mode: TextMode) -> bytes:
-    """Filler for UTF-8: letters and digits go, punctuation and spaces stay, each character keeps its bytes' number."""
+    """Filler for UTF-8: replaces letters and digits, keeps punctuation, spaces and bytes per character."""
     return _BEYOND_ASCII.sub(lambda found: _BY_LENGTH[len(found[0])], text.translate(_TABLES[mode]))
 
 
@@ -179,7 +179,7 @@ class Chain:
 _OUTSIDE_TOKEN: Final = re.compile(rb'["{}\[\],:]|[^"{}\[\],:]+')
 _QUOTED_TOKEN: Final = re.compile(rb'"|(?:[^"\\]|\\.?)+', re.DOTALL)
 _INSIDE_TOKEN: Final = re.compile(rb'"|\\u[0-9a-fA-F]{4}|\\.?|[^"\\]+', re.DOTALL)
-# What JSON, or JSON in a string, needs to stay what it is.
+# These characters keep JSON, and JSON in a string, valid.
 _LITERALS: Final = re.compile(
     rb"""(?<![^\s{\[,:(=])(?:true|false|null|None|True|False|NaN|-?Infinity|undefined)(?![^\s}\],)"'\\])"""
     rb"|(?<=[0-9])[eE](?=[+-]?[0-9])"
@@ -189,7 +189,7 @@ _RESTART: Final = 2
 
 
 def _filled_beside(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes], bytes]) -> bytes:
-    """The text, filled, except what is `kept`."""
+    """The text, filled, except the `kept` matches."""
     parts, at = [], 0
     for found in kept.finditer(text):
         parts += [fill(text[at : found.start()]), found[0]]
@@ -206,7 +206,7 @@ _HEAD: Final = re.compile(
 class ArgumentsFiller:
     """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay.
 
-    A string that is no field's may hold the arguments, which are filled as they are outside of it.
+    A string outside any field may hold the arguments, which are filled in the same way.
     """
 
     def __init__(self, mode: TextMode) -> None:
@@ -216,7 +216,7 @@ class ArgumentsFiller:
         self.restart()
 
     def restart(self) -> None:
-        """The next text is read from the beginning."""
+        """Read the next text from the beginning."""
         self._open = bytearray()
         self._key_next = False
         self._in: bytes | None = None
@@ -298,10 +298,10 @@ _PUNCTUATION: Final = frozenset({b'"', b"{", b"}", b"[", b"]", b",", b":"})
 _BAR: Final = r"(?:\||｜|‖){1,2}"
 _NAME: Final = r"[\w.:-]{1,128}"
 _MARKUP: Final = (
-    # Elements: those of calls with their names, others bare.
+    # Elements: those of calls with their names, others without.
     rf"</?{_BAR}[^<>\n]{{0,128}}>|</?(?:antml:|minimax:)?(?:tool_calls?|function_calls?|function|invoke|parameter|arg_key"
     r"|arg_value|think|thinking|tool_response)(?:[=\s][^<>]{0,200})?>|</?[A-Za-z_][\w.:-]{0,64}\s*/?>"
-    # What stands before or behind a mark without one of its own.
+    # The text before or after a mark without a counterpart.
     rf"|(?<=<tool_call>)\s*{_NAME}(?=\s*<)|(?<=<arg_key>)[^<]{{1,128}}(?=</arg_key>)"
     rf"|(?<=｜>){_NAME}(?=\s*(?:<｜|```|\{{))|(?<=\|>)\s*(?:functions\.)?{_NAME}(?=\s*<\|)"
     rf"|(?:assistant)?c?o?m?mentary to=(?:functions\.)?{_NAME}(?:\s*(?:<\|constrain\|>)?\s*json)?"
@@ -334,7 +334,7 @@ def fill_chat(text: bytes, mode: TextMode) -> bytes:
     return _filled_beside(text, kept, partial(fill, mode=mode))
 
 
-# Values that are words of a protocol, names and ids, and what only the provider can read.
+# Values that are words of a protocol, names, ids, and data that only the provider can read.
 _KEPT: Final = frozenset(
     b" id object model type role name finish_reason stop_reason status call_id item_id tool_call_id tool_use_id"
     b" event execution index output_index content_index summary_index toolUseId native_finish_reason"
@@ -349,7 +349,7 @@ _KEPT: Final = frozenset(
 )
 _TOOL_USE: Final = re.compile(rb'"toolUse"\s*:\s*\{\s*"input"\s*:\s*"?\Z')
 _BEFORE: Final = 64
-"""Bytes before a text in which its keys stand."""
+"""Bytes before a text that contain its keys."""
 _ARGUMENTS: Final = frozenset(b"arguments partial_json partialJson".split())
 _TYPE: Final = re.compile(rb'(?:"type"\s*:\s*"|^event:)([^"\r\n]*)', re.MULTILINE)
 _CONTROL: Final = re.compile(
@@ -372,7 +372,7 @@ class TextFiller:
         self._at_line = True
 
     def edits(self, window: bytes, flushed: int) -> list[Edit]:
-        """What overwrites the text in the first `flushed` bytes of a window; the rest comes again."""
+        """Edits that overwrite the text in the first `flushed` bytes of a window; the rest will be passed again."""
         values = list(self._walker.walk(window[:flushed]))
         ahead = [
             value._replace(start=value.start + flushed, end=value.end + flushed)
@@ -414,7 +414,7 @@ class TextFiller:
             yield Edit(value.start + edit.at, edit.data)
 
     def _call(self, name: tuple[bytes, Address], raw: bytes) -> ArgumentsFiller:
-        """Whose arguments a fragment goes on with: where indexes or ids change, those that came last."""
+        """The call that a fragment continues: if indexes or ids change, the call of the last ones."""
         filler = self._arguments.pop(name, None)
         if filler is None:
             same = [key for key in reversed(self._arguments) if key[0] == name[0]]
@@ -440,11 +440,11 @@ class TextFiller:
             yield from channel.on_leaves(Edit(0, filler.fill(text)))
 
     def _lines(self, window: bytes) -> Iterator[Edit]:
-        """Lines that are no JSON."""
+        """Lines that are not JSON."""
         for at, line in other_lines(window):
             if (at or self._at_line) and not _CONTROL.match(line):
                 begin = len(b"data:") if line.startswith(b"data:") else 0
-                # From there on strings are looked at one by one.
+                # From there on, strings are searched one by one.
                 json_at = line.find(b'{"')
                 yield Edit(at + begin, fill_chat(line[begin : json_at if json_at >= 0 else None], self._mode))
 
@@ -460,7 +460,7 @@ _MOST: Final = 256
 def _addresses(window: bytes) -> Callable[[int], Address]:
     """Finds the owner of a text by its place, by the indexes and ids of its event.
 
-    Of each the event's first and the nearest before the place, or all that follow in its line.
+    For each kind, the first one of the event and the nearest one before the place, or all that follow in its line.
     """
     kinds = [
         ([at for at, _ in marks], [value for _, value in marks]) for marks in (index_marks(window), id_marks(window))
@@ -479,7 +479,7 @@ def _addresses(window: bytes) -> Callable[[int], Address]:
 
 
 def _of_arguments(window: bytes, key: bytes, at: int) -> bool:
-    """Whether a text is of a call's arguments: a `delta` by its event's type or name, an `input` within `toolUse`."""
+    """Whether a text is in a call's arguments: a `delta` by its event's type or name, an `input` within `toolUse`."""
     if key == b"input":
         return _TOOL_USE.search(window, max(0, at - _BEFORE), at) is not None
     if key != b"delta":

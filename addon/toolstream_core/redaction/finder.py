@@ -1,4 +1,4 @@
-"""Where secrets stand in a text."""
+"""Finds the places of secrets in a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolstream_core.redaction.shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WOR
 from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 
 RUN: Final = 16
-"""Consecutive characters without which no key is written."""
+"""Every key has this many consecutive characters."""
 
 _RUN_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/="
 _TO_RUNS: Final = bytes(120 if byte in _RUN_BYTES else 32 for byte in range(256))
@@ -29,7 +29,7 @@ _SHAPE: Final = re.compile(ANY_SHAPE.encode())
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression for words of lower case that tries those of one first letter alone."""
+    """An expression for words in lower case that tries only those with the same first letter."""
     ordered = sorted(set(words))
     return "|".join(
         f"{letter}(?:{'|'.join(word[1:] for word in group)})"
@@ -42,13 +42,13 @@ _PREFIX: Final = re.compile(
     r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)".encode()
 )
 _BEGUN: Final = re.compile(_PREFIX.pattern + rb"[\w.~:%|+/=-]*+\Z")
-"""A key whose end may not have come."""
-_TELLING: Final = 8
-"""Bytes of a secret, with the mark of its kind, from which on it is recognized before it is complete."""
+"""A key that may be incomplete."""
+_RECOGNIZABLE: Final = 8
+"""Bytes of a secret, with the mark of its kind, that suffice to recognize it before it is complete."""
 _RESTS: Final = (b"7aB3dE5gH2jK9mN4pQ6r" * 2 + b"@", b"7f3a9c1e5b8d2406" * 4)
-"""How an incomplete value may go on: random letters and digits, before a host in a URL too, or hexadecimal digits."""
+"""How an incomplete value may continue: random letters and digits, also before a host in a URL, or hex digits."""
 _NEAR_END: Final = 1024
-"""Bytes at the end of a text that are looked at for an incomplete value."""
+"""Bytes at the end of a text that are searched for an incomplete value."""
 _BEFORE: Final = 32
 """How far left of a run its prefix may begin."""
 # `cohere_api_key = "…"`, `"discord": "…"`.
@@ -64,11 +64,11 @@ _OF_MODELS: Final = re.compile(
 )
 
 
-# How each of these names begins: where none stands in a text, the expressions need not be tried.
+# How each of these names begins: for a text with none, the expressions need not be tried.
 _SERVICE_STEM: Final = re.compile(
     rf"(?<![a-z0-9])(?:{_any_of(re.findall(r'(?:^|[|])([a-z]+)', f'{WORDS}|{MODEL_WORDS}'))})".encode()
 )
-# Shapes whose marks stand in their midst.
+# Shapes whose marks are in the middle.
 _MIDDLE: Final = re.compile(
     rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
     rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
@@ -85,7 +85,7 @@ _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-
 _NEAR: Final = 400
 _BASE64_SIGN: Final = re.compile(rb"[/+]")
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=]")
-_LOOKED_AT: Final = 256
+_CONTEXT: Final = 256
 """Characters before a key that show whether it is a part of base64."""
 _DEEPEST: Final = 4
 
@@ -93,13 +93,13 @@ _SHORT: Final = 1024
 
 
 def _fewest(signs: Iterable[bytes]) -> tuple[str, ...]:
-    """Without those that hold another one, and those that no ASCII text has."""
+    """The signs without those that contain another one, and those that no ASCII text has."""
     words = {sign.decode() for sign in signs if sign.isascii()}
     return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
 
 
 def _by_character(signs: Iterable[str], links: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The signs by a character that a text has to have, which is found faster; `links` stand in paths alone."""
+    """The signs by a character that a text has to have, which is found faster; `links` occur only in paths."""
     needed = [(re.sub(r"[a-z0-9]", "", sign)[:1], sign) for sign in signs]
     needed += [("/", link) for link in links if not any(sign in link for sign in signs)]
     return tuple((key, tuple(sign for _, sign in group)) for key, group in groupby(sorted(needed), lambda one: one[0]))
@@ -119,7 +119,7 @@ class SecretFinder:
     """Finds secrets in texts of any kind."""
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = (), *, guesses: bool = True) -> None:
-        """`known` are values that are secret wherever they show; without `guesses`, only these and patterns are."""
+        """`known` are values that are secret at any place; without `guesses`, only these and patterns are found."""
         self._known = _forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
@@ -130,11 +130,11 @@ class SecretFinder:
             self.sure = SecretFinder(redaction, known, guesses=False)
 
     def sensitivity(self, name: str) -> Sensitivity:
-        """Of a JSON field or a variable, with the names of the user."""
+        """The sensitivity of a JSON field or a variable, including the names of the user."""
         return Sensitivity.STRONG if normal(name) in self._names else field_sensitivity(name)
 
     def edits(self, text: bytes, depth: int = 0) -> Iterator[Edit]:
-        """What overwrites all secrets in a text, also those after escapes of JSON in JSON and percent-encoded ones."""
+        """Edits that overwrite all secrets in a text, also escaped ones (JSON in JSON) and percent-encoded ones."""
         escaped = b"\\" in text
         for span in self.find(text):
             for start, end in beside_escapes(text, *span) if escaped else [span]:
@@ -148,16 +148,16 @@ class SecretFinder:
                     yield from plain.on_raw(edit)
 
     def find(self, text: bytes) -> Iterator[Span]:
-        """The secrets that stand in a text as they are."""
+        """The secrets that a text contains without any encoding."""
         yield from self.find_by_themselves(text)
         if not self._guesses or text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
-            return  # what names a secret stands apart from it: each expression for that needs a sign or a space
+            return  # the name of a secret is separate from it: each expression for that needs a sign or a space
         yield from assignments.assignments(text, self.sensitivity if self._names else field_sensitivity)
         yield from self._named_by_user(text)
         yield from marked.marked(text, self.sensitivity)
 
     def find_by_themselves(self, text: bytes) -> Iterator[Span]:
-        """Those that need no word before them: known ones, patterns, shapes of keys."""
+        """The secrets that need no word before them: known ones, patterns, shapes of keys."""
         if self._guesses:
             yield from self._runs(text)
         for form in self._known:
@@ -170,16 +170,16 @@ class SecretFinder:
         """Where the first secret begins that is incomplete at the end of a text, as far as its beginning shows.
 
         The mark of a key, the first bytes of a known secret, or a value that would be found if it were longer. One that
-        is found already is none of them: it is overwritten as far as it has come.
+        is found already does not count: its arrived part is overwritten.
         """
         starts = [
             len(text) - len(rest)
             for form in self._known
-            for at in _all(text[1 - len(form) :], form[:_TELLING])
+            for at in _all(text[1 - len(form) :], form[:_RECOGNIZABLE])
             if form.startswith(rest := text[1 - len(form) :][at:])
         ]
         if self._guesses:
-            starts += [found.start() for found in [_BEGUN.search(text)] if found and len(found[0]) >= _TELLING]
+            starts += [found.start() for found in [_BEGUN.search(text)] if found and len(found[0]) >= _RECOGNIZABLE]
             near = text[-_NEAR_END:]
             for rest in _RESTS:
                 spans = self.find(near + rest)
@@ -190,7 +190,7 @@ class SecretFinder:
         return min(starts, default=None)
 
     def _runs(self, text: bytes) -> Iterator[Span]:
-        """By shape: only where enough consecutive characters of keys stand."""
+        """Secrets by shape: only in runs of enough consecutive characters of keys."""
         classes = text.translate(_TO_RUNS)
         at = classes.find(_A_RUN)
         while at >= 0:
@@ -219,7 +219,7 @@ class SecretFinder:
 
 
 def _may_name(text: bytes) -> bool:
-    """Whether something in a text may mark something else as a secret; asked of many lines, so quick."""
+    """Whether something in a text may mark something else as a secret; quick, because it is called for many lines."""
     raw = text.lower()
     if not raw.isascii() and assignments.has(raw, _FOREIGN_SIGNS):
         return True
@@ -254,10 +254,10 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_within_base64(text: bytes, found: re.Match[bytes]) -> bool:
-    """Whether what was found is a part of data in base64, such as an image or a model's signature, or of a name."""
+    """Whether a match is a part of data in base64, such as an image or a model's signature, or of a name."""
     at = found.start()
     if text[at - 1 : at] in {b"/", b"+"} and not _NO_BASE64.search(found[0]):
-        before = text[max(0, at - _LOOKED_AT) : at - 1]
+        before = text[max(0, at - _CONTEXT) : at - 1]
         return any(map(looks_random, _BASE64_SIGN.split(before[len(before.rstrip(_RUN_BYTES)) :])))
     return found[0].startswith(b"s.") and not looks_random(found[0][2:])
 
@@ -275,7 +275,7 @@ def _of_services(text: bytes, start: int, end: int) -> Iterator[Span]:
 
 
 def _aws_secrets(text: bytes, at: int) -> Iterator[Span]:
-    """The secret key beside its id, which has no shape but its length."""
+    """The secret key next to its id, which has no shape except its length."""
     for found in _AWS_SECRET.finditer(text, max(0, at - _NEAR), at + _NEAR):
         if re.search(rb"[0-9/+]", found[0]) and re.search(rb"[A-Z]", found[0]) and re.search(rb"[a-z]", found[0]):
             yield found.span()
@@ -294,7 +294,7 @@ def filled(secret: bytes) -> bytes:
 
 
 _LONG_FORM: Final = 9
-"""Bytes of a value from which on its base64 is looked for."""
+"""The minimum length of a value, in bytes, whose base64 is searched."""
 
 
 @lru_cache(maxsize=64)

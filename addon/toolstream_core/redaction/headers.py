@@ -23,7 +23,7 @@ _HEADER_IDENTITIES: Final = re.compile(
     r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace|team)(?:_(?:id|uuid|email|name"
     r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|(?:^|_)(?:device|machine|installation|hardware)_(?:id|uuid)$|^x_real_ip$|^cf_connecting_ip$|^from$"
 )
-# A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.
+# A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. The case of headers has no meaning.
 _HARMLESS_HEADERS: Final = frozenset(
     {"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding", "sec_websocket_key"}
 )
@@ -37,12 +37,12 @@ _SCHEME: Final = re.compile(
 )
 
 _SHORT: Final = 512
-"""Bytes below which what was looked through is remembered."""
+"""The results for texts below this length, in bytes, are remembered."""
 
 
 @lru_cache(maxsize=4096)
 def header_sensitivity(name: str) -> Sensitivity:
-    """Of a header or a trailer, in any case."""
+    """The sensitivity of a header or a trailer, in any case."""
     plain = normal(name.lower())
     if plain in _HARMLESS_HEADERS:
         return Sensitivity.NONE
@@ -54,7 +54,7 @@ def header_sensitivity(name: str) -> Sensitivity:
 def redacted_fields(
     fields: Iterable[tuple[bytes, bytes]], redaction: Redaction, known: Sequence[str] = ()
 ) -> tuple[tuple[bytes, bytes], ...]:
-    """Headers or trailers: a secret one keeps its name, its scheme and its length."""
+    """Headers or trailers: a secret value keeps its scheme and its length."""
     return tuple((name, _value(name, value, redaction, known)) for name, value in fields)
 
 
@@ -67,10 +67,10 @@ def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]
         found = _SCHEME.fullmatch(value)
         assert found is not None
         return (found[1] or b"") + b"*" * len(found[2])
-    return _looked_through(value, redaction, known)
+    return _searched(value, redaction, known)
 
 
-def _looked_through(text: bytes, redaction: Redaction, known: Sequence[str]) -> bytes:
+def _searched(text: bytes, redaction: Redaction, known: Sequence[str]) -> bytes:
     look = _remembered if len(text) < _SHORT else redacted_body
     return look(text, replace(redaction, text=TextMode.KEEP), tuple(known))  # the text mode is for bodies
 
@@ -101,8 +101,8 @@ def redacted_path(path: str, redaction: Redaction, known: Sequence[str] = ()) ->
 
 
 def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
-    """Comments, messages of errors."""
-    data = _looked_through(text.encode("utf-8", "surrogateescape"), redaction, known)
+    """A comment or an error message."""
+    data = _searched(text.encode("utf-8", "surrogateescape"), redaction, known)
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -113,7 +113,7 @@ _ATTRIBUTES: Final = frozenset({"path", "domain", "expires", "max-age", "samesit
 
 
 def known_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
-    """The values that headers and the path carry as secrets, longest first, to be found wherever else they show.
+    """The secret values in headers and the path, longest first, to be found at any other place.
 
     `headers` may be the request's and the response's (`Set-Cookie`).
     """
@@ -122,7 +122,7 @@ def known_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, .
 
 
 def _is_long_enough(value: str) -> bool:
-    """Whether a value is long enough that it shows elsewhere only as the secret."""
+    """Whether a value is so long that it occurs elsewhere only as the secret."""
     if len(value) >= _LONG:
         return True
     return len(value) >= _SHORTEST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
@@ -153,7 +153,9 @@ def cookie_values(header: str) -> Iterator[str]:
 def _credentials(value: str) -> Iterator[str]:
     """`Bearer SECRET`, `Basic base64(user:password)`, `Signature=…, Credential=…`."""
     scheme, _, rest = value.strip().partition(" ")
-    if rest and not rest.strip("* "):  # overwritten before: `Bearer ***` begins whatever was redacted behind a scheme
+    if rest and not rest.strip(
+        "* "
+    ):  # overwritten before: everything that was redacted after a scheme begins with `Bearer ***`
         return
     yield value.strip()
     if not rest:

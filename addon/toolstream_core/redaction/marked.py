@@ -1,4 +1,4 @@
-"""Credentials that follow a telling word or sign: schemes, URLs, commands, markup, hashes."""
+"""Credentials after a significant word or sign: schemes, URLs, commands, markup, hashes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolstream_core.redaction.sentences import is_token, sentences
 type Span = tuple[int, int]
 
 _LONG: Final = 16
-"""Characters from which on a word of letters alone is unusual."""
+"""The minimum length of an unusual word that has only letters."""
 
 
 def _is_credential(word: bytes) -> bool:
@@ -39,7 +39,7 @@ def _is_userinfo(user: bytes) -> bool:
 
 
 def _is_url_password(password: bytes) -> bool:
-    """Whether what stands between a URL's user and host is none of the words that examples have there."""
+    """Whether the text between a URL's user and host is none of the words that examples have."""
     plain = unquote_to_bytes(password)
     if (plain.isalpha() and len(plain) <= _SHORT) or plain.endswith(b"]"):
         return False
@@ -56,8 +56,8 @@ _SHORT: Final = 6
 _EXAMPLES: Final = frozenset(b"pass passwd pw pwd password secret x xxx token opensesame".split())
 
 
-def _is_drawn_up(word: bytes) -> bool:
-    """Whether a word has a digit or a sign, as passwords do and the words of a manual do not."""
+def _has_digit_or_sign(word: bytes) -> bool:
+    """Passwords have one, the words of a manual do not."""
     return is_value(word) and re.search(rb"[0-9!#$%^&+?~]|[a-z][A-Z]", word) is not None
 
 
@@ -65,11 +65,11 @@ class Mark(NamedTuple):
     """A way to mark something as a credential."""
 
     signs: tuple[bytes, ...]
-    """Of these, in lower case, one stands in each text that has it: the expression is not tried in others."""
+    """In lower case: each text with the mark has one of these; the expression is not tried in others."""
     pattern: re.Pattern[bytes]
     """Its last group is the credential."""
     counts: Callable[[bytes], bool]
-    """Whether what was found is one."""
+    """Whether a match is one."""
 
 
 def _mark(signs: str, pattern: bytes, counts: Callable[[bytes], bool] = is_value) -> Mark:
@@ -86,7 +86,7 @@ _HASH: Final = (
     rb"|argon2(?:id|i|d)\$(?:[a-z0-9=,]{1,40}\$){0,3}[^$\s:]{0,64}\$)([A-Za-z0-9./+]{20,128})"
 )
 _PIPED: Final = rb"\b(?:echo|printf)(?:\s{1,4}-n|\s{1,4}\\*[\"']%s(?:\\+n)?\\*[\"'])?\s{1,4}\\*[\"']?" + _WORD + _CLOSE
-"""What a command writes into the next one."""
+"""The output of a command, which the next one reads."""
 MARKS: Final = (
     _mark("bearer basic ssws", rb"(?:bearer|basic|ssws)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
     _mark(
@@ -95,7 +95,7 @@ MARKS: Final = (
         lambda word: is_value(word) and b"=" not in word.rstrip(b"="),
     ),
     _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@", _is_userinfo),
-    # A password with a slash: what follows the colon is no port.
+    # A password with a slash: the text after the colon is no port.
     _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@", _is_url_password),
     _mark(
         "curl",
@@ -105,7 +105,7 @@ MARKS: Final = (
         _is_login,
     ),
     _mark("/subscriptions/", rb"/subscriptions/([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})"),
-    # Passwords on the command line, which one letter says.
+    # Passwords on the command line, which one letter marks.
     _mark("login", rb"\blogin\b[^\r\n|;]{0,160}?[\s\"']-p" + _OPEN + _WORD),
     _mark("sshpass", rb"\bsshpass" + _OPEN + rb"-p" + _OPEN + _WORD),
     _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?[\s\"']-p\\*[\"']?" + _WORD),
@@ -139,9 +139,9 @@ MARKS: Final = (
         "mc",
         rb"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{1,99}\s+\S{1,256}"
         rb"\s+\S{3,128}\s{1,4}\\*[\"']?" + _WORD,
-        _is_drawn_up,
+        _has_digit_or_sign,
     ),
-    # Headers that only a text's line names.
+    # Headers that only occur as a line of a text.
     _mark(
         "dpop x-device x-machine x-installation x-hardware",
         rb"\b(?:dpop|x-(?:device|machine|installation|hardware)-u?u?id)\\*[\"']?\s?:\s?\\*[\"']?([A-Za-z0-9._~+/=-]{12,8192})",
@@ -173,7 +173,7 @@ _COOKIES: Final = re.compile(
 _COOKIE: Final = re.compile(
     rb"(?:^|;)\s{0,4}(?!(?:path|domain|expires|max-age|samesite|priority)=)[^=;\s]{1,128}=([^;\s]{4,})", re.IGNORECASE
 )
-# A name, and the value that is given to it beside it: in markup, in YAML, in a property list.
+# A name, and the value next to it: in markup, in YAML, in a property list.
 _PAIRS: Final = (
     re.compile(
         rb"""\b(?:name|key|id)=\\*["']([\w.-]{1,64})\\*["'][^<>\r\n]{0,200}?"""
@@ -194,7 +194,7 @@ _KEY_BLOCKS: Final = (
     re.compile(rb"Private-Lines: [0-9]{1,3}\s([^\x01]{0,16384}?)(?:Private-MAC|\n\x01|\Z)"),
 )
 _KEY_BEGINS: Final = re.compile(rb"[ \t]*(?:\r?\n|\\+[nr])(?:\s|\\+[nr])*[A-Za-z0-9+/=]{4,}[ \t]*(?:[\\\r\n\"-]|\Z)")
-# Where secrets stand in a row: an address, a command; of each a part.
+# Texts with several secrets: an address, a command.
 _ROWS: Final = (
     (
         (b"hook",),
@@ -213,11 +213,11 @@ _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
 SIGNS: Final = (*(sign for sign, _ in _BY_SIGN), b"private", b"cookie", b"curl", b"hook", b"--from-literal", *_PAIRED)
-"""Of these, in lower case, a text has one where a mark finds something."""
+"""In lower case: a text in which a mark finds something has one of these."""
 
 
 def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
-    """Where such credentials stand; `sensitivity` is that of the name in a pair."""
+    """The places of such credentials; `sensitivity` returns that of the name in a pair."""
     lowered = text.lower()
     words = vocabulary(lowered)
     for sign, mark in _BY_SIGN:
@@ -242,7 +242,7 @@ def _key_lines(text: bytes) -> Iterator[Span]:
     for pattern in _KEY_BLOCKS:
         for block in pattern.finditer(text):
             lines = [*_KEY_LINE.finditer(text, *block.span(1))]
-            # Else a program or a sentence only names how a key begins.
+            # Otherwise a program or a sentence only mentions the beginning of a key.
             if _KEY_BEGINS.match(block[1]) or any(looks_random(line[0]) for line in lines):
                 yield from (line.span() for line in lines if not is_placeholder(line[0]))
 

@@ -9,15 +9,15 @@ from typing import Final
 
 
 class Sensitivity(enum.IntEnum):
-    """How much a name shows of its value."""
+    """How clearly a name marks its value as a secret."""
 
     NONE = 0
     IDENTITY = 1
     """Names a person, an organisation or an account: a value that looks like an id is hidden."""
     WEAK = 2
-    """Ordinary things are called so, too: a value that looks random is hidden."""
+    """Also a name of ordinary things: a value that looks random is hidden."""
     STRONG = 3
-    """For any value."""
+    """Any value is hidden."""
 
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -42,13 +42,13 @@ _IDENTITY: Final = re.compile(
     r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"
     r"|(?:workspace|tenant|customer|subscription|team|member|billing|device)_?id)"
 )
-# Names that end like a secret's and are none.
+# Names that end like the name of a secret, but are none.
 _HARMLESS: Final = re.compile(
     r"(?:.*_)?(?:(?:prompt_)?cache_key|(?:primary|foreign|sort|partition|public|idempotency|row|dict|map|object|group"
     r"|parent|translation|i18n|arg|registry|hot|shortcut|reasoning|stop|start|end|eos|bos|pad|unk|sep|mask|special"
     r"|first|last|next|previous)_(?:key|token))"
 )
-# Ordinary words, which name a credential where the value looks random: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.
+# Ordinary words, which name a credential if the value looks random: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.
 _WEAK_PARAMETERS: Final = frozenset({"code", "state", "ticket", "nonce"})
 # In a query or a form, where single words are names of credentials.
 _PARAMETERS: Final = frozenset({
@@ -65,7 +65,7 @@ def normal(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def field_sensitivity(name: str) -> Sensitivity:
-    """Of a JSON field or a variable."""
+    """The sensitivity of a JSON field or a variable."""
     plain = normal(name)
     if _HARMLESS.fullmatch(plain):
         return Sensitivity.NONE
@@ -78,7 +78,7 @@ def field_sensitivity(name: str) -> Sensitivity:
 
 @lru_cache(maxsize=4096)
 def parameter_sensitivity(name: str) -> Sensitivity:
-    """Of a parameter in a query or a form."""
+    """The sensitivity of a parameter in a query or a form."""
     plain = normal(name)
     if plain in _PARAMETERS or plain.endswith(("_key", "_token", "_signature", "_sig")):
         return Sensitivity.NONE if _HARMLESS.fullmatch(plain) else Sensitivity.STRONG

@@ -1,6 +1,6 @@
 """Secrets in prose: a password that a sentence names, the words of a wallet, the token in a link that signs in.
 
-A value has to look like one: words of a language are never hidden, so that `the password is wrong` stays.
+A value has to look like one: words of a language are never hidden, for example in `the password is wrong`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KNOWN: Final = re.compile(
     rb"|oauth2?|[xv][0-9.]+|p[0-9]+|http|tls|ssl|[0-9]+)(?:[-_/.a-z0-9]*)",
     re.IGNORECASE,
 )
-"""What begins like a word of the trade: `base64-encoded`, `sha256`, `8-character`."""
+"""The beginning of a technical term: `base64-encoded`, `sha256`, `8-character`."""
 _CHANGES: Final = re.compile(rb"[A-Za-z][0-9]|[0-9][A-Za-z]")
 _LONG: Final = 8
 
@@ -73,13 +73,13 @@ _LEADS: Final = frozenset(b"are is was here seed mnemonic recovery wallet backup
 _APART: Final = frozenset((b"", b":", b"=", b">", b"(", b"\n", b'"', b"'", b"`"))
 """The text before the words of a wallet without a sentence around them."""
 _LEADING: Final = 64
-"""Characters of a sentence in which such a word stands."""
+"""Characters of a sentence that contain such a word."""
 _SEED_LINE: Final = re.compile(rb'["\n](' + _WORDS + rb')(?=["\r\n]|\Z)')
 _NUMBERED: Final = re.compile(
     rb"1[.):](?<![0-9]1.)[ ]?[a-z]{3,8}+(?:[\s,;]{1,3}+[0-9]{1,2}[.):][ ]?[a-z]{3,8}+){11,23}+(?![a-z])"
 )
 SPACES: Final = 11
-"""A text with fewer holds no seed phrase."""
+"""A text with fewer spaces contains no seed phrase."""
 _SEED_LENGTHS: Final = frozenset({12, 15, 18, 21, 24})
 """https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki"""
 _SEED_NAMES: Final = (b"seed", b"mnemonic", b"recovery", b"wallet", b"bip39", b"bip-39", b"passphrase", b"secret")
@@ -93,11 +93,11 @@ _STOP_WORDS: Final = frozenset(
 _PIECE: Final = re.compile(rb"[a-z]{3,8}")
 _ENDS: Final = re.compile(rb"[a-z]{2}|" + rb"|".join(sorted(_STOP_WORDS)))
 SIGNS: Final = (*_SIGNS, *_FOREIGN_SIGNS, *_SEED_NAMES)
-"""Of these, in lower case, a text has one where `sentences` finds something; `LINK_SIGNS` apart."""
+"""In lower case: a text in which `sentences` finds something has one of these or of `LINK_SIGNS`."""
 
 
 def sentences(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
-    """Where such secrets stand in a text; `lowered` is the same in lower case, `words` its vocabulary."""
+    """The places of such secrets in a text; `lowered` is the same in lower case, `words` its vocabulary."""
     if has(words, _SIGNS) or (not words.isascii() and has(lowered, _FOREIGN_SIGNS)):
         yield from _spoken(text)
     if b"/" in text and has(words, LINK_SIGNS):
@@ -114,7 +114,7 @@ def _spoken(text: bytes) -> Iterator[Span]:
 
 
 def _is_password(value: bytes, *, sure: bool) -> bool:
-    """Whether a word of a sentence looks drawn up as a password; more is asked of it where no verb leads to it."""
+    """Whether a word of a sentence looks like a password; stricter if no verb precedes it."""
     if len(value) < 6 or is_placeholder(value) or _KNOWN.fullmatch(value) or _EMAIL.fullmatch(value):  # noqa: PLR2004 - as _VALUE
         return False
     letters = re.search(rb"[A-Za-z]", value) is not None
@@ -150,7 +150,7 @@ def seeds(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
 
 
 def _without_sentence(found: re.Match[bytes]) -> Span | None:
-    """The part of a sentence that is the words of a wallet, from the word that leads to them up to a stop word."""
+    """The words of a wallet in a sentence, from the word before them up to a stop word."""
     words = [(found_word[0], *found_word.span()) for found_word in re.finditer(rb"[a-z]+", found[1])]
     is_apart = found.string[: found.start()].rstrip(b" ")[-1:] in _APART
     begins = [

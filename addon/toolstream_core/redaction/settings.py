@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 class TextMode(enum.StrEnum):
-    """What becomes of chat text."""
+    """How chat text is replaced."""
 
     KEEP = "keep"
     MASK = "mask"
@@ -38,7 +38,7 @@ class Redaction:
 
 
 def redaction_of(secrets: Sequence[str], text: TextMode = TextMode.KEEP) -> Redaction:
-    """What options ask for; each secret is a name, or a `/regular expression/`. Raises `ValueError`."""
+    """The redaction from options; each secret is a name, or a `/regular expression/`. Raises `ValueError`."""
     patterns = [one for one in secrets if len(one) > 2 and one[0] == one[-1] == "/"]  # noqa: PLR2004 - two slashes
     names = tuple(one for one in secrets if one not in patterns)
     return Redaction(text=text, names=names, patterns=tuple(one[1:-1] for one in patterns))

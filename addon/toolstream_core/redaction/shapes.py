@@ -1,4 +1,4 @@
-"""What secrets look like, as their issuers publish it: the one table for logs, captures, fixtures and reports."""
+"""The formats of secrets, as their issuers publish them: one table for logs, captures, fixtures and reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SecretShape(NamedTuple):
     kind: str
     """For people: `openai-key`."""
     prefix: str
-    """What it begins with, to the letter."""
+    """Its first characters, exactly."""
     rest: str
     """A regular expression for what follows, without groups that capture."""
 
@@ -26,7 +26,7 @@ _UUID: Final = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![A-Za-z0-9_-])
 _AUTHRESS: Final = r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}"
 
 _ROWS: Final = (
-    # Providers of language models and what stands around them.
+    # Providers of language models and related services.
     ("letta-key", "sk-let-", r"[A-Za-z0-9+/]{40,}={0,2}"),
     ("openai-key", "sk-", rf"(?!ecdsa-|ssh-){_RANDOM}{_WORD}{{12,}}"),
     ("openai-session", "sess-", r"[A-Za-z0-9]{24,}"),
@@ -156,7 +156,7 @@ _ROWS: Final = (
     ("age-secret-key", "AGE-SECRET-KEY-1", r"[0-9A-Za-z]{40,}"),
     ("1password-key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
     ("1password-token", "ops_eyJ", r"[A-Za-z0-9+/_-]{100,}={0,3}"),
-    # Hosts, databases, builds, observers.
+    # Hosting, databases, builds, monitoring.
     ("openai-ephemeral-key", "ek_", rf"{_RANDOM}[A-Za-z0-9]{{24,}}"),
     ("google-key", "AQ.Ab8", rf"{_WORD}{{30,}}"),
     ("google-code", "4/0A", rf"{_WORD}{{40,}}"),
@@ -228,7 +228,7 @@ _ROWS: Final = (
 SHAPES: Final = tuple(
     SecretShape(kind, prefix, rest) for kind, prefixes, rest in _ROWS for prefix in prefixes.split(" ")
 )
-"""Shapes of one prefix stand in order: the first that fits counts."""
+"""Shapes of one prefix are in order: the first that matches counts."""
 
 
 def _any_shape() -> str:
@@ -252,7 +252,7 @@ WORDS: Final = (
     "|rapidapi|sendbird|sentry|snyk|sonar(?:qube|cloud)?|squarespace|sumo(?:logic)?|telegr(?:am)?|travis"
     "|trello|twitch|twitter|wandb|yandex|zendesk"
 )
-"""Services whose keys have no shape of their own, as an expression: a random word given to such a name is one."""
+"""Services whose keys have no shape of their own, as an expression: a random word after such a name is a key."""
 
 MODEL_WORDS: Final = "anthropic|cohere|co_api_key|deepseek|gemini|mistral|openai|perplexity|together|voyage|fireworks"
-"""The same of services whose models have names that look random, too: only a long word without a dash counts."""
+"""The same for services whose models have names that look random, too: only a long word without a dash counts."""

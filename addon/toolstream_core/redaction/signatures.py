@@ -27,7 +27,7 @@ PLACES: Final = {
     b"signature": _places(
         *("content:thinking", "content_block:thinking", "thinking_blocks:thinking", "delta:signature_delta"),
         *("reasoningContent", "reasoningText", "reasoning_details:reasoning.text"),
-        # Interactions: steps, and what brings them
+        # Interactions: steps, and the objects that contain them
         *("step", "steps", "input:thought", "input:function_call", "delta:thought_signature"),
         *(f"{parent}:{tool}_{part}" for parent in ("delta", "input") for tool in _TOOLS for part in ("call", "result")),
     ),
@@ -54,7 +54,7 @@ _DEEPEST: Final = 200
 _LONGEST_TYPE: Final = 64
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]++|\\/|\\u00(?:2[bBfF]|3[dD]))++")
 _KEYS: Final = b"|".join((b"type", *PLACES))
-# A bracket, with its key if it has one, or a field that tells something; other strings are passed over in C.
+# A bracket, with its key if it has one, or a field with a meaning here; other strings are skipped in C.
 _TOKEN: Final = re.compile(
     rb'(?:[^"{}\[\]]++|"(?!(?:' + _KEYS + rb')")' + INSIDE + rb'"(?!\s*+:\s*+[{\[]))*+'
     rb'(?:"(?P<key>' + INSIDE + rb')(?:"(?:\s*+:\s*+(?:(?P<opens>[{\[])|"(?P<value>' + INSIDE + rb')"?+))?+)?+'
@@ -63,7 +63,7 @@ _TOKEN: Final = re.compile(
 
 
 class _Frame:
-    """An object or an array, and what it stands in."""
+    """An object or an array, and its container."""
 
     __slots__ = ("depth", "in_stream", "in_tool", "is_array", "key", "kind", "outer")
 
@@ -104,7 +104,7 @@ class Signatures:
         """Whether the window begins inside a signature."""
 
     def among(self, text: bytes, found: Sequence[Leaf], flushed: int) -> list[Leaf]:
-        """Those of a window's `found` that are signatures; its first `flushed` bytes will not come again."""
+        """Those of a window's `found` that are signatures; its first `flushed` bytes will not be passed again."""
         candidates = {leaf.start: leaf for leaf in found if leaf.key in PLACES and self._may_be(text, leaf)}
         if flushed == len(text) and not candidates:
             return []
@@ -129,7 +129,7 @@ class Signatures:
         return not named and _BASE64.fullmatch(text, leaf.start, leaf.end) is not None
 
     def _documents(self, text: bytes, places: Iterable[int]) -> Iterator[Span]:
-        """Those that hold a place."""
+        """The documents that contain one of the places."""
         if not self._by_lines:
             yield 0, len(text)
             return
@@ -139,7 +139,7 @@ class Signatures:
 
 
 def _after_string(found: Sequence[Leaf], at: int) -> int:
-    """`at`, or where the string ends inside which it is."""
+    """`at`, or the end of the string that contains it."""
     return next((leaf.end + 1 for leaf in found if leaf.start <= at <= leaf.end), at)
 
 
@@ -150,7 +150,7 @@ class _Reader:
         self._candidates = candidates
         self.frame = frame
         self.placed: list[tuple[Leaf, _Frame]] = []
-        """Candidates and their objects, whose `type` may come later."""
+        """Candidates and their objects, whose `type` may follow later."""
 
     def read(self, text: bytes, at: int, end: int) -> None:
         while token := _TOKEN.match(text, at, end):

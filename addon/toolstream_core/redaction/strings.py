@@ -1,4 +1,4 @@
-"""Text with JSON escapes read as what it means, and overwritten where it stands."""
+"""Decodes text with JSON escapes, and overwrites parts of it in place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPACED: Final = re.compile(rb"[?&][\w.\[\]-]{1,64}=[^&\s+]{0,8192}\+")
 
 
 class Edit(NamedTuple):
-    """Bytes that replace as many others."""
+    """Bytes that replace the same number of others."""
 
     at: int
     data: bytes
@@ -36,7 +36,7 @@ def edited(text: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of a span that belong to no escape: those are only overwritten completely."""
+    """The parts of a span outside escapes; an escape is only overwritten completely."""
     at = max(0, start - _UNICODE_LENGTH)
     while at and text[at - 1 : at] == b"\\":
         at -= 1
@@ -53,7 +53,7 @@ def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int
 def by_segment(begins: Sequence[int], edit: Edit) -> Iterator[tuple[int, int, bytes]]:
     """An edit of a text in segments, part by part: the segment's number, the offset in it, the bytes.
 
-    `begins` has where each segment begins, and where the last one ends.
+    `begins` has the beginning of each segment, and the end of the last one.
     """
     at, end = max(begins[0], edit.at), edit.at + len(edit.data)
     segment = bisect_right(begins, at) - 1
@@ -65,19 +65,19 @@ def by_segment(begins: Sequence[int], edit: Edit) -> Iterator[tuple[int, int, by
 
 
 class Unescaped:
-    """What escaped bytes mean, as UTF-8; a surrogate counts as one byte of no character."""
+    """The decoded form of escaped bytes, as UTF-8; a surrogate counts as one byte of no character."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
         self.text = _unescaped(raw)
-        """What the bytes mean."""
+        """The decoded bytes."""
         self.hides = b"\\u" in raw or b"\\/" in raw
-        """Whether an escape may stand for a character of a key."""
+        """Whether an escape may represent a character of a key."""
         self._outs: list[int] = []
         self._ins: list[int] = []
 
     def _locate(self) -> None:
-        """Where each escape stands, and each text between two of them. Mostly nobody asks."""
+        """Find the places of escapes, and of the texts between them. Lazy, because it is rarely needed."""
         size = at = 0
         for found in _ESCAPE.finditer(self._raw):
             start = found.start()
@@ -105,14 +105,14 @@ class Unescaped:
                 yield Edit(into + 2, self._escape(into, data))
 
     def _escape(self, at: int, data: bytes) -> bytes:
-        """The digits of the escape that stands at `at`, for another character, or for as many `*` as it has bytes."""
+        """The digits of the escape at `at`, for another character, or for as many `*` as it has bytes."""
         if data == _SURROGATE:
             return b"d83d" if self._raw[at + 3 : at + 4] in b"89abAB" else b"de00"
         return b"%04x" % (ord(data.decode()[0]) if len(data) > 1 else data[0])
 
 
 def _unescaped(raw: bytes) -> bytes:
-    """By complete replacements: no JSON string holds a zero byte."""
+    """With complete replacements: no JSON string contains a zero byte."""
     if b"\\u" in raw or b"\0" in raw:
         return _ESCAPE.sub(_meaning, raw)
     text = raw.replace(b"\\\\", b"\0")
@@ -131,7 +131,7 @@ def _meaning(found: re.Match[bytes]) -> bytes:
 
 
 def has_quoted(text: bytes) -> bool:
-    """Whether some of it is percent-encoded, or a query with spaces."""
+    """Whether a part of it is percent-encoded, or a query with spaces."""
     return (b"%" in text and _QUOTED.search(text) is not None) or (b"+" in text and _SPACED.search(text) is not None)
 
 
@@ -141,11 +141,11 @@ class Unquoted:
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
         self.text = _QUOTED.sub(lambda found: bytes([int(found[1], 16)]), raw.replace(b"+", b" "))
-        """What the bytes mean."""
+        """The decoded bytes."""
         self._coded: list[int] | None = None
 
     def on_raw(self, edit: Edit) -> Iterator[Edit]:
-        """An edit of `text` as edits of the encoded bytes, of which each is overwritten thrice."""
+        """An edit of `text` as edits of the encoded bytes, each of which is overwritten three times."""
         if self._coded is None:
             self._coded = [
                 found.start() - (_QUOTED_LENGTH - 1) * number
@@ -158,16 +158,16 @@ class Unquoted:
 
 
 _NAME: Final = 32
-"""Bytes beyond which what stands where a name does may be anything."""
+"""The maximum length of a name, in bytes; a longer string in its place may be anything."""
 INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
-# Fields that never carry a piece of a text; passed over in C, as each event has several of them.
+# Fields that never contain a part of a text; skipped in C, because each event has several of them.
 NO_TEXT: Final = b"id|object|model|type|role|finish_reason|system_fingerprint|service_tier|provider|event|status"
 _PASSED: Final = (
     rb'(?:[^"]*+(?:"[^"\\\r\n]{0,%d}+"\s*+:\s*+(?=[^"\s])|"(?:' % _NAME
     + NO_TEXT
     + rb')"\s*+:\s*+"[^"\\\r\n]*+"))*+[^"]*+'
 )
-# A string, and what stands behind it where it is a key; a string that a line cuts off counts too.
+# A string, with the colon after it if it is a key; a string that the end of a line cuts off counts too.
 _LEAF: Final = re.compile(_PASSED + rb'"(' + INSIDE + rb')(?:"(\s*+:\s*+(?:"(' + INSIDE + rb')"?+)?+)?+)?+')
 _REST: Final = re.compile(INSIDE)
 
@@ -176,7 +176,7 @@ class Leaf(NamedTuple):
     """A string, without its quotes."""
 
     key: bytes
-    """Of the field; empty in an array."""
+    """The key of the field; empty in an array."""
     start: int
     end: int
     outset: int

@@ -1,4 +1,4 @@
-"""Candidates: saved responses as frames that can be removed or made smaller one by one. Judges nothing."""
+"""Candidates: saved responses as frames that can be removed or made smaller one by one. Does not judge them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_DEPTH = 64
 
 
 def nodes(value: Json, path: Path = (), shape: Shape = ()) -> Iterator[tuple[Path, Shape, Json]]:
-    """Every value in `value`, itself first, with its path and shape."""
+    """Every value in `value`, beginning with itself, with path and shape."""
     yield path, shape, value
     if len(path) >= _MAX_DEPTH:
         return
@@ -45,7 +45,7 @@ def with_type(shape: Shape, value: dict[str, Json]) -> Shape:
 
 
 def without(value: Json, path: Path) -> Json:
-    """`value` without what is at `path`, which exists and is not the top."""
+    """`value` without the value at `path`, which exists and is not the top."""
     step, *rest = path
     if rest:
         return _exchanged(value, step, without(value[step], tuple(rest)))
@@ -62,7 +62,7 @@ def put(value: Json, path: Path, new: Json) -> Json:
 
 
 def mapped(value: Json, change: Callable[[str], str]) -> Json:
-    """`value` with each string changed, except keys; the same object where none changed."""
+    """`value` with each string changed, except keys; the same object if none changed."""
     new = value
     for path, _, one in nodes(value):
         if isinstance(one, str) and (other := change(one)) != one:
@@ -185,7 +185,7 @@ def _turn_frames(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[T
 
 
 def in_own_chunk(part: TurnFrame) -> TurnFrame:
-    """`part` as one chunk that comes without delay."""
+    """`part` as one chunk without delay."""
     return replace(part, chunk_starts=(ChunkStart(0, 0),))
 
 
@@ -194,7 +194,7 @@ class Turn:
     """One response and its request."""
 
     number: int
-    """The flow's place in the file it came from, from 0."""
+    """The flow's place in its file, from 0."""
     exchange: StreamFacts
     framing: Framing
     frames: tuple[TurnFrame, ...]
@@ -207,7 +207,7 @@ class Turn:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that a client can see of it."""
+        """A hash of everything that a client can observe of it."""
         hashed = hashlib.sha256()
         for part in self._visible_parts():
             hashed.update(b"%d:" % len(part))
@@ -238,22 +238,22 @@ type Candidate = tuple[Turn, ...]
 
 
 def turn(number: int, exchange: StreamFacts, chunks: Iterable[Chunk], broken: str | None = None) -> Turn:
-    """A response as it was saved, given its decoded body."""
+    """A saved response, given its decoded body."""
     return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
 
 
 def events(candidate: Candidate) -> int:
-    """Events in all responses."""
+    """The number of events in all responses."""
     return sum(one.events for one in candidate)
 
 
 def size(candidate: Candidate) -> int:
-    """Bytes of all bodies."""
+    """The number of bytes in all bodies."""
     return sum(part.size for one in candidate for part in one.frames)
 
 
 def digest(candidate: Candidate) -> str:
-    """A hash of all that a client can see of a candidate."""
+    """A hash of everything that a client can observe of a candidate."""
     return hashlib.sha256("".join(one.digest for one in candidate).encode()).hexdigest()
 
 

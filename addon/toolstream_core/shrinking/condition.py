@@ -1,4 +1,4 @@
-"""Which candidates are allowed, and what shows a bug. Judged by toolstream's own reader."""
+"""Decides which candidates are allowed, and which show a bug, with toolstream's own reader."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class Condition:
     lax: bool = False
     """Whether further defects are allowed."""
     for_client: bool = False
-    """Whether a client is to read candidates: no note is new, and calls keep their arguments, as tools run with them.
+    """Whether a client reads candidates: then no note is new, and calls keep their arguments, with which tools run.
 
-    Else calls keep the keys that they need, with any values.
+    Otherwise calls keep the keys that they need, with any values.
     """
 
     def allows(self, candidate: Candidate, *, like: Candidate | None = None) -> bool:
         """Whether a candidate is one response or several, without defects that the original lacks.
 
         Notes do not count, unless `like` is given: then a candidate has no note that `like` lacks. Not everything that
-        a protocol demands is a defect, so a response must also begin, end and finish as the original does.
+        a protocol demands is a defect, therefore a response must also begin, end and finish like the original.
         """
         if not candidate or not all(self._responses(turn) for turn in candidate) or not self._in_order(candidate):
             return False
@@ -89,7 +89,7 @@ class Condition:
         original_turn = self._before(turn)
         original = self.records.record(original_turn)
         if record is None or original is None:
-            return record is original  # an HTTP error need not say anything in the protocol
+            return record is original  # an HTTP error need not have an event of the protocol
         if (record.dialect, record.streamed) != (original.dialect, original.streamed):
             return False
         if not self.lax and not (_is_framed(turn, original_turn) and _is_over(record, original)):
@@ -130,7 +130,7 @@ def _is_framed(turn: Turn, original_turn: Turn) -> bool:
 
 
 def _kind(frame: Frame) -> tuple[str, Json]:
-    """The kind of an event: its name with its `type`, or with its data where that is not a JSON object (`[DONE]`)."""
+    """The kind of an event: its name with its `type`, or with its data if that is not a JSON object (`[DONE]`)."""
     payload = frame.json
     return frame.name, json_access.scalar(json_access.get(payload, "type")) if isinstance(payload, dict) else frame.data
 
@@ -183,7 +183,7 @@ def has_verdict(records: RecordCache, wanted: Outcome) -> Oracle:
 
 
 def worst(found: frozenset[Outcome]) -> Outcome | None:
-    """The verdict that stands first in the list of verdicts."""
+    """The verdict that is first in the list of verdicts."""
     return min(found, key=list(Outcome).index, default=None)
 
 

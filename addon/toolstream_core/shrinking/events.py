@@ -1,4 +1,4 @@
-"""Passes that remove responses and events. Also what a pass is."""
+"""Passes that remove responses and events. Also the definition of a pass."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from toolstream_core.shrinking.candidate import (
 from toolstream_core.wire import json_access
 
 type Cursor = tuple[int, ...]
-"""A pass's position, in its own terms; `()` is the beginning."""
+"""The position of a pass, specific to it; `()` is the beginning."""
 
 
 class Proposal(NamedTuple):
-    """A candidate that may be taken instead of the one before."""
+    """A candidate that may replace the previous one."""
 
     candidate: Candidate
     resume: Cursor
-    """Where the pass goes on from `candidate`, if it is taken."""
+    """The cursor for `candidate`, if it is taken."""
 
 
 class Pass(NamedTuple):
@@ -42,7 +42,7 @@ class Pass(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Neighbours to be removed from a list."""
+    """Neighbours that may be removed from a list."""
 
     begin: int
     end: int
@@ -50,7 +50,7 @@ class Span(NamedTuple):
 
 
 def spans(count: int, cursor: Cursor) -> Iterator[Span]:
-    """Spans of `count` items: all, each half, each quarter, … each single one; from the end to the beginning."""
+    """Spans of `count` items: all, the two halves, the quarters, … each single one; from the end to the beginning."""
     size, end = cursor or (count, count)
     while size:
         while end > 0:
@@ -61,7 +61,7 @@ def spans(count: int, cursor: Cursor) -> Iterator[Span]:
 
 
 _FEWEST = 3
-"""Numbers that have to follow one another before they are treated as a count."""
+"""The minimum number of consecutive numbers that are treated as a count."""
 
 
 def places(path: Path) -> Path:
@@ -82,7 +82,7 @@ class Numbering:
         self._indexes = {path for path, numbers in seen.items() if _is_index(path, numbers)}
 
     def variants(self, kept: Sequence[TurnFrame]) -> list[list[TurnFrame]]:
-        """`kept` with its numbers closed up, and as it is; only once if both are equal."""
+        """`kept` with its numbers closed up, and unchanged; only once if both are equal."""
         renumbered = self._renumbered(kept)
         return [renumbered] if renumbered == list(kept) else [renumbered, list(kept)]
 
@@ -157,12 +157,12 @@ def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 type _Places = dict[int, list[Path]]
-"""By frame: the paths in its JSON that tie it to a group."""
+"""By frame: the paths in its JSON that assign it to a group."""
 
 
 def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    """Without one group, the largest first; entries of arrays go alone, and events that have nothing else."""
-    del cursor  # What is left after a group is gone is looked at anew.
+    """Without one group, the largest first: removes only entries of arrays, and events that have nothing else."""
+    del cursor  # After the removal of a group, the groups are computed again.
     for at, turn in enumerate(candidate):
         numbering = Numbering(turn)
         for group in _groups(turn):
@@ -212,7 +212,7 @@ def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[Turn
 
 
 def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) -> Json:
-    """`payload` without the innermost array entries that hold `paths`; `None` if nothing is left."""
+    """`payload` without the innermost array entries that contain `paths`; `None` if nothing remains."""
     entries = {_entry(path) for path in paths}
     if () in entries:
         return None
@@ -225,7 +225,7 @@ def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) 
 
 
 def _entry(path: Path) -> Path:
-    """The innermost array entry that holds what is at `path`; `()` if no array does."""
+    """The innermost array entry that contains `path`; `()` if there is none."""
     for end in range(len(path), 0, -1):
         if isinstance(path[end - 1], int):
             return path[:end]

@@ -22,7 +22,7 @@ from toolstream_core.state_file import Results
 
 
 class TriedCandidates(Results[str, bool]):
-    """Whether the bug showed, by the digests of candidates."""
+    """Whether candidates showed the bug, by digest."""
 
     command = "toolstream shrink"
     parts = "flow, command"
@@ -54,15 +54,15 @@ def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
 
 
 type Progress = Callable[[str, int, int, int], None]
-"""Gets the current pass, the events and bytes of all bodies, and how many candidates the oracle was asked about."""
+"""Gets the current pass, the events and bytes of all bodies, and the number of judged candidates."""
 type _Try = tuple[Proposal, Future[bool]]
 
 
 class Search:
-    """Makes a candidate smaller while the oracle finds the bug in it.
+    """Makes a candidate smaller as long as the oracle finds the bug in it.
 
-    With several jobs the oracle is asked about several proposals at once, and the first in order that shows the bug is
-    taken, so the result is the same as with one job.
+    With several jobs the oracle judges several proposals at once, and the first in order that shows the bug is
+    taken: the result is the same as with one job.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Search:
         jobs: int = 1,
         progress: Progress = lambda *_: None,
     ) -> None:
-        """`oracle` is called in threads where there are several `jobs`."""
+        """`oracle` is called in threads if there are several `jobs`."""
         self._condition = condition
         self._oracle = oracle
         self._tried = tried or TriedCandidates()
@@ -85,7 +85,7 @@ class Search:
         self._pool: ThreadPoolExecutor | None = None
 
     def run(self, original: Candidate, passes: Sequence[Pass]) -> Candidate:
-        """The smallest candidate found, which no pass makes smaller."""
+        """A candidate that no pass makes smaller."""
         best, before = original, ""
         try:
             while before != (before := digest(best)):
@@ -97,7 +97,7 @@ class Search:
         return best
 
     def shows(self, candidate: Candidate) -> bool:
-        """Whether a candidate shows the bug; the oracle is asked once for each."""
+        """Whether a candidate shows the bug; the oracle judges each only once."""
         key = digest(candidate)
         shows = self._tried.get(key)
         return self._ask(candidate, key) if shows is None else shows
@@ -125,13 +125,13 @@ class Search:
         waiting: deque[_Try] = deque()
         for proposal, shows in self._started(proposals, waiting):
             if shows.result():
-                for _, other in waiting:  # those that run already end on their own, and are remembered
+                for _, other in waiting:  # running ones finish, and are remembered
                     other.cancel()
                 return proposal
         return None
 
     def _started(self, proposals: Iterable[Proposal], waiting: deque[_Try]) -> Iterator[_Try]:
-        """Tries in the order of the proposals; the next ones run already."""
+        """Tries in the order of the proposals; the next ones already run."""
         pool = self._pool = self._pool or ThreadPoolExecutor(self._jobs)
         for proposal in proposals:
             waiting.append((proposal, pool.submit(self.shows, proposal.candidate)))

@@ -37,7 +37,7 @@ type Proposals = Callable[[Candidate, Cursor], Iterator[Proposal]]
 
 
 def _of_each_turn(smaller: Callable[[Turn], Iterator[Turn]]) -> Proposals:
-    """The pass that tries each response as `smaller` makes it; after a change it looks at the responses anew."""
+    """The pass that tries the results of `smaller` for each response; after a change, it begins again."""
 
     def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
         del cursor
@@ -49,12 +49,12 @@ def _of_each_turn(smaller: Callable[[Turn], Iterator[Turn]]) -> Proposals:
 
 
 class Part(NamedTuple):
-    """One event's part of a text."""
+    """The part of a text in one event."""
 
     place: int
-    """Its place in the response's frames."""
+    """The event's place in the response's frames."""
     path: Path
-    """Where it is in the event's JSON."""
+    """The path in the event's JSON."""
     text: str
 
 
@@ -63,7 +63,7 @@ class Channel:
     """A text as its parts, in order."""
 
     arguments: bool
-    """Whether it is the arguments of a call."""
+    """Whether the text is the arguments of a call."""
     parts: list[Part] = field(default_factory=list)
 
     @property
@@ -87,7 +87,7 @@ def channels(turn: Turn) -> list[Channel]:
 
 
 class _ChannelSink(Sink):
-    """Collects which string of which event is part of which text."""
+    """Collects the strings of events that are parts of texts."""
 
     live = True
     each = True
@@ -133,7 +133,7 @@ def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
 
 
 def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[TurnFrame]:
-    """The frames, with each group merged into its first part, or into its last where the text is cumulative."""
+    """The frames, with each group merged into its first part, or into its last if the text is cumulative."""
     texts: dict[int, tuple[Part, str]] = {}
     gone: set[int] = set()
     for group in groups:
@@ -152,12 +152,12 @@ def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> l
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST = 4096
-"""Characters beyond which a text is cut by its halves only, not by its words."""
+"""A longer text, in characters, is split only into halves, not into words."""
 
 
 @_of_each_turn
 def shorter_texts(turn: Turn) -> Iterator[Turn]:
-    """Each text with something less in it."""
+    """Each text, shorter."""
     for channel in channels(turn):
         for text in smaller(channel.text):
             yield _with_text(turn, channel, text)
@@ -244,7 +244,7 @@ def _arguments(turn: Turn) -> frozenset[bytes]:
 
 
 def fewer_fields(needed: Required) -> Proposals:
-    """The pass that leaves what is `needed`."""
+    """The pass that removes fields other than the `needed` ones."""
     return _of_each_turn(partial(_fewer_fields, needed))
 
 
@@ -264,7 +264,7 @@ def _fewer_fields(needed: Required, turn: Turn) -> Iterator[Turn]:
 
 
 def _objects(payload: Json, arguments: frozenset[bytes]) -> Iterator[tuple[Shape, dict[str, Json]]]:
-    """The objects in an event's JSON, but for those that are `arguments` or within them."""
+    """The objects in an event's JSON, except the `arguments` and objects within them."""
     inside: tuple[Path, ...] = ()
     for path, shape, value in nodes(payload):
         if not isinstance(value, dict) or any(path[: len(one)] == one for one in inside):
@@ -315,7 +315,7 @@ def _removed(payload: Json, place: _Place) -> Json:
 
 def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Json]) -> Turn:
     parts = list(turn.frames)
-    for place in reversed(places):  # from the back, so that places in arrays still hold
+    for place in reversed(places):  # from the end, to keep the places in arrays valid
         part = parts[place.number]
         parts[place.number] = turn.framing.rewritten(part, edit(part.frame.json, place))
     return turn.with_frames(parts)
@@ -329,7 +329,7 @@ _KEPT_KEYS = {"model", "modelVersion", "type", "object", "role", "name"}
 
 def shorter_strings(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
     """Each long string replaced by a short one, those that take the most bytes first."""
-    del cursor  # After a change the strings are looked at anew.
+    del cursor  # After a change, the strings are collected again.
     counted = Counter(_strings(candidate))
     kept = _kept(candidate)
     for old in sorted(counted, key=lambda one: (-len(one) * counted[one], one)):
@@ -351,7 +351,7 @@ def _strings(candidate: Candidate) -> Iterator[str]:
 
 
 def _kept(candidate: Candidate) -> set[str]:
-    """Strings that stay: names, types, and texts, which have a pass of their own."""
+    """Strings that stay: names, types, and texts, which have a separate pass."""
     kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
     kept.update(channel.text for turn in candidate for channel in channels(turn))
     kept.update(name for turn in candidate for name in tools.schemas(turn.exchange.request))
@@ -382,7 +382,7 @@ def _renamed(turn: Turn, old: str, new: str) -> Turn:
 
 
 def _replaced(turn: Turn, old: str, new: str) -> list[TurnFrame]:
-    """The frames, with a string replaced wherever it stands."""
+    """The frames, with all occurrences of a string replaced."""
     frames = list(turn.frames)
     for number, one in enumerate(frames):
         payload = one.frame.json
@@ -401,7 +401,7 @@ _KEPT = {"model", "stream", "messages", "input", "contents"}
 
 @_of_each_turn
 def smaller_requests(turn: Turn) -> Iterator[Turn]:
-    """Each request with something less in it."""
+    """Each request, smaller."""
     request = turn.exchange.request
     if isinstance(request, dict):
         yield from map(turn.with_request, _smaller_requests(request))
@@ -421,7 +421,7 @@ def _smaller_requests(request: dict[str, Json]) -> Iterator[Json]:
 
 
 def _simpler_requests(request: Json, path: Path, value: Json) -> Iterator[Json]:
-    """The request with a shorter text, or without what only describes a tool."""
+    """The request with a shorter text, or without the description of a tool."""
     last = path[-1] if path else None
     if isinstance(value, str) and len(value) > _LONG and last not in _KEPT:
         yield from (put(request, path, short) for short in ("", value[:_LONG]))

@@ -17,7 +17,7 @@ PATHS: Final = {one.name: one.api.base_path for one in PROTOCOLS}
 """The path of the base URL that clients of each protocol expect."""
 
 KEY: Final = "toolstream-offline"
-"""Stands in for keys: clients refuse to start without one, and nothing ever checks it here."""
+"""A placeholder for keys: clients do not start without one, and nothing checks it here."""
 
 _VENDORS: Final = (
     "OPENAI ANTHROPIC GEMINI GOOGLE GOOGLE_GENERATIVE_AI OLLAMA OPENROUTER AI_GATEWAY AZURE_OPENAI AZURE "
@@ -48,11 +48,11 @@ REMOVED: Final = (
     "GOOGLE_GENAI_USE_VERTEXAI",
     "SSL_CERT_DIR",
 )
-"""What would lead a client elsewhere, or make it send a real credential."""
+"""Variables that would direct a client elsewhere, or make it send a real credential."""
 
 
 def proxy_variables(url: str, ca_file: str) -> dict[str, str]:
-    """What leads every client through the proxy at `url`, trusting the certificates in `ca_file`."""
+    """Variables that direct every client through the proxy at `url`, trusting the certificates in `ca_file`."""
     names = [*_PROXIES, *(name.upper() for name in _PROXIES)]
     return {
         **dict.fromkeys(names, url),
@@ -64,7 +64,7 @@ def proxy_variables(url: str, ca_file: str) -> dict[str, str]:
 
 
 def provider_variables(url: str) -> dict[str, str]:
-    """Base URLs that name the proxy at `url` as if it were the provider, and keys that are none."""
+    """Base URLs with the proxy at `url` in place of the provider, and placeholders for keys."""
     return {
         **{variable: base_url(url, one.name) for one in reversed(PROTOCOLS) for variable in one.api.base_url_variables},
         **{variable: value for one in PROTOCOLS for variable, value in one.api.offline.items()},
@@ -73,7 +73,7 @@ def provider_variables(url: str) -> dict[str, str]:
 
 
 def base_url(url: str, protocol: str) -> str:
-    """The base URL of a protocol's clients. Raises `ValueError` for a protocol that there is not."""
+    """The base URL of a protocol's clients. Raises `ValueError` for an unknown protocol."""
     if protocol not in PATHS:
         raise ValueError(f"unknown protocol {protocol!r}; known are {', '.join(PATHS)}")
     return url + PATHS[protocol]
@@ -84,7 +84,7 @@ _OWN: Final = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EX
 
 
 def authorities(environment: Mapping[str, str]) -> bytes:
-    """Those that everybody trusts, and those that the variables of `environment` name, as PEM."""
+    """The public authorities, and those from the variables of `environment`, as PEM."""
     known = Path(certifi.where()).read_bytes()
     return b"\n".join(dict.fromkeys([known, *_own(environment)]))
 
@@ -103,8 +103,8 @@ class Setup:
     flows: tuple[Path, ...] = ()
     """Flow files and folders whose responses replace those of the providers."""
     calls: tuple[str, ...] | None = None
-    """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
-    and a harmless tool is called if there are none."""
+    """Without flows: the calls of offered tools that are made, each `TOOL {JSON}`; no calls if `None`,
+    and a call of a harmless tool if it is empty."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
@@ -112,13 +112,13 @@ class Setup:
     """Replay speed factor of saved flows: 1 is the recorded timing, 0 no delay."""
     seed: int = 0
     strict: bool = False
-    """Whether a request that no saved one equals is refused, instead of matched with the best flow."""
+    """Whether a request that equals no saved one is refused, instead of matched with the best flow."""
     provider_repeats: int = REPEATS
     """Limit of equal requests per saved response; 0 sets none."""
     network: str = "none"
-    """What else may be connected to: `none`, `loopback` (servers of this machine), `all`."""
+    """The permitted other connections: `none`, `loopback` (servers of this machine), `all`."""
     log: str = "off"
-    """`off`, `calls`, `chunks`: what the proxy prints."""
+    """The proxy's log: `off`, `calls`, `chunks`."""
     understood: int = 0
     """The number of calls of the generated responses that the client is known to understand: no client model that
     misreads these explains what it returns."""
@@ -126,7 +126,7 @@ class Setup:
     """Further options, of toolstream or mitmproxy."""
 
     def specs(self) -> list[str]:
-        """The options as for `--set`; one without `=` is set to nothing."""
+        """The options as for `--set`; one without `=` is set to an empty value."""
         return [
             f"toolstream_log={self.log}",
             f"toolstream_speed={self.speed:g}",
@@ -150,7 +150,7 @@ class Setup:
         ]
 
     def arguments(self) -> list[str]:
-        """The same for `toolstream serve` and `toolstream run`, the flows first, as they were given."""
+        """The same for `toolstream serve` and `toolstream run`, the flows first, unchanged."""
         words = [*map(str, self.flows), *self._made()]
         for name, values in (("repair", self.repair), ("shape", self.shape), ("fault", self.fault)):
             words += [word for value in values for word in (f"--{name}", value)]

@@ -19,7 +19,7 @@ class Entry:
     """Allows `entry["name"]` for `entry.name`, as in the JSON of reports."""
 
     def __getitem__(self, name: str) -> Any:
-        """The field of that name. Raises `KeyError`."""
+        """The field with this name. Raises `KeyError`."""
         try:
             return getattr(self, name)
         except AttributeError:
@@ -30,7 +30,7 @@ class Entry:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **own: Any) -> Self:
-        """Read the proxy's report of one; `own` are values of fields that the report has in another form."""
+        """Read one from the proxy's report; `own` are values of fields that the report has in another form."""
         names = [one.name for one in fields(cls) if one.name not in own]  # type: ignore[arg-type]  # as in `keys`
         found = {name: tuple(values[name]) if isinstance(values[name], list) else values[name] for name in names}
         return cls(**found, **own)
@@ -53,11 +53,11 @@ class FoundDefect(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundProblem(Entry):
-    """One way in which a client's next request was not what the response meant."""
+    """One way in which a client's next request did not match the response."""
 
     verdict: str
     call: int | None
-    """Place of the call among those of the response; `None` if it is none of them."""
+    """Place of the call among those of the response; `None` if it is another call."""
     message: str
 
 
@@ -68,13 +68,13 @@ class FoundVerdict(Entry):
     verdict: str
     """`ok`, `returned-without-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
     understood: bool
-    """Whether the client did what the response meant."""
+    """Whether the client did what the response required."""
     call: int | None
-    """Place of the call that decided, among those of the response."""
+    """Place of the decisive call, among those of the response."""
     event: int | None
-    """Where it went wrong."""
+    """The event that the client misread."""
     explained: tuple[str, ...]
-    """Names of the ways in which the client reads otherwise than the protocol means."""
+    """Names of the ways in which the client deviates from the protocol."""
     explanation: str
     """The same for people; `""` if it is not known."""
     fix: str
@@ -83,9 +83,9 @@ class FoundVerdict(Entry):
     """Options under which the client would have understood the response."""
     problems: tuple[FoundProblem, ...]
     sent: tuple[Mapping[str, Json], ...] = field(repr=False)
-    """The calls that came back: id, name, arguments."""
+    """The returned calls: id, name, arguments."""
     results: tuple[Json, ...]
-    """The ids of the results that came back."""
+    """The ids of the returned results."""
     count: int
     """The number of identical repeated requests, if there were any."""
     request: int | None
@@ -94,22 +94,22 @@ class FoundVerdict(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundFault(Entry):
-    """A fault that was aimed at a response."""
+    """A fault that was applied to a response."""
 
     spec: str
     drawn: int
-    """How many calls, or streams, were drawn to be hit."""
+    """The number of calls, or streams, that were randomly selected."""
     changes: int
-    """How many changes were made: none, where the fault found nothing to act on."""
+    """The number of changes: 0 if the fault found nothing to act on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentCall(Entry):
-    """A call that a client was sent, as the stream meant it."""
+    """A call that was sent to a client, as intended."""
 
     choice: int
     position: int
-    """Among the calls of its response's choice."""
+    """Its place among the calls of its choice."""
     kind: str
     """`function`, `custom` (free text), `server` (the provider runs it)."""
     id: str
@@ -117,13 +117,13 @@ class SentCall(Entry):
     arguments: str
     """As text; `input` is its content."""
     complete: bool
-    """Whether all of it came."""
+    """Whether it arrived completely."""
     events: tuple[int, ...]
     """The numbers of its events."""
 
     @cached_property
     def input(self) -> Json:
-        """The arguments as JSON; the text itself where it is not JSON. No arguments are `{}`."""
+        """The arguments as JSON; the text itself if it is not JSON. No arguments are `{}`."""
         try:
             return json.loads(self.arguments) if self.arguments else {}
         except ValueError:
@@ -132,10 +132,10 @@ class SentCall(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class SentRequest(Entry):
-    """What a client asked."""
+    """A request of a client."""
 
     number: int
-    """Counted from 0 since the last reset, other requests than an LLM's too."""
+    """Counted from 0 since the last reset, including requests to other servers than LLMs."""
     method: str
     url: str
     path: str
@@ -144,12 +144,12 @@ class SentRequest(Entry):
     text: str = field(repr=False)
     """The body as text."""
     over_socket: bool = False
-    """Whether it came over a WebSocket; the body is then that of the same request over HTTP."""
+    """Whether it arrived over a WebSocket; the body is then that of the same request over HTTP."""
     secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """The values of its credentials; reports and failures do not show them."""
 
     def __getitem__(self, name: str) -> Any:
-        """The field of that name, else the value of this key in the body."""
+        """The field with this name, else the value of this key in the body."""
         try:
             return super().__getitem__(name)
         except KeyError:
@@ -167,7 +167,7 @@ class SentRequest(Entry):
 
     @cached_property
     def protocol(self) -> str | None:
-        """`openai-chat`, …; `None` if it asks no LLM."""
+        """`openai-chat`, …; `None` if it is not for an LLM."""
         wanted = match_key.read(self.path, self.json) if self.method == "POST" else None
         return wanted.dialect if wanted else None
 
@@ -178,7 +178,7 @@ class SentRequest(Entry):
 
     @property
     def model(self) -> str | None:
-        """The model that it asks for."""
+        """The requested model."""
         return match_key.model_of(self.path, self.json)
 
     @cached_property
@@ -208,13 +208,13 @@ class SentRequest(Entry):
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """The results of tools that it brings."""
+        """The results of tools in it."""
         return self.history.results
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProxiedExchange:
-    """A request and its response, as the proxy saw them."""
+    """A request and its response, as observed by the proxy."""
 
     request: SentRequest
     over: bool
@@ -224,13 +224,13 @@ class ProxiedExchange:
     findings: tuple[FoundDefect, ...]
     finish: tuple[str, ...]
     broken: str | None
-    """How the response broke, where it did."""
+    """How the response broke, if it did."""
     source: str
     """The saved flow of the response, `PATH#N`; `""` if there is none."""
     changes: tuple[str, ...]
     """Names of the repairs and shapes for which events were rewritten."""
     comment: str
-    """What the proxy noted."""
+    """The proxy's comment."""
     response: str | None
     """`exact`: the request was the recorded one; `diverged`: this flow fits best; `finished`: a final text, as the
     request holds the results of this flow's calls; `refused`: none fits, or the limit of equal requests is reached."""
@@ -239,17 +239,17 @@ class ProxiedExchange:
     faults: tuple[FoundFault, ...]
     """The faults that were injected into it."""
     sent: tuple[str, ...] = field(repr=False)
-    """The events that the client got, as texts, where they were asked for."""
+    """The events that the client received, as texts, if requested."""
     truncated: bool
-    """Whether there were more."""
+    """Whether there were more events."""
 
     @property
     def problems(self) -> tuple[FoundProblem, ...]:
-        """Those of the verdict; none without a verdict."""
+        """The problems of the verdict; none without a verdict."""
         return () if self.verdict is None else self.verdict.problems
 
     def added_by(self, after: SentRequest) -> Conversation:
-        """What a later request adds to this one, without secrets."""
+        """The additions of a later request to this one, without secrets."""
         return added(history_of(self.request.shown), after.shown)
 
 
@@ -269,7 +269,7 @@ def until_complete(calls: Iterable[SentCall], later: Iterable[ProxiedExchange]) 
 
 
 def proxied_exchange(values: Mapping[str, Any]) -> ProxiedExchange:
-    """Read the proxy's report of one."""
+    """Read one from the proxy's report."""
     record: Mapping[str, Any] = values.get("record") or {}
     request = values["request"]
     return ProxiedExchange(

@@ -1,4 +1,4 @@
-"""How programs of the Java virtual machine find a proxy: by system properties, as they read no proxy variables."""
+"""Configures a proxy for Java programs with system properties, because they do not read proxy variables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRUSTED: Final = 2
 
 
 def java_options(url: str, store: PurePath, own: str) -> str:
-    """The value of the variable: `own`, which is the user's, and what leads through the proxy at `url`.
+    """The value of the variable: `own`, the user's value, and the options for the proxy at `url`.
 
     `store` is the file of a `trust_store`.
     """

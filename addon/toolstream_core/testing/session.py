@@ -1,4 +1,4 @@
-"""A proxy in a process of its own, for tests and commands, and the base URLs that it forwards."""
+"""A proxy in a separate process, for tests and commands, and the base URLs that it forwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LISTENING_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: 
 
 
 class Place(NamedTuple):
-    """The parts of a proxy's base URL beside its address."""
+    """The parts of a proxy's base URL other than its address."""
 
     login: str
     """`USER:PASSWORD@` if the real base URL has that; else empty."""
@@ -53,12 +53,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Where requests go that name the proxy."""
+    """The destinations of requests to the proxy itself."""
 
     origins: Mapping[str, str]
     """The server by the first part of a path, and the base URL by protocol."""
     places: Mapping[str, Place]
-    """For each base-URL variable."""
+    """The place for each base-URL variable."""
 
     def variables(self, proxy: str) -> dict[str, str]:
         """The base-URL variables, as clients of the proxy at this URL need them."""
@@ -89,7 +89,7 @@ def routes(environment: Mapping[str, str], base_url: str | None = None) -> Route
 
 
 def _parts(url: str, what: str, port: int | None) -> tuple[str, str, str]:
-    """Origin, login and path of a base URL, which may lack its scheme as `OLLAMA_HOST` does."""
+    """Origin, login and path of a base URL, which may lack its scheme, like `OLLAMA_HOST`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
         given = parts.port
@@ -119,9 +119,9 @@ class WorkerProcess:
     """One process, from its start to its end, and the folder that it may write to."""
 
     def __init__(self, log: IO[Any] | int | None, folder: str | None = None) -> None:
-        """Start it, with a new folder where none is given; the process removes it when it ends.
+        """Start it, with a new folder if none is given; the process removes it at its end.
 
-        `log` is what it prints to; with `DEVNULL`, that is kept for the error about its end.
+        `log` receives its output; with `DEVNULL`, the output is kept for the error about its end.
         """
         self._made = tempfile.TemporaryDirectory(prefix="toolstream-") if folder is None else None
         self.folder = Path(self._made.name if self._made is not None else str(folder))
@@ -133,7 +133,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=errors,
             env=_environment(),
-            start_new_session=True,  # what a terminal sends (Ctrl-C, Ctrl-Z, a hang-up) is for the command in front
+            start_new_session=True,  # a terminal's signals (Ctrl-C, Ctrl-Z, a hang-up) are for the foreground command
         )
         if isinstance(errors, BufferedWriter):
             errors.close()
@@ -151,7 +151,7 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def send(self, **order: object) -> None:
-        """Give an order; each has one reply."""
+        """Send an order; each has one reply."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # the missing reply is reported
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -179,13 +179,13 @@ class WorkerProcess:
             self._made.cleanup()
 
     def _last_words(self) -> str:
-        """The last line that the process printed, where that was kept."""
+        """The last printed line of the process, if its output was kept."""
         lines = self._errors.read_text(errors="replace").split("\n") if self._errors.exists() else []
         return next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
 
 
 def _environment() -> dict[str, str]:
-    """This process's, in which the package is found as it is here."""
+    """The environment of this process, with the same import path for the package."""
     here = str(Path(__file__).resolve().parents[2])
     paths = [here, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
@@ -199,7 +199,7 @@ def _read(replies: IO[bytes], to: queue.SimpleQueue[bytes | None]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The end of its standard input ends it; force is for what hangs."""
+    """Closing its standard input ends it; if it hangs, it is killed."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
@@ -212,9 +212,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class ProxySession:
-    """A proxy on a free port of this machine, for as many setups, one after the other, as are wanted.
+    """A proxy on a free port of this machine, for any number of setups, one after the other.
 
-    `start` (or `with`) starts it; without it, the first use does. Nothing of it is shared with other sessions.
+    `start` (or `with`) starts it; otherwise the first use does. It shares nothing with other sessions.
     """
 
     def __init__(
@@ -227,14 +227,14 @@ class ProxySession:
         routes: Routes | None = None,
         folder: str | None = None,
     ) -> None:
-        """`port` 0 is any; `log` is what the proxy prints to (`None`: this process's standard error).
+        """`port` 0 is any; `log` receives the proxy's output (`None`: this process's standard error).
 
-        Without `log`, what it prints is kept until it ends, for the error about its end.
+        With `DEVNULL`, the output is kept until its end, for the error about it.
 
         With `keep`, requests and responses are kept, in memory, until the next `reset`; else they are counted.
 
         With `routes`, base URLs name the proxy, which forwards. `folder` is the proxy's own while it runs, and it
-        removes it when it ends; one is made where none is given.
+        removes it when it ends; one is made if none is given.
         """
         self._setup = setup or Setup()
         self._wanted_port = port
@@ -246,7 +246,7 @@ class ProxySession:
         self._lock = threading.Lock()
         self._port: int | None = None
         self.view_address: str | None = None
-        """Where the live view is, if it is on."""
+        """The address of the live view, if it is on."""
 
     def launch(self) -> None:
         """Begin to start it; `start` waits until it is ready."""
@@ -262,7 +262,7 @@ class ProxySession:
             )
 
     def start(self) -> Self:
-        """Start it where it does not run yet, and wait until it listens. Raises `ProxySessionError`."""
+        """Start it if it does not run yet, and wait until it listens. Raises `ProxySessionError`."""
         if self._port is None:
             self.launch()
             assert self._worker is not None
@@ -281,9 +281,9 @@ class ProxySession:
             worker.end()
 
     def accompany(self, pid: int | None) -> None:
-        """Have the proxy end this process, should the one that started the proxy be killed; `None`: no process.
+        """Have the proxy end this process if the starter of the proxy is killed; `None`: no process.
 
-        Nothing where the proxy has ended.
+        Does nothing if the proxy has ended.
         """
         if self.running:
             with contextlib.suppress(ProxySessionError):
@@ -302,7 +302,7 @@ class ProxySession:
         return page
 
     def keep_view(self, idle: float) -> None:
-        """Serve the live view, after `finish`, until no viewer has been connected for so many seconds."""
+        """Serve the live view, after `finish`, until no viewer has been connected for `idle` seconds."""
         self._order("view", idle=idle)
 
     def __enter__(self) -> Self:
@@ -320,7 +320,7 @@ class ProxySession:
         return self._setup
 
     def reset(self, setup: Setup) -> None:
-        """As if newly started with `setup`: open connections are closed, what was kept is gone."""
+        """Start over with `setup`: open connections are closed, kept requests and responses are discarded."""
         self._order("reset", set=setup.specs(), network=setup.network, understood=setup.understood)
         self._setup = setup
 
@@ -331,14 +331,14 @@ class ProxySession:
 
     @property
     def port(self) -> int:
-        """Where it listens on 127.0.0.1."""
+        """The port on 127.0.0.1."""
         self.start()
         assert self._port is not None
         return self._port
 
     @property
     def proxy_url(self) -> str:
-        """For `HTTPS_PROXY`."""
+        """The value of `HTTPS_PROXY`."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -349,11 +349,11 @@ class ProxySession:
         return self._worker.folder / "mitmproxy-ca-cert.pem"
 
     def base_url(self, protocol: str) -> str:
-        """The base URL for a client of this protocol. Raises `ValueError` for a protocol that there is not."""
+        """The base URL for a client of this protocol. Raises `ValueError` for an unknown protocol."""
         return base_url(self.proxy_url, protocol)
 
     def environment(self) -> dict[str, str]:
-        """The variables that lead clients here, with base URLs and keys if saved flows respond."""
+        """The variables that direct clients to this proxy, with base URLs and keys if saved flows respond."""
         if self._setup.network == "all":
             ca_file = _bundle(self.ca_file)
             addresses = {} if self._routes is None else self._routes.variables(self.proxy_url)
@@ -364,14 +364,14 @@ class ProxySession:
         return {**proxy_variables(self.proxy_url, str(ca_file)), JAVA_OPTIONS: options, **addresses}
 
     def child_environment(self) -> dict[str, str]:
-        """The environment for a child process: this one's, changed so that clients come here."""
+        """The environment for a child process: this one's, changed to direct clients to the proxy."""
         removed = REMOVED if self._setup.network != "all" else ()
         return {name: value for name, value in os.environ.items() if name not in removed} | self.environment()
 
     def exchanges(self, *, bodies: bool = False) -> list[ProxiedExchange]:
-        """The exchanges since the last `reset`, once no response is open, or after half a second.
+        """The exchanges since the last `reset`, when no response is open, or after 0.5 s.
 
-        With `bodies`, they have the events that the client got too.
+        With `bodies`, they also have the events that the client received.
         """
         return [proxied_exchange(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 
@@ -387,12 +387,12 @@ class ProxySession:
 
     @property
     def requests(self) -> list[SentRequest]:
-        """What clients asked LLMs since the last `reset`."""
+        """The requests of clients to LLMs since the last `reset`."""
         return [one.request for one in to_llms(self.exchanges())]
 
     @property
     def calls(self) -> list[SentCall]:
-        """The calls that clients were sent since the last `reset`."""
+        """The calls that were sent to clients since the last `reset`."""
         return [call for one in self.exchanges() for call in one.calls]
 
     @property
@@ -401,7 +401,7 @@ class ProxySession:
         return [finding for one in self.exchanges() for finding in one.findings]
 
     def _specs(self) -> list[str]:
-        """The options that it starts with."""
+        """The options at its start."""
         assert self._worker is not None
         more = {}
         if self._setup.network == "all":
@@ -428,7 +428,7 @@ class ProxySession:
 
 
 def _bundle(ca_file: Path) -> Path:
-    """The authority beside those that are trusted anyway, for clients whose connections may go past the proxy."""
+    """The authority together with the trusted ones, for clients that also connect without the proxy."""
     bundle = ca_file.with_name("ca-bundle.pem")
     if not bundle.exists():
         bundle.write_bytes(authorities(os.environ) + b"\n" + ca_file.read_bytes())
@@ -436,7 +436,7 @@ def _bundle(ca_file: Path) -> Path:
 
 
 def _java_store(ca_file: Path) -> Path:
-    """The same authorities, as Java reads them."""
+    """The same authorities, in Java's format."""
     store = ca_file.with_suffix(".jks")
     if not store.exists():
         store.write_bytes(trust_store(ca_file.read_text("utf-8", "replace")))

@@ -32,14 +32,14 @@ _SHOWN = 72
 _WIDTH = 120
 """Characters of a line without a terminal."""
 _MARGIN = 6
-"""Of these, how many pytest and we leave blank at the beginning."""
+"""The characters of them that pytest and we leave blank at the beginning."""
 _WHY = 400
 """Characters of the reason for which a request was refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response, the request that came after it, and how the client interpreted it."""
+    """A response, the request after it, and how the client interpreted it."""
 
     exchange: ProxiedExchange
     after: SentRequest | None
@@ -78,7 +78,7 @@ def unanswered(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool
 
 
 def misunderstood(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> list[str]:
-    """What the clients did not understand, as lines for people; empty where everything was understood."""
+    """What the clients did not understand, as lines for people; empty if everything was understood."""
     reason = unanswered(exchanges, distrust)
     if reason is not None:
         return [reason]
@@ -118,7 +118,7 @@ def _no_request(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, boo
 
 
 def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
-    """Each response on which there is a verdict.
+    """Each response with a verdict.
 
     A flow may match more often than was recorded; such a repetition counts only if a request followed it.
     """
@@ -180,7 +180,7 @@ def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
 
 
 def _here(text: str) -> str:
-    """A text with paths relative to this folder."""
+    """A text with paths relative to the working directory."""
     return text.replace(f"{Path.cwd()}{os.sep}", "")
 
 
@@ -239,12 +239,12 @@ _REVERSE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """What passed."""
+    """The counts of a proxy's traffic."""
 
     requests: int
-    """To LLMs."""
+    """Requests to LLMs."""
     others: int
-    """Requests to anything else."""
+    """Other requests."""
     refused: int
     """Requests to LLMs with an HTTP error as the response."""
     websockets: int
@@ -252,10 +252,10 @@ class Passed:
     unopened: int
     """WebSockets to LLMs that were refused with an HTTP error."""
     responses: int
-    """Of LLMs, truncated ones included."""
+    """Responses of LLMs, including truncated ones."""
     calls: int
     findings: Mapping[str, int]
-    """By the defect's name."""
+    """The number of findings, by the defect's name."""
     changes: Mapping[str, int]
     """Responses that were rewritten, by the name of the repair or shape."""
     faults: Mapping[str, int]
@@ -315,7 +315,7 @@ class Passed:
 
 
 def passed_of(values: Mapping[str, Any]) -> Passed:
-    """Read the proxy's report at its end."""
+    """Read the proxy's final report."""
     chosen = {one.name: values[one.name] for one in fields(Passed)}
     return Passed(**{**chosen, "captured": [Path(path) for path in values["captured"]]})
 
