@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-from mitmproxy import flow, http
-from mitmproxy.io import FlowReader
+from mitmproxy import flow
 
 from tests.cli.processes import environment, toolstream
 from tests.conftest import FLOWS, ROOT
-from tests.proxy.flows import flow_file
+from tests.proxy.flows import flow_file, flows_in
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -52,15 +51,9 @@ class Inspect:
         return streams
 
 
-def flows(path: Path) -> list[http.HTTPFlow]:
-    """Return the flows in a file."""
-    with path.open("rb") as file:
-        return [loaded for loaded in FlowReader(file).stream() if isinstance(loaded, http.HTTPFlow)]
-
-
 def body(path: Path = GLM) -> bytes:
     """Return the body of the first response in a file."""
-    response = flows(path)[0].response
+    response = flows_in(path)[0].response
     assert response is not None
     assert response.raw_content is not None
     return response.raw_content

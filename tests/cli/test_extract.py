@@ -9,9 +9,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from tests.cli.inspected import flows
 from tests.conftest import FLOWS
-from tests.proxy.flows import flow_file
+from tests.proxy.flows import flow_file, flows_in
 from toolstream_core.cli.main import main
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
 from toolstream_core.saved.read import load
@@ -54,11 +53,11 @@ def extract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Extract:
 
 def with_secret(path: Path) -> Path:
     """Write a flow file with a key in header and body, and a flow of another site."""
-    glm = flows(GLM)
+    glm = flows_in(GLM)
     for flow in glm:
         flow.request.headers["authorization"] = f"Bearer {KEY}"
         flow.request.content = (flow.request.content or b"").replace(b"Find out", f"Use {KEY}. Find out".encode())
-    other = flows(GLM)[0]
+    other = flows_in(GLM)[0]
     other.request = http.Request.make("GET", "https://example.com/")
     path.write_bytes(flow_file(other, *glm))
     return path
@@ -102,7 +101,7 @@ def test_two_conversations_of_one_second_have_two_names(extract: Extract, tmp_pa
 def test_flows_are_sorted_by_their_start(extract: Extract, tmp_path: Path) -> None:
     """Mitmproxy saves flows when they end."""
     dump = tmp_path / "dump.mitm"
-    dump.write_bytes(flow_file(*reversed(flows(GLM))))
+    dump.write_bytes(flow_file(*reversed(flows_in(GLM))))
     extract(dump, "--name", "x")
     assert [fixture.request_key.results for fixture in load(extract.folder / "x.flow")] == [0, 1]
 
@@ -157,7 +156,7 @@ def test_other_layouts_are_extracted_again(extract: Extract, format_: str) -> No
 
 def test_a_disconnect_after_the_end_is_no_error(extract: Extract, tmp_path: Path) -> None:
     """OpenAI's client disconnects after the last event, and other layouts note no error, either."""
-    left = flows(HEALTHY)
+    left = flows_in(HEALTHY)
     for flow in left:
         flow.error = Error("Client disconnected.")
     path = tmp_path / "dump.mitm"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.inspected import GLM, Inspect, body, flows, run, save
+from tests.cli.inspected import GLM, Inspect, body, run, save
 from tests.conftest import FLOWS, ROOT
+from tests.proxy.flows import flows_in
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK
 from toolstream_core.cli.inspect import Inspection, JsonPrinter, TextPrinter
 from toolstream_core.cli.main import main
@@ -449,7 +450,7 @@ def test_selected_findings(
 def test_no_secret_is_printed(inspect: Inspect, tmp_path: Path) -> None:
     """Secrets of the request and texts that look like secrets are redacted everywhere."""
     key, shaped = "own-key-of-the-request", "sk-abcdefghijklmnopqrstuvwxyz"
-    flow = flows(GLM)[0]
+    flow = flows_in(GLM)[0]
     assert flow.response is not None
     flow.request.headers["authorization"] = f"Bearer {key}"
     flow.response.raw_content = re.sub(rb"web_search|ESP32|tool_calls(?=\")", f"{key} {shaped}".encode(), body())

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy import flow
 
-from tests.cli.inspected import GLM, Inspect, body, flows, run, save
+from tests.cli.inspected import GLM, Inspect, body, run, save
 from tests.cli.processes import environment, toolstream
 from tests.conftest import FLOWS, ROOT, needs_shared
+from tests.proxy.flows import flows_in
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def test_each_file_format_gives_the_same_stream(inspect: Inspect, tmp_path: Path
         data = json.dumps({"log": {"entries": [{"request": request, "response": response}]}}).encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     if name.endswith(".flow"):
-        save(tmp_path / name, flows(GLM)[0])
+        save(tmp_path / name, flows_in(GLM)[0])
     [stream] = inspect.streams(tmp_path / name)
     [expected, _] = inspect.streams(GLM)
     varying = ("source", "host", "verdict")  # a bare body has no next request
@@ -98,7 +99,7 @@ def test_standard_input_is_printed_live() -> None:
 
 def test_unreadable_files_do_not_affect_others(inspect: Inspect, tmp_path: Path) -> None:
     """Each error is printed in its place, and the exit code is 2."""
-    save(tmp_path / "cut.flow", *flows(GLM))
+    save(tmp_path / "cut.flow", *flows_in(GLM))
     complete = (tmp_path / "cut.flow").read_bytes()
     (tmp_path / "cut.flow").write_bytes(complete[:-20])
     streams = inspect.streams(tmp_path / "missing.sse", tmp_path / "cut.flow", GLM, code=2)
@@ -120,7 +121,7 @@ def test_an_empty_file_is_an_error(inspect: Inspect, tmp_path: Path, name: str) 
 
 def test_an_unsaved_body_is_an_error(inspect: Inspect, tmp_path: Path) -> None:
     """The error names the option that saves bodies."""
-    response_flow = flows(GLM)[0]
+    response_flow = flows_in(GLM)[0]
     assert response_flow.response is not None
     response_flow.response.raw_content = None
     path = save(tmp_path / "a.flow", response_flow)
@@ -133,7 +134,7 @@ def test_an_unsaved_body_is_an_error(inspect: Inspect, tmp_path: Path) -> None:
 
 def test_a_disconnect_is_reported(inspect: Inspect, tmp_path: Path) -> None:
     """It is in the record, and a truncated response has a finding."""
-    response_flow = flows(GLM)[0]
+    response_flow = flows_in(GLM)[0]
     assert response_flow.response is not None
     assert response_flow.response.raw_content is not None
     response_flow.response.raw_content = response_flow.response.raw_content[:400]

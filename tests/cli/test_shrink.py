@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inspected import flows
 from tests.cli.processes import toolstream, wait_until
 from tests.conftest import FLOWS
-from tests.proxy.flows import flow_file
+from tests.proxy.flows import flow_file, flows_in
 from toolstream_core.cli.main import main
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.flow import UNCAUSED
@@ -159,7 +158,7 @@ def test_a_loop_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     """The limit of equal requests ends a try before its timeout, and the verdict is kept."""
     client, single, small = (tmp_path / name for name in ("client.py", "single.flow", "small.flow"))
     client.write_text(LOOP)
-    single.write_bytes(flow_file(flows(FLOW)[0]))
+    single.write_bytes(flow_file(flows_in(FLOW)[0]))
     words = ["--timeout", "3000", "--verdict", "returned-without-arguments", "--provider-repeats", "2"]
     assert run(single, "-o", small, *words, "--", sys.executable, "-IS", client) == 0
     [call] = [call for fixture in load(small) for call in fixture.record.calls]
@@ -171,7 +170,7 @@ def test_a_loop_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def capture(path: Path, sent: Path, received: Path) -> Path:
     """Write a capture of a response that a fault changed."""
-    provider, client = flows(sent)[0], flows(received)[0]
+    provider, client = flows_in(sent)[0], flows_in(received)[0]
     assert provider.response is not None
     assert client.response is not None
     to_client = {"body": client.response.content, "chunks": [[0, len(client.response.content or b"")]]}

@@ -45,8 +45,12 @@ def flow_file(*flows: mitmflow.Flow) -> bytes:
     return file.getvalue()
 
 
+def flows_in(path: Path) -> list[http.HTTPFlow]:
+    """Return the HTTP flows of a file."""
+    with path.open("rb") as file:
+        return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+
+
 def response_bodies(path: Path) -> list[bytes]:
     """Return the bodies of the responses in a flow file, undecoded."""
-    with path.open("rb") as file:
-        flows = [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
-    return [flow.response.raw_content or b"" for flow in flows if flow.response is not None]
+    return [flow.response.raw_content or b"" for flow in flows_in(path) if flow.response is not None]

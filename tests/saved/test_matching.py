@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy import http
-from mitmproxy.io import FlowReader
 
 from tests.conftest import FLOWS
 from tests.counted import functions_called
+from tests.proxy.flows import flows_in
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import Provider
@@ -445,9 +445,7 @@ def test_the_history_decides_between_equal_last_messages() -> None:
 def test_a_redacted_request_matches_its_original(tmp_path: Path) -> None:
     """The client's request has the secrets, also those of additional patterns."""
     key = "sk-proj-" + "A1b2" * 12
-    with (FLOWS / "openai-chat-single.flow").open("rb") as file:
-        flow = next(iter(FlowReader(file).stream()))
-    assert isinstance(flow, http.HTTPFlow)
+    flow = flows_in(FLOWS / "openai-chat-single.flow")[0]
     request = json.loads(flow.request.content or b"")
     request["messages"][0]["content"] += f" {key} and project BLUEBIRD-7"
     flow.request.content = json.dumps(request).encode()
@@ -520,9 +518,7 @@ def test_a_client_may_return_redacted_text(text: str) -> None:
     def redact(body: bytes, mode: str) -> bytes:
         return redacted_body(body, Redaction(text=TextMode(mode)))
 
-    path = FLOWS / "openai-chat-single.flow"
-    with path.open("rb") as file:
-        flows = [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+    flows = flows_in(FLOWS / "openai-chat-single.flow")
     fixtures = [read_flow(redact_flow(flow, redaction), f"x#{at}") for at, flow in enumerate(flows)]
     matcher = Matcher([fixture for fixture in fixtures if fixture is not None], strict=True)
     request = json.loads(flows[1].request.content or b"")

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import io
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from mitmproxy import http
-from mitmproxy.io import FlowReader
 
+from tests.e2e.harness.captures import metadata, read
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.body import Shared
@@ -40,9 +39,7 @@ class CaptureFolder:
     def only_capture(self) -> http.HTTPFlow:
         """Return the only capture in the folder, read by mitmproxy."""
         [path] = self.path.glob("*.flow")
-        [flow] = FlowReader(io.BytesIO(path.read_bytes())).stream()
-        assert isinstance(flow, http.HTTPFlow)
-        return flow
+        return read(path)
 
 
 @pytest.fixture
@@ -55,12 +52,6 @@ def ending(flow: http.HTTPFlow, broken: str | None = None, *, differs: bool = Fa
     """Return the ending of a flow whose response is `BODY`."""
     record = read_body([BODY], facts_of(flow, request_json(flow.request)), broken=broken)
     return Ending(flow.get_state(), record, broken, differs)
-
-
-def metadata(flow: http.HTTPFlow) -> dict[str, Any]:
-    """Return toolstream's metadata of a flow."""
-    noted: dict[str, Any] = flow.metadata["toolstream"]
-    return noted
 
 
 def test_a_capture_can_be_read_by_mitmproxy_and_toolstream(captures: CaptureFolder) -> None:

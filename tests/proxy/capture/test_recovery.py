@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.e2e.harness.captures import read
-from tests.proxy.capture.test_draft import CaptureFolder, metadata
+from tests.e2e.harness.captures import metadata, read
+from tests.proxy.capture.test_draft import CaptureFolder
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.capture.recovery import recover

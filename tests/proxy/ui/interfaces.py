@@ -12,9 +12,9 @@ from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.addons.savehar import SaveHar
 from mitmproxy.addons.view import View
-from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
+from tests.proxy.flows import flows_in
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:
@@ -53,12 +53,6 @@ class Interface:
     def result(self, flow: http.HTTPFlow, message: Any, view: str = "auto") -> contentviews.ContentviewResult:
         """Return the text of a message with the name of its view."""
         return contentviews.prettify_message(message, flow, view)
-
-
-def flows_in(path: Path) -> list[http.HTTPFlow]:
-    """Return the HTTP flows of a file."""
-    with path.open("rb") as file:
-        return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
 
 
 @contextlib.contextmanager

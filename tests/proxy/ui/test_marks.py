@@ -11,8 +11,8 @@ from mitmproxy.test import tflow
 from mitmproxy.tools.web.webaddons import WebAddon
 
 from tests.conftest import FLOWS
-from tests.proxy.flows import CHUNK, DONE, SECRET
-from tests.proxy.ui.interfaces import Interface, flows_in, interface
+from tests.proxy.flows import CHUNK, DONE, SECRET, flows_in
+from tests.proxy.ui.interfaces import Interface, interface
 from tests.proxy.ui.test_bodies import EMPTY_ID, FIRST_FRAGMENT, shown_response
 from tests.proxy.ui.test_views import response_flow, returned_call
 from tests.saved.test_sockets import socket

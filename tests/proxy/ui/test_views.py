@@ -17,8 +17,8 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from tests.conftest import FLOWS
-from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from tests.proxy.ui.interfaces import Interface, flows_in
+from tests.proxy.flows import CHUNK, DONE, SECRET, flows_in, llm_flow
+from tests.proxy.ui.interfaces import Interface
 from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.addon import ToolstreamAddon

@@ -10,6 +10,7 @@ import pytest
 from tests.saved.unwrap.test_pasted_files import command
 from tests.saved.unwrap.test_reading import NAMES, bare, comparable, expected, read
 from tests.saved.unwrap.test_tools import with_other_ids
+from tests.saved.unwrap.wrappers import network_chunks
 from toolstream_core.saved.files import responses
 from toolstream_core.saved.unwrap.appended import bodies
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n'
-
-
-def chunks(body: bytes, size: int) -> list[bytes]:
-    """Return a body in chunks of one size."""
-    return [body[at : at + size] for at in range(0, len(body), size)]
 
 
 def gzip_of_all(*parts: bytes) -> bytes:
@@ -40,7 +36,7 @@ def gzip_of_each(*parts: bytes) -> bytes:
 def test_bodies_are_divided_at_the_first_event_of_the_next(name: str, size: int) -> None:
     """The division is exact for any chunk size, also between two equal responses."""
     parts = [bare(name), bare(name), with_other_ids(bare(name))]
-    found = bodies(chunks(b"".join(parts), size), "")
+    found = bodies(network_chunks(b"".join(parts), size), "")
     assert [b"".join(part) for part in found] == parts
 
 
@@ -114,7 +110,7 @@ def test_chunks_are_passed_on_before_the_end() -> None:
     assert b"[DONE]" in body
     size = 100
     taken = 0
-    found = next(iter(bodies(chunks(body[: len(body) // 2], size), "")))
+    found = next(iter(bodies(network_chunks(body[: len(body) // 2], size), "")))
     for chunk in found:
         assert body[taken:].startswith(chunk)
         assert len(chunk) == min(size, len(body) // 2 - taken)
