@@ -313,6 +313,27 @@ def test_pending_explanations_are_limited(proxy: Proxy, monkeypatch: pytest.Monk
     assert (len(explained), sum(explained)) == (EXPLAINED_AT_ONCE + 3, EXPLAINED_AT_ONCE)
 
 
+def test_the_end_of_the_proxy_waits_for_explanations(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that exits after its next request gets its verdict with the explanation."""
+    closing = threading.Event()
+    why = Verdicts._why
+
+    def slow(self: Verdicts, verdict: LiveVerdict) -> Explained:
+        assert closing.wait(20)
+        return why(self, verdict)
+
+    monkeypatch.setattr(Verdicts, "_why", slow)
+
+    async def run() -> None:
+        misread_call(proxy, 0)
+        threading.Timer(0.01, closing.set).start()
+        proxy.addon.verdicts.close()
+
+    asyncio.run(run())
+    [line] = proxy.lines()
+    assert line["verdict"]["explained"]
+
+
 @pytest.mark.parametrize(("size", "explained"), [(1, True), (EXPLAINED_BYTES, False)])
 def test_long_responses_are_not_explained(proxy: Proxy, size: int, *, explained: bool) -> None:
     """The verdict on a long response is reported without an explanation."""

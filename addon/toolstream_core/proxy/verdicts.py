@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
@@ -33,6 +33,8 @@ EXPLAINED_AT_ONCE: Final = 8
 """Maximum number of verdicts that wait for an explanation, which takes seconds; others are reported without."""
 EXPLAINED_BYTES: Final = 64 * 1024
 """Maximum bytes of a response whose verdict is explained."""
+LAST_EXPLANATIONS: Final = 5.0
+"""Seconds that the end of the proxy waits for explanations; a client often exits after its next request."""
 
 
 class LiveVerdict(NamedTuple):
@@ -143,9 +145,10 @@ class Verdicts:
         self._timers.clear()
         self._conversations.close()
         waiting, self.unexplained = self.unexplained, {}
+        done, _ = wait(waiting, timeout=LAST_EXPLANATIONS)
         self._explainer.shutdown(wait=False, cancel_futures=True)
-        for verdict in waiting.values():
-            self._report_safely(verdict)
+        for future, verdict in waiting.items():
+            self._report_safely(verdict.explained(future.result()) if future in done else verdict)
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
