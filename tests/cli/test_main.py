@@ -165,7 +165,7 @@ def test_a_write_error_is_an_error() -> None:
             check=False,
         )
     assert result.returncode == 2
-    assert result.stderr.splitlines() == ["toolstream: [Errno 28] No space left on device"]
+    assert result.stderr.splitlines() == ["toolstream: No space left on device"]
 
 
 def test_closed_standard_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

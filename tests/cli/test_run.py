@@ -128,6 +128,17 @@ def test_an_unreachable_provider_is_reported(url: str) -> None:
     assert ended == "toolstream: the command exited with code 1"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+def test_a_full_disk_stops_no_traffic() -> None:
+    """Neither the log nor the lines can be written, and the client gets its response."""
+    command = toolstream("run", FLOW, "--speed", "0", "--log", "/dev/full", "--jsonl", "/dev/full", "--")
+    asking = f"{REQUEST_CODE}\nprint(b'get_weather' in post({{'model': 'm', 'stream': True, 'messages': []}}))"
+    command += [sys.executable, "-c", asking]
+    result = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (0, b"True\n"), result.stderr.decode()
+    assert result.stderr.decode().splitlines()[1] == "toolstream: 1 request, 1 response, 1 call sent"
+
+
 def test_an_empty_capture_is_reported(tmp_path: Path) -> None:
     """Without findings, `--when findings` captures nothing."""
     command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))

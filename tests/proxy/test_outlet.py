@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from toolstream_core.proxy.report import FLUSH_AT, FileOutlet, Outlet, terminal, to_log, to_stream
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_simultaneous_lines_are_written_together() -> None:
@@ -105,3 +102,15 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     """A file that cannot be opened raises."""
     with pytest.raises(OSError, match="directory"):
         FileOutlet(tmp_path / "no" / "such")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+def test_a_full_disk_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is raised, when it is closed neither."""
+    outlet = FileOutlet(Path("/dev/full"))
+    for text in ("a", "b"):
+        outlet.line(text)
+        outlet.flush()
+    outlet.close()
+    (message,) = caplog.messages
+    assert message.startswith("toolstream_jsonl: /dev/full cannot be written: No space left on device. ")

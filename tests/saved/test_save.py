@@ -206,3 +206,11 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert file.read_bytes() == b"whole"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_error_of_a_write_names_the_file(tmp_path: Path) -> None:
+    """Not its temporary name, and not nothing."""
+    path = tmp_path / "no" / "such.json"
+    with pytest.raises(FileNotFoundError) as raised:
+        write_atomic(path, b"")
+    assert raised.value.filename == str(path)

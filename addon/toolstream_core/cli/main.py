@@ -40,12 +40,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
-    except (OSError, ToolstreamError) as error:
-        if isinstance(error, OSError):
-            _drop_output()
+    except OSError as error:
+        _drop_output()
+        print(f"toolstream: {_reason(error)}", file=sys.stderr)
+        return CANNOT
+    except ToolstreamError as error:
         print(f"toolstream: {with_flag(str(error))}", file=sys.stderr)
         return CANNOT
     return code
+
+
+def _reason(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return error.strerror or str(error)
+    return f"{error.filename}: {error.strerror}"
 
 
 def _run(words: Sequence[str]) -> int:

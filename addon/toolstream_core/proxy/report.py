@@ -113,7 +113,8 @@ class FileOutlet(Outlet):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if path.is_file():
             path.chmod(0o600)
-        self._file = os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        self._path, self._failed = path, False
         super().__init__(self._append)
 
     def close(self) -> None:
@@ -122,11 +123,16 @@ class FileOutlet(Outlet):
         self._file.close()
 
     def _append(self, text: str) -> None:
+        if self._failed:
+            return
+        left = text.encode("utf-8", "backslashreplace")
         try:
-            self._file.write(text)
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as error:
-            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)
+            self._failed = True
+            message = "toolstream_jsonl: %s cannot be written: %s. It gets no more lines; traffic goes on."
+            logger.error(message, self._path, error.strerror)
 
 
 def jsonl_outlet(path: str) -> FileOutlet:

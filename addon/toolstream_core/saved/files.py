@@ -33,6 +33,13 @@ def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:
     if is_special(path):
         path.write_bytes(data)
         return
+    try:
+        _write_beside(path, data, replace=replace)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_beside(path: Path, data: bytes, *, replace: bool) -> None:
     descriptor, name = tempfile.mkstemp(".part", f".{path.name[:64]}.", path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

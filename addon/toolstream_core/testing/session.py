@@ -294,6 +294,8 @@ class ProxySession:
 
         For a session with `keep=False`: one that keeps requests and responses does not count them.
         """
+        if self._worker is None:
+            raise ProxySessionError("the proxy ended before the command did")
         return passed_of(self._order("finish"))
 
     def view_page(self) -> str:

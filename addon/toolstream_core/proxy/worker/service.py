@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from typing import IO, Any, Self
+from typing import IO, Any, Self, override
 
 from mitmproxy import exceptions, options
 from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, termlog, tlsconfig, upstream_auth
@@ -104,6 +104,21 @@ async def _serve(channel: Channel) -> None:
     shutil.rmtree(first["confdir"], ignore_errors=True)
 
 
+class _LogHandler(termlog.TermLogHandler):
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(SystemExit):
+            super().emit(record)
+
+
+class _Log(termlog.TermLog):
+    """mitmproxy's log, which ends the process where it cannot be written. Here, traffic goes on."""
+
+    def __init__(self) -> None:
+        self.logger = _LogHandler()
+        self.logger.install()
+
+
 class ServiceError(RuntimeError):
     """The proxy cannot listen; the message is the reason."""
 
@@ -163,7 +178,7 @@ class Service:
             port = self._master.options.listen_port
             why = f"port {port} is in use; name another, or 0 for any free port" if port else self._ledger.log[-1]
             raise ServiceError(f"the proxy cannot listen on {HOST}: {why}")
-        self._master.addons.add(termlog.TermLog())
+        self._master.addons.add(_Log())
         self._master.options.update(termlog_verbosity="warn")
         await self._master.running()
         self._port = self._guard.port = self._forward.port = self._server.listen_addrs()[0][1]
