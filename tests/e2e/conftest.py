@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.proxies import Proxies
+from tests.e2e.harness.socket_server import SocketServer
 from tests.e2e.harness.trust import self_signed, server_context
 from tests.e2e.harness.upstream import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.e2e.harness.mitmdump import Mitmdump
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +40,26 @@ def secure(pem: Path) -> Iterator[Upstream]:
 
 
 @pytest.fixture(scope="session")
+def sockets(pem: Path) -> Iterator[SocketServer]:
+    """An upstream for WebSockets over TLS."""
+    with SocketServer(server_context(pem, "http/1.1")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def proxies(pem: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
     """Mitmdumps that trust the upstreams. Each starts at its first use."""
     with contextlib.closing(Proxies(pem, tmp_path_factory.mktemp("confdir"))) as started:
         yield started
+
+
+@pytest.fixture
+def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
+    """The upstream of a carrier: `plain-h1`, `tls-h1` or `tls-h2`."""
+    return plain if carrier.startswith("plain") else secure
+
+
+@pytest.fixture(scope="session")
+def repairing(proxies: Proxies) -> Mitmdump:
+    """A proxy with safe repairs."""
+    return proxies.get(toolstream_repair="safe")

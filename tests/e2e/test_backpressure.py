@@ -15,11 +15,10 @@ from tests.e2e.harness.proxies import client, route
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Response, Send
 from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
@@ -112,15 +111,13 @@ class CountedMessages(list[str]):
 
 
 @pytest.mark.parametrize("fault", ["stall:ms=1000,at=event:2", "drip:ms=4"])
-def test_a_delayed_response_on_a_socket_stops_upstream(proxies: Proxies, pem: Path, fault: str) -> None:
+def test_a_delayed_response_on_a_socket_stops_upstream(proxies: Proxies, sockets: SocketServer, fault: str) -> None:
     """On a WebSocket the proxy reads little ahead of the client, and the client receives every message in order."""
     delta = json.dumps({"type": "response.output_text.delta", "output_index": 0, "delta": "word " * (MIB // 80)})
     completed = json.dumps({"type": "response.completed", "response": {"status": "completed", "output": []}})
     messages = CountedMessages([*[delta] * (OFFERED // len(delta)), completed])
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy, SocketServer(context) as server:
-        url = f"wss://127.0.0.1:{server.port}{server.plan(SocketPlan([messages])).path}/v1/responses"
+    with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy:
+        url = f"wss://127.0.0.1:{sockets.port}{sockets.plan(SocketPlan([messages])).path}/v1/responses"
         with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), **PLAIN) as client:
             client.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
             for message in messages[:]:

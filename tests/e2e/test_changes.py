@@ -17,19 +17,12 @@ from tests.e2e.harness.script import Break, Framing, Gate, Response, Send, Wait,
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
-    from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
 
 pytestmark = pytest.mark.e2e
 
 CHAT = openai_chat("call_1", "Bern")
-
-
-@pytest.fixture(scope="module")
-def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy with safe repairs."""
-    return proxies.get(toolstream_repair="safe")
 
 
 @pytest.mark.parametrize("coding", CODERS)

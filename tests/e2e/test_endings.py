@@ -26,12 +26,6 @@ pytestmark = pytest.mark.e2e
 CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
 
 
-@pytest.fixture
-def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
-    """The upstream of a carrier."""
-    return plain if carrier.startswith("plain") else secure
-
-
 def take(reply: Reply, expected: bytes) -> None:
     """Read exactly these bytes."""
     received = b""

@@ -12,12 +12,12 @@ from google import genai
 from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from toolstream_core.synthetic.responses import DONE
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tests.e2e.harness.proxies import Proxies
@@ -48,15 +48,6 @@ MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in r
 """Google sends indented JSON in binary messages."""
 
 
-@pytest.fixture(scope="module")
-def upstream(pem: Path) -> Iterator[SocketServer]:
-    """An upstream for WebSockets over TLS."""
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with SocketServer(context) as server:
-        yield server
-
-
 async def converse(base_url: str, trust: dict[str, Any]) -> tuple[list[genai.types.FunctionCall], str]:
     """The calls of the first response, and the text of the response to their results."""
     options = genai.types.HttpOptions(base_url=base_url, async_client_args=trust)
@@ -82,13 +73,13 @@ async def converse(base_url: str, trust: dict[str, Any]) -> tuple[list[genai.typ
     return calls, "".join(spoken)
 
 
-def test_a_session_is_reported_and_forwarded_unchanged(proxies: Proxies, upstream: SocketServer) -> None:
+def test_a_session_is_reported_and_forwarded_unchanged(proxies: Proxies, sockets: SocketServer) -> None:
     """With repairs and a shape on, responses and a verdict are reported, and each message is forwarded unchanged."""
     tap = proxies.tap("gemini-live")
     options = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_jsonl": str(tap.path)}
     proxy = proxies.get(**options)
-    planned = upstream.plan(SocketPlan(MESSAGES, request_type=""))
-    base_url = f"https://127.0.0.1:{upstream.port}{planned.path}"
+    planned = sockets.plan(SocketPlan(MESSAGES, request_type=""))
+    base_url = f"https://127.0.0.1:{sockets.port}{planned.path}"
     trust = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
     calls, spoken = asyncio.run(converse(base_url, trust))
     assert [(one.id, one.name, one.args) for one in calls] == [(one["id"], one["name"], one["args"]) for one in CALLS]
@@ -105,8 +96,8 @@ def test_a_session_is_reported_and_forwarded_unchanged(proxies: Proxies, upstrea
     [verdict] = tap.wait_for(lambda line: line["type"] == "verdict" and line["flow"] == ends[0]["flow"])
     assert verdict["verdict"]["verdict"] == "results-only"
     assert verdict["verdict"]["results"] == [one["id"] for one in CALLS]
-    again = upstream.plan(SocketPlan(MESSAGES, request_type=""))
-    url = f"wss://127.0.0.1:{upstream.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
+    again = sockets.plan(SocketPlan(MESSAGES, request_type=""))
+    url = f"wss://127.0.0.1:{sockets.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
     with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), max_size=None) as client:
         for message, response in zip(planned.received, MESSAGES, strict=True):
             client.send(json.dumps(message))

@@ -29,12 +29,6 @@ INCOMPLETE = CHAT.chunks[:3]
 CARRIERS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 
-@pytest.fixture(scope="module")
-def repairing(proxies: Proxies) -> Mitmdump:
-    """A proxy with safe repairs."""
-    return proxies.get(toolstream_repair="safe")
-
-
 def read(
     proxy: Mitmdump,
     upstream: Upstream,

@@ -14,7 +14,7 @@ from tests.e2e.harness.proxies import HERE, Proxies, client, route
 from tests.e2e.harness.samples import JSON, MAKERS, openai_chat
 from tests.e2e.harness.script import Response, Send
 from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from tests.e2e.test_sockets import TWO, messages_of
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
@@ -22,7 +22,6 @@ from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.samples import Sample
@@ -144,13 +143,11 @@ ON_A_SOCKET = [
 
 
 @pytest.fixture(scope="module")
-def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketServer]]:
+def on_sockets(proxies: Proxies, sockets: SocketServer) -> Iterator[tuple[Mitmdump, SocketServer]]:
     """A proxy that delays every event and re-encodes calls as complete calls, and an upstream."""
     options = {"toolstream_fault": "drip:ms=5", "toolstream_shape": "whole-calls"}
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with proxies.make(options, scripts=SCRIPTS) as proxy, SocketServer(context) as server:
-        yield proxy, server
+    with proxies.make(options, scripts=SCRIPTS) as proxy:
+        yield proxy, sockets
 
 
 @pytest.mark.parametrize("place", ["", *ON_A_SOCKET])

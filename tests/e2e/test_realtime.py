@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from tests.invariants.healthy import request, streams
 from tests.invariants.test_invariants import CANNOT, injected
 from tests.tables import INJECTORS
@@ -17,8 +17,7 @@ from toolstream_core.defects.defect import LIVE, Safety
 from toolstream_core.defects.table import DEFECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from openai.resources.realtime.realtime import RealtimeConnection
 
@@ -55,15 +54,6 @@ def messages_of(body: bytes) -> list[str]:
     return body.decode().splitlines()
 
 
-@pytest.fixture(scope="module")
-def upstream(pem: Path) -> Iterator[SocketServer]:
-    """An upstream for WebSockets over TLS."""
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with SocketServer(context) as server:
-        yield server
-
-
 def connected(proxy: Mitmdump, server: SocketServer, planned: SocketPlan) -> Any:
     """The official client on a planned socket."""
     trust: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
@@ -91,7 +81,7 @@ def parsed(calls: Sequence[Call]) -> list[tuple[str, object]]:
     return [(call.name, json.loads(call.arguments)) for call in calls]
 
 
-def test_repaired_responses_are_read_like_healthy_ones(proxies: Proxies, upstream: SocketServer) -> None:
+def test_repaired_responses_are_read_like_healthy_ones(proxies: Proxies, sockets: SocketServer) -> None:
     """The client reads the intended calls of every safely repaired defect on one socket, and other messages."""
     broken = [
         messages_of(injected(TWO, name).body)
@@ -102,8 +92,8 @@ def test_repaired_responses_are_read_like_healthy_ones(proxies: Proxies, upstrea
     healthy = [messages_of(one.body) for one in HEALTHY]
     session = {"type": "realtime", "tools": request("openai-realtime")["tools"]}
     greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": session})]
-    planned = upstream.plan(SocketPlan([*healthy, *broken], greeting=greeting))
-    with connected(proxies.get(toolstream_repair="safe"), upstream, planned) as connection:
+    planned = sockets.plan(SocketPlan([*healthy, *broken], greeting=greeting))
+    with connected(proxies.get(toolstream_repair="safe"), sockets, planned) as connection:
         assert connection.recv().type == "session.created"
         read = {one.name: parsed(calls_of(connection)) for one in HEALTHY}
         repaired = [parsed(calls_of(connection)) for _ in broken]
@@ -112,13 +102,13 @@ def test_repaired_responses_are_read_like_healthy_ones(proxies: Proxies, upstrea
     assert [calls for calls in repaired if calls != read[TWO.name]] == []
 
 
-def test_an_injected_error_rejects_a_request(proxies: Proxies, upstream: SocketServer) -> None:
+def test_an_injected_error_rejects_a_request(proxies: Proxies, sockets: SocketServer) -> None:
     """An injected error has the request's id, the provider gets no request, and the session goes on."""
     fault = "http-error:status=429,on=message,times=1"
     tap = proxies.tap("realtime error")
     proxy = proxies.get(toolstream_fault=[fault], toolstream_jsonl=str(tap.path))
-    planned = upstream.plan(SocketPlan([messages_of(TWO.body)]))
-    with connected(proxy, upstream, planned) as connection:
+    planned = sockets.plan(SocketPlan([messages_of(TWO.body)]))
+    with connected(proxy, sockets, planned) as connection:
         connection.response.create(event_id="event_mine")
         rejection = connection.recv()
         assert (rejection.type, rejection.error.code, rejection.error.event_id) == (
@@ -134,13 +124,13 @@ def test_an_injected_error_rejects_a_request(proxies: Proxies, upstream: SocketS
     assert (second["record"]["error"], second["flow"][-2:]) == (None, ".2")
 
 
-def test_errors_without_a_response_are_reported(proxies: Proxies, upstream: SocketServer) -> None:
+def test_errors_without_a_response_are_reported(proxies: Proxies, sockets: SocketServer) -> None:
     """An error message that belongs to no response is forwarded, logged and written as a JSON line."""
     proxy, tap = proxies.with_jsonl()
     wrong = {"type": "invalid_request_error", "code": "unknown", "message": "no such session", "event_id": None}
     error = json.dumps({"type": "error", "event_id": "event_1", "error": wrong})
-    planned = upstream.plan(SocketPlan([], greeting=[error]))
-    with connected(proxy, upstream, planned) as connection:
+    planned = sockets.plan(SocketPlan([], greeting=[error]))
+    with connected(proxy, sockets, planned) as connection:
         assert connection.recv().error.message == "no such session"
     text = "invalid_request_error: no such session"
     [line] = tap.wait_for(lambda one: one["type"] == "error")
@@ -149,13 +139,13 @@ def test_errors_without_a_response_are_reported(proxies: Proxies, upstream: Sock
     proxy.wait_for(rf'^ +"{text}"$')
 
 
-def test_a_response_and_its_verdict_are_reported(proxies: Proxies, upstream: SocketServer) -> None:
+def test_a_response_and_its_verdict_are_reported(proxies: Proxies, sockets: SocketServer) -> None:
     """The record has the session's model and the calls; the verdict is from the client's conversation items."""
     tap = proxies.tap("realtime")
     proxy = proxies.get(toolstream_jsonl=str(tap.path))
     messages = messages_of(TWO.body)
-    planned = upstream.plan(SocketPlan([[messages[0], json.dumps(AUDIO), *messages[1:]], messages]))
-    with connected(proxy, upstream, planned) as connection:
+    planned = sockets.plan(SocketPlan([[messages[0], json.dumps(AUDIO), *messages[1:]], messages]))
+    with connected(proxy, sockets, planned) as connection:
         tools: Any = [{"type": "function", "name": name, "parameters": {}} for name in ("get_weather", "get_time")]
         connection.session.update(session={"type": "realtime", "tools": tools})
         calls = calls_of(connection)

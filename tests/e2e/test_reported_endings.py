@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.tap import JsonLine
     from tests.e2e.harness.upstream import Upstream
 
 pytestmark = pytest.mark.e2e
-
-type JsonLine = dict[str, Any]
 
 
 class ReportingProxy:

@@ -11,14 +11,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from tests.e2e.test_sockets import ENDS, TWO, messages_of
 from tests.invariants.healthy import request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from websockets.sync.client import ClientConnection
 
     from tests.e2e.harness.proxies import Proxies
@@ -64,12 +61,9 @@ class FaultySockets:
 
 
 @pytest.fixture(scope="module")
-def route(pem: Path, proxies: Proxies) -> Iterator[FaultySockets]:
+def route(proxies: Proxies, sockets: SocketServer) -> FaultySockets:
     """The shared proxy with an upstream for WebSockets."""
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with SocketServer(context) as server:
-        yield FaultySockets(proxies, server)
+    return FaultySockets(proxies, sockets)
 
 
 def send(socket: ClientConnection, model: str, **more: str) -> None:

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.captures import captured, upstream_chunks
 from tests.e2e.harness.socket_server import SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from tests.redaction.test_random_secrets import FREE, SHAPED, split
 from toolstream_core.cli.main import main
 
@@ -152,7 +152,11 @@ def everything(body: bytes) -> str:
     ],
 )
 def test_secrets_of_a_socket_are_redacted(
-    proxies: Proxies, pem: Path, tmp_path: Path, path: str, make: Callable[[SecretTexts], tuple[Event, list[Event]]]
+    proxies: Proxies,
+    sockets: SocketServer,
+    tmp_path: Path,
+    path: str,
+    make: Callable[[SecretTexts], tuple[Event, list[Event]]],
 ) -> None:
     """Secrets of the upgrade, of messages and of the close reason are not in captures, fixtures, reports or the log."""
     texts, folder, rounds = SecretTexts(), tmp_path / "captures", 20
@@ -161,17 +165,12 @@ def test_secrets_of_a_socket_are_redacted(
     headers["sec-websocket-protocol"] = f"realtime, openai-insecure-api-key.{texts.secret()}"
     url, reason = path.format(texts.secret()), f"no such key: {SHAPED['groq'](texts.rng)}"
     texts.secrets.append(reason.split(": ")[1])
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
     responses = [[json.dumps(event) for event in response] for _, response in exchanges]
-    with (
-        proxies.make({"toolstream_capture": str(folder), "toolstream_log": "calls"}) as proxy,
-        SocketServer(context) as server,
-    ):
-        planned = server.plan(SocketPlan(responses, request_type="", close=1011, reason=reason))
+    with proxies.make({"toolstream_capture": str(folder), "toolstream_log": "calls"}) as proxy:
+        planned = sockets.plan(SocketPlan(responses, request_type="", close=1011, reason=reason))
         route: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
         with connect(
-            f"wss://127.0.0.1:{server.port}{planned.path}{url}", additional_headers=headers, **route
+            f"wss://127.0.0.1:{sockets.port}{planned.path}{url}", additional_headers=headers, **route
         ) as client:
             for (request, _), response in zip(exchanges, responses, strict=True):
                 client.send(json.dumps(request))

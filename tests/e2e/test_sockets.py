@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.captures import metadata, read
 from tests.e2e.harness.socket_server import PATIENCE, SocketPlan, SocketServer
-from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.harness.trust import socket_trust
 from tests.invariants.healthy import request, streams
 from tests.invariants.test_invariants import CANNOT, injected
 from tests.tables import INJECTORS, SHAPES
@@ -51,15 +51,6 @@ class Call(NamedTuple):
 def messages_of(body: bytes) -> list[str]:
     """The events of an event stream as messages of a socket."""
     return [frame.data.decode() for frame in SseFramer().feed(body) if frame.data]
-
-
-@pytest.fixture(scope="session")
-def sockets(pem: Path) -> Iterator[SocketServer]:
-    """An upstream for WebSockets over TLS."""
-    context = server_context(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    with SocketServer(context) as server:
-        yield server
 
 
 class ProxiedSockets:

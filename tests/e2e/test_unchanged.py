@@ -35,12 +35,6 @@ def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Response) 
     return body
 
 
-@pytest.fixture
-def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
-    """The upstream of a carrier."""
-    return plain if carrier.startswith("plain") else secure
-
-
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("log", ["off", "calls", "chunks"])

@@ -44,11 +44,11 @@ def self_signed(folder: Path) -> Path:
     return path
 
 
-def server_context(pem: Path) -> ssl.SSLContext:
-    """A server context that offers HTTP/2 and HTTP/1.1."""
+def server_context(pem: Path, *versions: str) -> ssl.SSLContext:
+    """A server context that offers these HTTP versions; by default HTTP/2 and HTTP/1.1."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    context.set_alpn_protocols(["h2", "http/1.1"])
+    context.set_alpn_protocols(versions or ["h2", "http/1.1"])
     return context
 
 
