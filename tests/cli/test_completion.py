@@ -84,7 +84,7 @@ def offered_by_bash(line: str, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize(("line", "offered"), FORMS)
 def test_completions(line: str, offered: set[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """All shells get these completions."""
+    """`toolstream __complete` prints the completions for all shells."""
     assert main(["__complete", *line.split(" ")[1:]]) == 0
     assert {candidate.partition("\t")[0] for candidate in capsys.readouterr().out.splitlines()} == offered
 
@@ -114,7 +114,7 @@ def test_bash_lists_and_files(line: str, offered: set[str], tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_fish(line: str, offered: set[str], tmp_path: Path) -> None:
-    """The result of `complete -C` is checked."""
+    """The completions of fish's `complete -C` are the expected ones."""
     script = f"source {script_file('fish', tmp_path)}; complete -C {line!r}"
     env = {**os.environ, "HOME": str(tmp_path)}
     result = subprocess.run(
@@ -126,7 +126,7 @@ def test_fish(line: str, offered: set[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
 def test_powershell(line: str, offered: set[str], tmp_path: Path) -> None:
-    """The result of PowerShell's own function is checked."""
+    """The completions of PowerShell's own function are the expected ones."""
     script = (
         f". {script_file('powershell', tmp_path).rename(tmp_path / 'c.ps1')}; "
         f"[System.Management.Automation.CommandCompletion]::CompleteInput('{line}', {len(line)}, $null)"

@@ -146,7 +146,7 @@ def test_removed_and_inserted_events_are_counted(
 
 
 def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A shape is applied without a repair."""
+    """`repair --shape` changes the stream although no event needs a repair."""
     path = save_healthy(tmp_path, "a.sse")
     assert main(["repair", "--shape", "for:aichat", str(path), "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_bytes().count(b'"tool_calls":[') == 2

@@ -60,7 +60,7 @@ def test_a_finding_is_shrunk_to_a_fixture_with_its_expectation(
 
 
 def test_a_stopped_run_is_resumed(tmp_path: Path) -> None:
-    """A resumed run has the result of an uninterrupted one."""
+    """A run that is resumed from an incomplete state file gives the same result."""
     state, first, resumed = tmp_path / "state", tmp_path / "first.flow", tmp_path / "resumed.flow"
     assert run(FLOW, "--select", "TS102", "-o", first, "--resume", state) == 0
     lines = state.read_text().splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Commands that run a client, and are ended by a signal."""
+"""Commands that run a client and are ended by a signal."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ while True:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither signal")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("words", [["check"], ["shrink", str(FLOW), "-o", "small.flow"]], ids=["check", "shrink"])
-def test_a_signal_ends_the_client_too(words: list[str], name: str, tmp_path: Path) -> None:
-    """As Ctrl-C does: no client and no temporary file is left."""
+def test_a_signal_ends_the_client(words: list[str], name: str, tmp_path: Path) -> None:
+    """SIGTERM and SIGHUP leave neither a client process nor a temporary file, like Ctrl-C."""
     (tmp_path / "tmp").mkdir()
     command = [*words, "--", sys.executable, "-c", CLIENT, name, str(tmp_path / "pid")]
-    at = environment(TMPDIR=str(tmp_path / "tmp"))
-    ended = subprocess.run(toolstream(*command), env=at, cwd=tmp_path, capture_output=True, check=False, timeout=60)
-    assert ended.returncode == 128 + signal.SIGINT, ended.stderr
+    env = environment(TMPDIR=str(tmp_path / "tmp"))
+    result = subprocess.run(toolstream(*command), env=env, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    assert result.returncode == 128 + signal.SIGINT, result.stderr
     assert list((tmp_path / "tmp").iterdir()) == []
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

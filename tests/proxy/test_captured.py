@@ -85,7 +85,7 @@ def _listed(passed: Any) -> list[bytes]:
 
 
 def test_incomplete_responses_are_captured(context: taddons.context, tmp_path: Path) -> None:
-    """A response is captured if it breaks and if the proxy is stopped before its end."""
+    """A response is captured if its connection breaks and if the proxy is stopped before its end."""
     context.options.toolstream_capture = str(tmp_path)
     broken, unfinished = llm_flow(), llm_flow()
     for flow in (broken, unfinished):

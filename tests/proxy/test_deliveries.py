@@ -23,7 +23,7 @@ def gates(context: taddons.context) -> int:
 
 
 def test_the_gate_is_present_only_while_an_option_needs_it() -> None:
-    """The gate comes and goes with the options."""
+    """Faults with a delay, replay speeds, some repairs and the shape `destream` need the gate."""
     with taddons.context(NextLayer()) as context:
         delivered = Deliveries(lambda _: None, lambda _: ABSENT)
         delivered.run()

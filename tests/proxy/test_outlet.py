@@ -99,7 +99,7 @@ def test_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
-    """A file that cannot be opened raises."""
+    """The constructor raises the system's error."""
     with pytest.raises(OSError, match="directory"):
         FileOutlet(tmp_path / "no" / "such")
 

@@ -504,7 +504,7 @@ def test_other_requests_are_not_matched() -> None:
         ({"a": "**bold**"}, {"a": "bold"}, 'a: recorded "**bold**", requested "bold"'),
     ],
 )
-def test_the_first_actualof_two_requests(recorded: Any, requested: Any, difference: str | None) -> None:
+def test_the_first_difference_of_two_requests(recorded: Any, requested: Any, difference: str | None) -> None:
     """The difference has a path and both values, shortened and escaped."""
     actual = parting(recorded, requested)
     assert (actual and str(actual)) == difference
@@ -530,7 +530,7 @@ def test_a_client_may_return_redacted_text(text: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
-def test_a_request_has_no_actualto_itself(value: Any) -> None:
+def test_a_request_has_no_difference_to_itself(value: Any) -> None:
     """Any value equals itself."""
     assert parting({"a": value}, {"a": value}) is None
 

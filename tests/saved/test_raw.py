@@ -25,7 +25,7 @@ def test_only_clear_extensions_set_the_content_type(name: str, content_type: str
 
 
 def test_a_response_has_its_source_and_its_request() -> None:
-    """A bare body has no other facts."""
+    """A bare body has no facts but these."""
     saved = raw.response([b"x"], "a.sse", request={"model": "m"})
     assert saved.facts.source == "a.sse"
     assert saved.facts.request == {"model": "m"}

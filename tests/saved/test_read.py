@@ -207,7 +207,7 @@ def test_a_compressed_body_is_decoded_by_chunk() -> None:
     ],
 )
 def test_flows_without_a_response_are_skipped(flow: http.HTTPFlow) -> None:
-    """They are no errors."""
+    """A flow without a readable LLM response is no error."""
     assert read_flow(flow, "x#0") is None
 
 

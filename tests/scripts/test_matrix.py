@@ -150,7 +150,7 @@ def test_npm_locks_have_hashes_and_no_registry() -> None:
 
 
 def test_the_page_counts_repaired_cells_and_lists_the_others() -> None:
-    """Failures precede, and cells that repair made worse or did not fix have their own sections."""
+    """Cells that repair made worse or did not fix have their own sections."""
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
     text = markdown([measured(raw, safe)])

@@ -13,7 +13,7 @@ CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nmine\n-----END CERTIFICATE-----\n"
 
 
 def test_the_users_authorities_are_added_once(tmp_path: Path) -> None:
-    """Other texts and missing files are skipped."""
+    """Files without a certificate and missing files are skipped."""
     (tmp_path / "mine.pem").write_bytes(CERTIFICATE)
     (tmp_path / "empty.pem").write_bytes(b"no certificate")
     environment = {

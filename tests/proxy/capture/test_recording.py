@@ -98,7 +98,7 @@ def test_the_capture_has_the_providers_status_and_headers() -> None:
 
 
 def test_the_content_length_of_a_replayed_response_is_not_captured() -> None:
-    """Toolstream adds the content length to a replayed response; the recorded response had none."""
+    """The content length was added for the replay; the recorded response had none."""
     flow, draft = llm_flow(body=CHUNK), FakeDraft()
     assert flow.response is not None
     flow.response.headers["content-length"] = str(len(CHUNK))

@@ -31,7 +31,7 @@ FAILED = [
 
 @pytest.mark.parametrize("case", [WITHOUT_FINDINGS, WITH_NOTE, WITH_WARNING, *FAILED])
 def test_which_captures_are_kept(case: Ending) -> None:
-    """`errors` keeps a part of what `findings` keeps, and `findings` a part of `all`."""
+    """`errors` keeps a subset of the captures of `findings`, and `findings` a subset of `all`."""
     assert is_kept(case, When.ALL)
     assert is_kept(case, When.FINDINGS) == (case is WITH_WARNING or case in FAILED)
     assert is_kept(case, When.ERRORS) == (case in FAILED)

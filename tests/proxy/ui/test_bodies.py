@@ -97,7 +97,7 @@ def test_bodies_are_not_kept_against_the_options(options: dict[str, Any]) -> Non
 
 
 def test_mitmdump_keeps_no_bodies() -> None:
-    """Mitmdump has no list of flows."""
+    """Mitmdump has no list of flows that could show a body."""
     addon = ToolstreamAddon()
     with taddons.context(addon) as context:
         context.configure(addon, toolstream_log="off")
