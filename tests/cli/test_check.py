@@ -389,7 +389,7 @@ def test_the_example_of_a_matrix_file(tmp_path: Path) -> None:
         (["-o", "no-such-folder/r.json", "--", "x"], "-o: there is no folder"),
         (["-o", ".", "--", "x"], "is a folder; give a file"),
         (["--html", ".", "--", "x"], "--html: "),
-        (["--format", "html", "--", "x"], "--format html needs -o FILE, and no --html FILE beside it"),
+        (["--format", "html", "--", "x"], "--format html needs -o FILE, and excludes --html FILE"),
         (["--junit", "/proc/r.xml", "--", "x"], "--junit: /proc/r.xml cannot be written: "),
         (["--resume", ".", "--", "x"], "--resume: . is a folder; give a file"),
         (["--matrix", "no-such.toml"], "--matrix: no-such.toml cannot be read: No such file or directory"),

@@ -30,7 +30,7 @@ class OpenCall:
         self.start_input: str | None = None
         """Arguments of the fragment that opens the call. They count only if no delta follows (Anthropic, Responses)."""
         self.closed = False
-        """Whether an event of its own closed it or sent it complete, even if it is truncated."""
+        """Whether a separate event closed it or sent it complete, even if it is truncated."""
         self.over = False
         """Whether the protocol declared the call over and complete. A later fragment takes it back."""
         self.cut = False

@@ -175,7 +175,7 @@ class Reports:
         self._output, self._junit, self._html, self._github = args.output, args.junit, args.html, args.github
         if args.format == "html":
             if args.output is None or args.html is not None:
-                raise ToolstreamError("--format html needs -o FILE, and no --html FILE beside it")
+                raise ToolstreamError("--format html needs -o FILE, and excludes --html FILE")
             self._output, self._html = None, args.output
         paths = {"-o": self._output, "--junit": self._junit, "--html": self._html}
         outputs = [

@@ -149,7 +149,7 @@ def _run(parser: Parser) -> None:
     _add_session(parser, level="calls", log="standard error")
     text = "point base URLs to the proxy, which forwards to URL (default: to where each variable pointed)"
     parser.add_argument("--base-url", nargs="?", type=arguments.url, const=True, metavar="URL", help=text)
-    text = "write a bug report on the responses, and their flows beside it"
+    text = "write a bug report on the responses, and their flow file"
     parser.add_argument("--report", type=arguments.path, metavar="FILE", help=text)
     text = "with --view: write the page to FILE when CMD has ended, instead of serving it on"
     parser.add_argument("-o", "--output", type=arguments.path, metavar="FILE", help=text)
@@ -213,7 +213,7 @@ def _shrink(parser: Parser) -> None:
     parser.add_argument("--verdict", type=arguments.VERDICT, metavar="NAME", help=text)
     text = "accept a result that fails with another verdict, or also when repaired"
     parser.add_argument("--any-failure", action="store_true", help=text)
-    text = "fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
+    text = "fixture to write, with its .expect.json next to it (default: FLOW with .min.flow)"
     parser.add_argument("-o", "--output", type=arguments.path, metavar="FILE", help=text)
     _add_force(parser)
     text = "allow defects that FLOW does not have, and events without their common fields"

@@ -237,7 +237,7 @@ MISSING_NAMESPACE: Final = Defect(
 UNKNOWN_TOOL: Final = Defect(
     "TS133", "unknown-tool", "identity", NOTE, None, JUDGED_DIALECTS,
     "the call names a tool that the request does not offer",
-    "reports the unknown tool to the model, and goes on",
+    "reports the unknown tool to the model, and continues",
     lossy=True,
     keys=NAME_KEYS,
 )  # fmt: skip

@@ -19,11 +19,11 @@ from toolstream_core.verdict.outcome import RENAMED, Outcome
 VERSION: Final = 2
 SHAPES: Final = {
     "whole-calls": "Each call in one event. Calls that never become complete are withheld.",
-    "one-call-per-event": "Each entry of an event in an event of its own.",
+    "one-call-per-event": "Each entry of an event in a separate event.",
     "calls-in-one-event": "Several calls in one event, with one entry for each.",
     "interleaved": "Events of several calls in turn, one of each.",
     "finish-with-calls": "The finish reason in the event with the last arguments.",
-    "finish-apart": "The finish reason in an event of its own, without calls and text.",
+    "finish-apart": "The finish reason in a separate event, without calls and text.",
     "delta-after-finish": "An empty delta after the finish reason, with the usage, as OpenRouter sends it.",
     "full-deltas": "A role and content in each delta, as OpenRouter sends them.",
     "text-first": "A text before the first call, which no text precedes.",
@@ -33,7 +33,7 @@ SHAPES: Final = {
     "header-with-first-fragment": "Id and name together with the first arguments.",
     "tiny-fragments": "Arguments a few characters at a time.",
     "empty-fragment": "An empty fragment after the id and name of each call.",
-    "late-brace": "The last character of the arguments in an event of its own.",
+    "late-brace": "The last character of the arguments in a separate event.",
     "even-ids": "No id is shorter than an earlier one. Later requests get the provider's own ids back.",
     "comments": "An SSE comment before each event.",
     "crlf": "Lines end with CR LF.",
@@ -179,7 +179,7 @@ def _verdict(name: str) -> str:
 
 def _grade(name: str) -> str:
     if name in Grade:
-        return f"# Grade {name}\n\nWhat `toolstream check` says of a case: {Grade(name).meaning}.\n"
+        return f"# Grade {name}\n\nA grade of `toolstream check`: {Grade(name).meaning}.\n"
     if name in Reason:
         return f"# Failed: {name}\n\nWhy a case of `toolstream check` failed: {Reason(name).meaning}.\n"
     return ""

@@ -22,7 +22,7 @@ class Grade(Explained):
         "unknown",
         "the client returned an incomplete or repeated call, and no result shows whether it ran. Passes",
     )
-    FAILED = "failed", "the client did something wrong; the reason says what"
+    FAILED = "failed", "the client did something wrong; the reason describes it"
     HARNESS_FAILURE = (
         "harness-failure",
         "the case could not be tried: the command cannot be run, no request, or nothing injected",

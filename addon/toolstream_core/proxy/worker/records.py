@@ -124,7 +124,7 @@ class SentEvents(NamedTuple):
     events: list[str]
     """By their numbers. An event may have several lines; a frame without data is before the event after it."""
     truncated: bool
-    """Whether there were more."""
+    """Whether there were more events."""
 
 
 def sent_events(body: bytes, content_type: str, content_encoding: str, hide: Callable[[str], str]) -> SentEvents:
@@ -193,7 +193,7 @@ class Entry(Sink):
         self.over = True
 
     def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
-        """For the reply; with `bodies`, also what the client got, event by event."""
+        """For the reply; with `bodies`, also the events that the client received."""
         sent = self._sent()._asdict() if bodies else {}
         return {"request": self.request, "over": self.over, **self.response, **sent}
 
@@ -210,7 +210,7 @@ class Entry(Sink):
 
 
 class Ledger:
-    """The first addon: it keeps requests as their clients sent them."""
+    """The first addon: it keeps the original requests of clients."""
 
     name = "toolstream-ledger"
 
@@ -336,6 +336,6 @@ class LogKeeper(logging.Handler):
         self.ledger = ledger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep its message; of an error with a traceback only where it was raised."""
+        """Keep its message; of a traceback only the place where the error was raised."""
         error = record.exc_info[1] if record.exc_info else None
         self.ledger.line(redacted(record.getMessage()) if error is None else f"internal error: {raised_at(error)}")

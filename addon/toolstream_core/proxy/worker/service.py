@@ -56,7 +56,7 @@ class Channel:
         return await self._queue.get()
 
     def reply(self, message: Json) -> None:
-        """Write one reply. Nobody may be there any more to read it."""
+        """Write one reply. The reader may have gone."""
         try:
             self._replies.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError:
@@ -77,13 +77,13 @@ HOST = "127.0.0.1"
 SETTLING = 0.5
 """Seconds to wait for running responses before they are reported incomplete."""
 EXPLAINING = 5.0
-"""Seconds that the explanations of verdicts are waited for at the end."""
+"""Seconds to wait for the explanations of verdicts at the end."""
 _TURN = 0.005
 
 
 def serve(channel: Channel) -> None:
     """Carry out orders until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this decides what Ctrl-C ends
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the starting process decides what Ctrl-C ends
     asyncio.run(_serve(channel))
 
 
@@ -100,7 +100,7 @@ async def _serve(channel: Channel) -> None:
         return
     channel.reply({"port": port, "view": service.view_address})
     await service.work(channel)
-    # Whoever started this may have been killed, and the folder holds a private key.
+    # The starting process may have been killed, and the folder contains a private key.
     shutil.rmtree(first["confdir"], ignore_errors=True)
 
 
@@ -124,7 +124,7 @@ class ServiceError(RuntimeError):
 
 
 class Service:
-    """A proxy, and what is asked of it."""
+    """A proxy that carries out orders."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         """`order` has the values with which it starts.
@@ -186,11 +186,11 @@ class Service:
 
     @property
     def view_address(self) -> str | None:
-        """Where the live view is, if it is on."""
+        """The address of the live view, if it is on."""
         return None if self._addon.served is None else self._addon.served.address
 
     async def work(self, channel: Channel) -> None:
-        """Carry out orders one after the other; the end of them, or SIGTERM, is the proxy's end."""
+        """Carry out orders one after the other; their end, or SIGTERM, ends the proxy."""
         stopped = asyncio.ensure_future(self._until_terminated())
         while True:
             waiting = asyncio.ensure_future(channel.order())
@@ -213,7 +213,7 @@ class Service:
             return {"error": f"internal error: {raised_at(error)}"}
 
     async def _reset(self, order: dict[str, Any]) -> None:
-        """As if newly started, with other options: no connection, no state, nothing kept."""
+        """Start over with other options: without connections, state and kept requests."""
         await self._close_clients()
         self._master.options.update(**{name: self._master.options.default(name) for name in OURS})
         for addon in [*reversed(self._ours), self._master.addons.get(Gate.name)]:
@@ -227,7 +227,7 @@ class Service:
         self._master.options.set(*order["set"])
 
     async def _report(self, order: dict[str, Any]) -> dict[str, Any]:
-        """The requests and responses, once no response is in flight, or after a while."""
+        """The requests and responses, when no response is in flight, or after `SETTLING`."""
         await _settle(lambda: not self._ledger.waiting)
         missing = {one.reported.source: self._ledger.verdict(one.reported) for one in self._addon.verdicts.missing()}
         bodies = bool(order.get("bodies"))
@@ -237,7 +237,7 @@ class Service:
         return {"exchanges": exchanges, "log": self._ledger.log}
 
     async def _distrust(self, order: dict[str, Any]) -> dict[str, bool]:
-        """The servers whose certificate clients rejected, once all clients are gone, or after a while."""
+        """The servers whose certificate clients rejected, when all clients have gone, or after a timeout."""
         del order
         await _settle(lambda: not self._server.connections)
         return self._trust.rejected
@@ -246,7 +246,7 @@ class Service:
         self._accompanied = order["pid"]
 
     def _end_accompanied(self, *, orphaned: bool) -> None:
-        """End the process that is led here, where nobody is left to do it."""
+        """End the client process if its parent cannot do it any more."""
         if orphaned and self._accompanied is not None:
             with contextlib.suppress(OSError):
                 os.kill(self._accompanied, signal.SIGTERM)
@@ -294,7 +294,7 @@ class Service:
         addon.running()
 
     async def _close_clients(self) -> None:
-        """End all connections of clients: nothing of an earlier test goes on."""
+        """End all connections of clients: nothing of an earlier test continues."""
         for handler in list(self._server.connections.values()):
             transport = handler.transports.get(handler.client)
             if transport is not None and transport.writer is not None:

@@ -14,7 +14,7 @@ _ALERTS: Final = ("unknown ca", "bad certificate", "certificate unknown")
 _SUSPECTED: Final = "trust the proxy's certificate"
 """mitmproxy's words for a client that leaves during the handshake, and for other alerts."""
 _MOST: Final = 8
-"""Servers that are remembered, as what is counted must not grow."""
+"""The maximum number of remembered servers."""
 
 
 class Trust:
@@ -44,7 +44,7 @@ class Trust:
         self._silent.pop(flow.client_conn.id, None)
 
     def client_disconnected(self, client: Client) -> None:
-        """A client is gone."""
+        """A client has disconnected."""
         server = self._silent.pop(client.id, None)
         if server is not None:
             self._keep(server, certain=False)

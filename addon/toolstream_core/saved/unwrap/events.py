@@ -1,6 +1,6 @@
 """Finds the events of a stream in lines of text: after prefixes, in records, printed as objects, on one line.
 
-An event is what a protocol recognises. So no log format has to be known, and prose or source code give none.
+An event is what a protocol recognises. Therefore no log format has to be known, and prose or source code give none.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _GAP: Final = "ellipsis"
 _LEAD: Final = 5
 _DONE: Final = "[DONE]"
 _REQUESTS: Final = ("request", "req", "request_body", "requestBody", "body")
-"""Where records have the request."""
+"""The keys of the request in records."""
 _CUT: Final = re.compile(r"(?:\.\.\.|…)[^{}]*$|\btruncated\b[^{}]*$")
-"""How a value ends that was printed in part."""
+"""The end of a value that was printed only in part."""
 _ELIDED: Final = re.compile(r"(?<=[\[ ])\[(?:Object|Array)\]")
 """What Node prints in place of a value that is nested too deep."""
 _MAX_TRIES: Final = 24
@@ -55,14 +55,14 @@ _MAX_NESTING: Final = 3
 _MAX_DEPTH: Final = 12
 _PREFIX: Final = 80
 _WHOLE_STREAM: Final = 3
-"""Events from which on a string that ends a stream counts as a stream of its own."""
+"""The minimum number of events in a string with the end of a stream that count as a separate stream."""
 
 
 class Group(NamedTuple):
-    """Where events stand: after which prefix, how they are written, and where in a record."""
+    """The place of events: their prefix, their notation, and their path in a record."""
 
     prefix: str
-    """The text before it on its line, digits made alike."""
+    """The text before it on its line, with equal digits."""
     notation: str
     """`data`, `json`, `repr`, or `string` for events inside a string."""
     path: str = ""
@@ -70,7 +70,7 @@ class Group(NamedTuple):
 
 @dataclass(slots=True)
 class Found:
-    """One event, and where it stood."""
+    """One event, and its place."""
 
     group: Group
     name: str
@@ -84,16 +84,16 @@ class Found:
     may_be_complete: bool = False
     """Whether it may also be an event that has a complete message."""
     lead: str = ""
-    """What the value begins with."""
+    """The beginning of the value."""
     block: int = 0
     """The number of Markdown fences before it."""
     stream: int = 0
-    """Events of the same number are one stream; 0 is that of the text's own lines."""
+    """Events of the same number are one stream; 0 is the stream of the text's own lines."""
     request: Json = ABSENT
     before: str = ""
     """The text before it on its line."""
     is_part: bool = False
-    """Whether only a part of it stood there."""
+    """Whether only a part of it was in the text."""
 
     @property
     def ends(self) -> bool:
@@ -128,7 +128,7 @@ class Found:
 
     @property
     def response(self) -> Json:
-        """The id of the response, where the event names it."""
+        """The id of the response, if the event names it."""
         if not isinstance(self.payload, dict):
             return ABSENT
         payload = self._inner or self.payload
@@ -136,7 +136,7 @@ class Found:
 
     @property
     def starts(self) -> bool:
-        """Whether it has the response that begins."""
+        """Whether it has the beginning response."""
         return bool(self._inner) and not self.ends
 
     @property
@@ -148,38 +148,38 @@ class Found:
 
     @property
     def _inner(self) -> dict[str, Json]:
-        """The response as an object of its own, where the event has it."""
+        """The response as an object, if the event has it."""
         payload = self.payload if isinstance(self.payload, dict) else {}
         return next((each for key in ("message", "response") if isinstance(each := payload.get(key), dict)), {})
 
 
 @dataclass(slots=True)
 class _Line:
-    """A line, as far as it was read."""
+    """A line, as far as it has been read."""
 
     text: str
     before: str | None
     """The text before its first event, once that was found."""
     at: int = 0
     tries: int = 0
-    """Values that gave nothing since the last event."""
+    """Values without an event since the last one."""
     named: bool = False
     """Whether it names an event."""
     opened: tuple[int, str] | None = None
-    """Where a value begins that lacks its end, and how it is written."""
+    """Where an incomplete value begins, and its notation."""
     failed: tuple[int, str] | None = None
-    """The same of a value that cannot be read."""
+    """The same for a value that cannot be read."""
     found: bool = False
-    """Whether it has given an event."""
+    """Whether an event was found in it."""
 
 
 class Scanner:
     """Reads lines one after the other."""
 
     def __init__(self, nesting: int = 0, *, parts: bool = False) -> None:
-        """`nesting` counts the strings in which the lines stand; with `parts`, parts of chunks count as events."""
+        """`nesting` counts the strings around the lines; with `parts`, parts of chunks count as events."""
         self.others = 0
-        """Lines that were not blank and gave nothing."""
+        """Lines that were not blank and had no event."""
         self.elided = False
         """Whether an object was printed with parts left out."""
         self.streams = 0
@@ -190,9 +190,9 @@ class Scanner:
         self._begun = False
         """Whether there was an event."""
         self._texts: set[str] = set()
-        """The texts with streams of their own in the value that is read: a record may have a response twice."""
+        """The texts with separate streams in the current value: a record may have a response twice."""
         self._prefix = ""
-        """The text before the value that is open."""
+        """The text before the open value."""
         self._names: dict[str, str] = {}
         """The event name of the next data after a prefix."""
         self._prefixes = {""}
@@ -224,7 +224,7 @@ class Scanner:
         return self._read(text, prefix, continued=True)
 
     def _fresh(self, line: str) -> Iterable[Found]:
-        """Events that a line has by itself, where a value is open: they are of another one, unless it is a document."""
+        """Events of a line by itself, while a value is open: they belong to another one, unless it is a document."""
         if "{" not in line or not line.rstrip().endswith(("}", "]", ")", "'", '"', ",")):
             return ()
         if self._open is not None and (_MEMBER.fullmatch(line) if self._open.is_json else self._is_field(line)):
@@ -233,7 +233,7 @@ class Scanner:
         return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
 
     def _is_field(self, line: str) -> bool:
-        """Whether a line is a field of the printed object that is open: named, and indented deeper or after a comma."""
+        """Whether a line is a field of the open printed object: named, and indented deeper or after a comma."""
         field = _FIELD.match(line)
         if field is None or self._open is None:
             return False
@@ -241,7 +241,7 @@ class Scanner:
         return deeper or self._open.lines[-1].rstrip().endswith(",")
 
     def _begins_alike(self, line: str) -> bool:
-        """Whether a line begins an event as the value that is open does, which was cut off then."""
+        """Whether a line begins an event like the open value, which was cut off then."""
         start = _START.search(line)
         if (
             start is None
@@ -254,7 +254,7 @@ class Scanner:
         return lead.startswith('{"') and lead == _lead(self._open.text)
 
     def _data_again(self, line: str) -> str | None:
-        """The rest of a line that goes on with the data of an event."""
+        """The rest of a line that continues the data of an event."""
         at = line.find("data:")
         if at < 0 or self._open is None or self._open.notation != "data" or _alike(line[:at]) != _alike(self._prefix):
             return None
@@ -270,12 +270,12 @@ class Scanner:
         yield from found or [self._unread(_alike(self._prefix), opened.notation, opened.text)]
 
     def _unread(self, prefix: str, notation: str, text: str, before: str = "") -> Found:
-        """A value that cannot be read, unchanged: an event if it begins as events do."""
+        """A value that cannot be read, unchanged: an event if it begins like one."""
         data = text.removeprefix("data:").strip() if notation == "data" else text.strip()
         return Found(Group(prefix, notation), self._names.pop(prefix, ""), data, before=before, lead=_lead(text))
 
     def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> Iterator[Found]:
-        """The events in a line, or in a value that went over several; `before` is what stood before that."""
+        """The events in a line, or in a value on several lines; `before` is the text before it."""
         reading = _Line(text, before)
         while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.at)):
             yield from self._take(reading, start)
@@ -371,7 +371,7 @@ class Scanner:
         escaped = self._inside(read(token[0]), Group(prefix, "string"), before)
         if not escaped and token[0][-2] == "{":  # no string, but a quote before an object
             return [], at + 1
-        # YAML, SQL and shells have strings without escapes: a backslash in them is one of the data.
+        # YAML, SQL and shells have strings without escapes: a backslash in them belongs to the data.
         if "\\" in token[0] and (not escaped or any(one.is_unread for one in escaped)):
             plain = self._inside(verbatim(token[0]), Group(prefix, "string"), before)
             if plain and not any(one.is_unread for one in plain):
@@ -379,7 +379,7 @@ class Scanner:
         return escaped, token.end()
 
     def _inside(self, text: str, group: Group, before: str, request: Json = ABSENT) -> list[Found]:
-        """The events in a string; with an end of their own they are a stream of their own."""
+        """The events in a string; with an end they are a separate stream."""
         inner = Scanner(self._nesting + 1, parts=self._parts)
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
@@ -446,12 +446,12 @@ class Scanner:
 
 
 def _lead(text: str) -> str:
-    """What events of one stream begin with."""
+    """The beginning that events of one stream share."""
     return "".join(text.removeprefix("data:")[: 4 * _LEAD].split())[:_LEAD]
 
 
 def _alike(prefix: str) -> str:
-    """What prefixes of one log have in common."""
+    """The part that prefixes of one log share."""
     return _DIGITS.sub("0", prefix[-_PREFIX:]).strip(" \t,[(")
 
 
@@ -463,7 +463,7 @@ def _json(text: str, at: int) -> tuple[Json, int] | None:
 
 
 def recognised(found: Found) -> Found:
-    """With its protocol and its content there."""
+    """An event with its protocol and its content."""
     payload = as_sent(found.payload)
     if payload is not found.payload:
         found.payload, found.data = payload, encoded(payload).decode("utf-8", "replace")
@@ -490,7 +490,7 @@ def recognised(found: Found) -> Found:
 
 
 def _request(record: dict[str, Json], outer: Json) -> Json:
-    """The request that a record has beside its response."""
+    """The request in a record, next to its response."""
     for key in _REQUESTS:
         body = _body(record.get(key))
         if isinstance(body, dict) and (key == "request" or messages_of(body)):
@@ -499,7 +499,7 @@ def _request(record: dict[str, Json], outer: Json) -> Json:
 
 
 def _body(request: Json) -> Json:
-    """The body of a request, or the request itself if it is no more than that."""
+    """The body of a request, or the request itself if it is only the body."""
     body = request
     if isinstance(request, dict) and not messages_of(request):
         body = request.get("body", request.get("postData"))

@@ -1,4 +1,4 @@
-"""HTTP messages as text: what `curl -i` prints, and both directions of a followed connection."""
+"""HTTP messages as text: from `curl -i`, and both directions of a followed connection."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def has_head(head: Sequence[str]) -> bool:
 
 
 def messages(lines: Lines) -> Iterator[tuple[Message, Lines]]:
-    """Each response with the lines of its body. Take these before asking for the next one."""
+    """Each response with the lines of its body. Read these before the next response."""
     reader = _Reader(chain.from_iterable(_AFTER.split(line) if "HTTP/" in line else (line,) for line in lines))
     message = Message()
     while not reader.over:
@@ -53,7 +53,7 @@ def messages(lines: Lines) -> Iterator[tuple[Message, Lines]]:
 
 
 class _Reader:
-    """Goes from head to head."""
+    """Reads from head to head."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines

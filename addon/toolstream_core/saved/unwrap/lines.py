@@ -1,6 +1,6 @@
-"""Text as lines, from bytes of any size, without a second copy of it; and what a layer around a stream is.
+"""Text as lines, from bytes of any size, without a second copy; also the definition of a layer around a stream.
 
-What people paste is taken off layer by layer, because one form stands inside another.
+Pasted text is unwrapped layer by layer, because one form contains another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_HEAD_LINES: Final = 4096
 
 
 class Lines:
-    """Lines without their ends, of which the first can be looked at."""
+    """Lines without their ends; the first ones can be examined in advance."""
 
     def __init__(self, lines: Iterable[str], enough: Callable[[Sequence[str]], bool] | None = None) -> None:
         """`lines` are taken once; `enough` ends the search early."""
@@ -26,11 +26,11 @@ class Lines:
         self._rest = iter(lines)
         self._head: list[str] | None = None
         self.is_complete = False
-        """Whether the head is all of it."""
+        """Whether the head is the complete text."""
 
     @property
     def head(self) -> list[str]:
-        """The first lines, as far as they have 64 KB; the last of them may be longer."""
+        """The first lines, up to 64 KB; the last of them may be longer."""
         if self._head is None:
             self._head, size = [], 0
             self.is_complete = True
@@ -47,13 +47,13 @@ class Lines:
 
 
 def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
-    """The lines of UTF-8 text; bytes that are none survive as surrogates."""
+    """The lines of UTF-8 text; invalid bytes become surrogates."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     return split(decoder.decode(chunk) for chunk in chunks)
 
 
 def encoded(text: str) -> bytes:
-    """What `decoded` had; a surrogate that stands for no byte becomes a question mark."""
+    """The reverse of `decoded`; a surrogate that represents no byte becomes a question mark."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -81,7 +81,7 @@ def split(texts: Iterable[str]) -> Iterator[str]:
 
 
 class Layer(NamedTuple):
-    """One layer to take off."""
+    """One layer to remove."""
 
     name: str
     message: str
@@ -90,20 +90,20 @@ class Layer(NamedTuple):
 
 
 type FindLayer = Callable[[Sequence[str]], Layer | None]
-"""Gets the first 64 KB of a text as lines, and returns the layer that it knows by them."""
+"""Gets the first 64 KB of a text as lines, and returns the recognised layer."""
 
 MOST: Final = 0.6
-"""The part of the lines that has to be of a form."""
+"""The share of the lines that has to have a form."""
 FEW: Final = 3
-"""Lines from which on they show a form."""
+"""The minimum number of lines that show a form."""
 
 
 def gains(lines: Sequence[str], texts: Iterable[str]) -> bool:
-    """Whether texts put together hold more events than the lines by themselves."""
+    """Whether the joined texts have more events than the single lines."""
     return _events(split(texts)) > _events(lines)
 
 
 def _events(lines: Iterable[str]) -> tuple[int, int]:
-    """How many events, and how many parts of events, lines hold."""
+    """The number of events, and of parts of events, in lines."""
     found = [one.is_part for one in Scanner(parts=True).scan(lines) if one.dialect is not None]
     return found.count(False), len(found)

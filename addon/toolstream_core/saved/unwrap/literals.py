@@ -37,7 +37,7 @@ _CLOSING: Final = {"{": "}", "[": "]", "(": ")"}
 
 
 class ElidedError(ValueError):
-    """The text leaves parts out: `[Object]`, as Node prints what is nested."""
+    """The text omits parts: `[Object]`, which Node prints for nested values."""
 
 
 def literal(text: str, at: int) -> tuple[Json, int]:
@@ -64,7 +64,7 @@ def printed_fields(text: str) -> dict[str, Json]:
 
 
 def string(token: str) -> str:
-    """The text that a string literal stands for; bytes are read as UTF-8. Raises `ValueError`."""
+    """The value of a string literal; bytes are read as UTF-8. Raises `ValueError`."""
     if token.startswith("`"):
         return token[1:-1]
     begin = min(at for at in (token.find('"'), token.find("'")) if at >= 0)
@@ -77,7 +77,7 @@ def string(token: str) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """The character of an escape; an unknown one stands for itself."""
+    """The character of an escape; an unknown one stays unchanged."""
     if found["c"] is not None:
         return _ESCAPED.get(found["c"], found["c"])
     digits = found["x"] or found["u"] or found["b"] or found["U"]
@@ -92,7 +92,7 @@ def verbatim(token: str) -> str:
 
 
 def _paired(value: str) -> str:
-    """JavaScript and JSON escape what lies above U+FFFF as two surrogates."""
+    """JavaScript and JSON escape characters above U+FFFF as two surrogates."""
     try:
         return value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
@@ -129,13 +129,13 @@ class _Reader:
         return self._named()
 
     def _take(self, form: re.Pattern[str]) -> re.Match[str] | None:
-        """What stands here in this form, and go past it."""
+        """The text at the position in this form; moves past it."""
         found = form.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def _strings(self, found: re.Match[str] | None) -> str:
-        """A string, and those that Python would join to it."""
+        """A string, with adjacent ones, which Python would join."""
         joined = ""
         while found:
             joined += string(found[0])
@@ -175,7 +175,7 @@ class _Reader:
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition(":")[2]).lower()
 
     def _called(self, word: str) -> Json:
-        """`Name(key=value, …)` is an object without what is `None` or blank; `Some(value)` is the value.
+        """`Name(key=value, …)` is an object without fields that are `None` or blank; `Some(value)` is the value.
 
         `array(key => value, …)` is an object, or a list if its keys are numbers.
         """
@@ -216,7 +216,7 @@ class _Reader:
         return fields
 
     def _until(self, closing: str) -> Iterator[None]:
-        """Stand at each item up to the closing bracket, and after the bracket in the end."""
+        """Yield at each item up to the closing bracket, then move past the bracket."""
         self._take(_GAP)
         while not self.text.startswith(closing, self.at):
             yield
@@ -250,7 +250,7 @@ _JSON_BEGINS: Final = frozenset('"[{}]')
 
 
 class OpenValue:
-    """Counts brackets as lines come, each character once."""
+    """Counts brackets line by line, each character once."""
 
     def __init__(self, notation: str, text: str) -> None:
         self.notation = notation
@@ -259,7 +259,7 @@ class OpenValue:
         self._depth = 0
         self._quote = ""
         self._tokens: re.Pattern[str] | None = None
-        """What to look for: only double quotes in JSON, single ones too elsewhere; unknown after a bare `{`."""
+        """The tokens to search: in JSON only double quotes, otherwise single ones too; unknown after a bare `{`."""
         begin = _BEGIN.match(text)
         if begin is None or begin[1]:
             self._choose(begin[1] if begin else "")
@@ -271,12 +271,12 @@ class OpenValue:
 
     @property
     def is_json(self) -> bool:
-        """Whether it begins as JSON does, as far as it is known."""
+        """Whether it begins like JSON, as far as it is known."""
         return self._tokens is not _TOKENS
 
     @property
     def awaits_value(self) -> bool:
-        """Whether a value of its own has to come next."""
+        """Whether a separate value has to follow."""
         return self.is_json and not self._quote and self.lines[-1].rstrip()[-1:] in {"[", ",", ":"}
 
     @property

@@ -39,7 +39,7 @@ def html_entities(head: Sequence[str]) -> Layer | None:
 
 
 def _unescaped(line: str) -> str:
-    """The quotes of an attribute around escaped text are none of its own."""
+    """The quotes of an attribute around escaped text do not belong to it."""
     return html.unescape(line.replace('"', " ") if "&quot;" in line else line)
 
 
@@ -127,7 +127,7 @@ _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def unified_diff(head: Sequence[str]) -> Layer | None:
-    """A unified diff: what it adds and what stays is the newer version."""
+    """A unified diff: the added and the unchanged lines are the newer version."""
     if not any(map(_HUNK.match, head)):
         return None
 
@@ -147,7 +147,7 @@ _MATCHED: Final = re.compile(r"(?:\S+?:(?=\d+:)|\S+?-(?=\d+-))?(\d+)([:-])")
 
 
 def grep_context(head: Sequence[str]) -> Layer | None:
-    """What `grep -n -C` prints: a colon after the number of a match, a dash after that of a line around it."""
+    """What `grep -n -C` prints: a colon after the number of a match, a dash after the number of a line around it."""
     rows = [found for line in head if (found := _MATCHED.match(line))]
     following = sum(int(after[1]) - int(row[1]) == 1 for row, after in pairwise(rows))
     if len({row[2] for row in rows}) == 1 or following < MOST * len(head):
@@ -198,7 +198,7 @@ def _common(lines: Sequence[str]) -> str:
 
 
 def _any_number(found: re.Match[str]) -> str:
-    """The sign for a number; one blank before it may be that of a mark: `> 12`."""
+    """The sign for a number; a blank before it may belong to a mark: `> 12`."""
     return found[0][:1].strip("0123456789abcdefABCDEF") * bool(found.start()) + _ANY_NUMBER
 
 

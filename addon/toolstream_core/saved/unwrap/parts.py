@@ -15,7 +15,7 @@ from toolstream_core.saved.unwrap.lines import encoded
 from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
 _SETTLED: Final = 2
-"""Events with the same id from which on another id is that of another response."""
+"""The number of events with the same id after which another id means another response."""
 
 
 class AfterEnd:
@@ -32,7 +32,7 @@ class AfterEnd:
         self.finished = False
         """Whether the response has ended or has a finish reason."""
         self._over = False
-        """Whether it has ended, so that an event with another id begins another one."""
+        """Whether it has ended: then an event with another id begins another one."""
 
     def __call__(self, found: Found) -> bool:
         """Whether the event begins another response. Takes the events in order."""
@@ -53,7 +53,7 @@ class AfterEnd:
         self.finished = self._over = False
 
     def _is_first(self, found: Found) -> bool:
-        """Whether an event after the end is none that a provider sends too late."""
+        """Whether an event after the end begins a response: a provider may also send events too late."""
         if found.dialect is not self._dialect:
             return True
         if self._first is not None and self._first.starts:
@@ -90,7 +90,7 @@ class Parts:
     def _is_other(self, found: Found) -> bool:
         """Whether an event begins another response.
 
-        A provider may give each event an id of its own, and that of the usage often differs.
+        A provider may give each event a separate id, and the id of the usage often differs.
         """
         name = found.response
         if found.is_part:
@@ -107,7 +107,7 @@ class Parts:
         return other
 
     def _opens_again(self, found: Found) -> bool:
-        """Whether a part of a chunk, in a fence of its own, opens a call at an index that has one: only that shows."""
+        """Whether a part of a chunk, in a separate fence, opens a call at an index that has one: there is no other sign."""
         fragments = found.content.fragments if found.content is not None else ()
         opened = {one.index for one in fragments if one.name}
         again = found.block != self._block and not opened.isdisjoint(self._opened)
@@ -117,7 +117,7 @@ class Parts:
 
 
 def check_order(events: Sequence[Found]) -> None:
-    """Raise `UnreadableError` if the events of several responses are mixed, or stand in reverse order."""
+    """Raise `UnreadableError` if the events of several responses are mixed, or in reverse order."""
     runs = [key for key, _ in groupby(_keys(events))]
     mixed = [key for key in dict.fromkeys(runs) if runs.count(key) > 1]
     ends = [place for place, one in enumerate(events) if one.content is not None and one.content.end]

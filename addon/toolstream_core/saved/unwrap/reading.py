@@ -1,4 +1,4 @@
-"""Takes wrappings off a text, one after the other, until the events of one or more streams are left."""
+"""Removes layers from a text, one after the other, until the events of one or more streams remain."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ class Unwrapped:
     """The head of the response, where the text has one."""
     request: Json = ABSENT
     bare: bool = False
-    """Whether it is all that the text holds, one JSON value: the text is the unchanged body."""
+    """Whether the text is only one JSON value: the unchanged body."""
     objects: bool = False
-    """Whether the events stood there as objects, which have no [DONE] and no end of the stream."""
+    """Whether the events were objects in the text, without a [DONE] or an end of the stream."""
     endless: bool = False
-    """Whether the parts of the events that stood there never have a finish reason."""
+    """Whether the parts of events in the text never have a finish reason."""
     headless: bool = False
     """Whether they never have the name of a call."""
     joined: int | None = None
-    """The first event that shares its block with another one, where that is all that is odd."""
+    """The first event that shares its block with another one, if nothing else is unusual."""
 
 
 def is_bare(lines: Lines) -> bool:
@@ -108,13 +108,13 @@ def is_bare(lines: Lines) -> bool:
 
 
 def _is_json(filled: Iterable[str]) -> bool:
-    """Whether data that looks like JSON is JSON, once at least."""
+    """Whether data that looks like JSON is JSON at least once."""
     objects = [line[5:].strip() for line in filled if line.startswith("data:") and "{" in line]
     return not objects or any(isinstance(parse(encoded(one)), dict) for one in objects)
 
 
 def is_settled(head: Sequence[str]) -> bool:
-    """Whether the lines so far of a text that comes live are a bare stream whose first event is complete."""
+    """Whether the lines so far of a live text are a bare stream whose first event is complete."""
     if head[-1] and not head[-1].startswith("{"):
         return False
     filled = [line for line in head if line.strip()]
@@ -151,7 +151,7 @@ def joined_event(head: Iterable[str]) -> int | None:
 def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
     """The streams in a text. Raises `UnreadableError` if they can be read in two ways.
 
-    With `parts`, those of which only parts of the events stand there.
+    With `parts`, the streams with only parts of events.
     """
     head = lines.head
     only = _only_fields(head, [line for line in head if line.strip()])
@@ -167,7 +167,7 @@ def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
 
 
 class _Streams:
-    """The streams whose events stand in lines."""
+    """The streams whose events are in lines."""
 
     def __init__(
         self,
@@ -187,9 +187,9 @@ class _Streams:
         self._rejected: set[Group] = set()
         self._live: set[Group] = set()
         self._ended = False
-        """Whether the end of a response was there, or its reason."""
+        """Whether there was the end of a response, or its reason."""
         self._leads: set[tuple[str, str]] = set()
-        """What events begin with, and where: a value that begins so is an event, also if it cannot be read."""
+        """The beginnings of events, and their places: a value with one is an event, also if it cannot be read."""
         self._streaming: set[Group] = set()
         """The groups of events of streams."""
         self._streamed: set[Json] = set()
@@ -242,7 +242,7 @@ class _Streams:
             )
 
     def _window(self, found: Iterator[Found]) -> list[Found]:
-        """The events of 64 KB from the first one that a protocol recognises on."""
+        """The events of 64 KB, from the first one that a protocol recognises."""
         before: deque[Found] = deque(maxlen=_MAX_BEFORE)
         window: list[Found] = []
         size = 0
@@ -280,11 +280,11 @@ class _Streams:
         return found.dialect is not None or found.group in self._live
 
     def _repeats(self, found: Found) -> bool:
-        """Whether a complete response is the result of a stream beside it."""
+        """Whether a complete response is the result of a stream in the same text."""
         return bool(self._streaming) and (found.response is ABSENT or found.response in self._streamed)
 
     def _decide(self, window: Sequence[Found]) -> None:
-        """Which groups of events are the stream. Raises `UnreadableError`."""
+        """Select the groups of events that are the stream. Raises `UnreadableError`."""
         groups: dict[Group, _Reading] = {}
         for place, one in enumerate(window):
             if one.dialect is None:
@@ -329,11 +329,11 @@ class _Streams:
 
 @dataclass(slots=True)
 class _Reading:
-    """The events of one group, as far as they were looked at."""
+    """The events of one group, as far as they were examined."""
 
     places: list[int] = field(default_factory=list)
     payloads: set[str] = field(default_factory=set)
-    """Its events, however their JSON is laid out."""
+    """Its events, independent of the layout of their JSON."""
     text: str = ""
     ends: bool = False
 
@@ -347,7 +347,7 @@ class _Reading:
             )
 
     def beside(self, other: _Reading) -> bool:
-        """Whether the events of both stand between each other."""
+        """Whether the events of both are mixed."""
         return self.places[0] < other.places[-1] and other.places[0] < self.places[-1]
 
     def agrees(self, other: _Reading) -> bool:
@@ -374,7 +374,7 @@ def _begins(found: Found) -> tuple[str, str]:
 
 
 def _is_source(head: Sequence[str]) -> bool:
-    """Whether code stands before and after the first event, and no Markdown fence sets them apart."""
+    """Whether there is code before and after the first event, and no Markdown fence between them."""
     scanner = Scanner()
     code, seen = [False, False], False
     for line in head:
@@ -386,7 +386,7 @@ def _is_source(head: Sequence[str]) -> bool:
 
 
 def _form(lead: Found) -> Form:
-    """The framing of a stream whose events stood there as JSON."""
+    """The framing of a stream whose events were JSON in the text."""
     form = lead.dialect.api.stream_form if lead.dialect is not None else Form.LINES
     return form if form is Form.EVENTS else Form.LINES
 
@@ -398,7 +398,7 @@ def _name(found: Found) -> str:
 
 
 def _says(first: Sequence[Found]) -> list[Note]:
-    """What stood around the events."""
+    """The text around the events."""
     lead = next(one for one in first if one.dialect)
     notes = []
     before = next((text for one in first if (text := one.before.strip(" \t\"',[({")) and one.dialect), "")
@@ -421,7 +421,7 @@ def _says(first: Sequence[Found]) -> list[Note]:
 
 
 def _where(group: Group) -> str:
-    """Where the events of a group stand, for people."""
+    """The place of the events of a group, for people."""
     if group.path:
         return f"in `{group.path}` of the records"
     how = {"json": "as JSON", "repr": "as printed objects", "data": "as data lines"}.get(group.notation, "in strings")

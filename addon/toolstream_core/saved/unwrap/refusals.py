@@ -1,4 +1,4 @@
-"""Kinds of files that hold no stream, and what to give instead."""
+"""Kinds of files without a stream, and which file to give instead."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CODE: Final = re.compile(
 )
 """A line of source code."""
 _QUOTED: Final = 2
-"""Lines of source code from which on a text is source code, which quotes what it likes."""
+"""The minimum number of lines of source code in a source text, which may quote anything."""
 _NO_SSE: Final = r"^(?!\W*(?:data|event): ).*"
-"""The begin of a line that is no event: an API that toolstream does not read may use the same words in its events."""
+"""The beginning of a line that is no event: an API that toolstream does not read may use the same words in events."""
 _HAR: Final = "export the session as HAR and inspect that file"
 _RECORD: Final = "Record the stream with `toolstream run --capture DIR -- COMMAND`"
 
@@ -60,7 +60,7 @@ PARTLY: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "is YAML whose texts go over several lines. Convert it to JSON, for example with `yq -o json FILE`",
     ),
 )
-"""Forms of which only some events would be found. They are refused whatever else a file holds."""
+"""Forms of which only some events would be found. They are refused for any other content of a file."""
 
 RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
@@ -86,7 +86,7 @@ RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         f"is an export of a tracing tool: it holds finished messages, not the stream. {_RECORD}",
     ),
 )
-"""Records of agents, which divide a message into several, and of tracing tools, which put one together."""
+"""Records of agents, which split a message into several, and of tracing tools, which assemble one."""
 
 _OTHER_APIS: Final = {
     "the Assistants API": r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)",
@@ -109,7 +109,7 @@ _OTHER_APIS: Final = {
     "Ollama's /api/generate": r'^\{"model"\s*:[^\n]*"response"\s*:[^\n]*"done"\s*:',
     "the Completions API": r'"object"\s*:\s*"text_completion"',
 }
-"""APIs that toolstream does not read, and what only their events have."""
+"""APIs that toolstream does not read, and the marks that only their events have."""
 
 TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     *RECORDS,
@@ -241,7 +241,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         ),
     ),
 )
-"""What the first lines hold, and the sentence."""
+"""Marks in the first lines, and the sentence."""
 
 
 def unreadable_part(head: Sequence[str]) -> str | None:
@@ -250,12 +250,12 @@ def unreadable_part(head: Sequence[str]) -> str | None:
 
 
 def transcript(head: Sequence[str]) -> str | None:
-    """Why the complete messages of a file are not responses, where it is a record of an agent."""
+    """Why the complete messages of a file are not responses, if it is a record of an agent."""
     return _why(RECORDS, head)
 
 
 def refusal(lead: bytes, head: Sequence[str]) -> str | None:
-    """Why a file without a stream cannot be read, where its kind is known."""
+    """Why a file without a stream cannot be read, if its kind is known."""
     for mark, why in BINARY:
         if lead.startswith(mark):
             return why
