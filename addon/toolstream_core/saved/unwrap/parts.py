@@ -107,7 +107,7 @@ class Parts:
         return other
 
     def _opens_again(self, found: Found) -> bool:
-        """Whether a part of a chunk, in a separate fence, opens a call at an index that has one: there is no other sign."""
+        """Whether a part of a chunk, in a separate fence, opens a call at an index that has one."""
         fragments = found.content.fragments if found.content is not None else ()
         opened = {one.index for one in fragments if one.name}
         again = found.block != self._block and not opened.isdisjoint(self._opened)
