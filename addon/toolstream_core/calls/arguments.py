@@ -85,7 +85,7 @@ def is_markup(text: str) -> bool:
 
 
 def is_garbage(complete: str, rest: str) -> bool:
-    """Whether text after a complete object is markup or brackets; `{}` and a bracket lost what stood between them."""
+    """Whether text after a complete object is markup or brackets; after `{}`, a bracket shows lost text instead."""
     return is_markup(rest) and not (rest[:1] in {"}", "]"} and has_nothing(complete))
 
 

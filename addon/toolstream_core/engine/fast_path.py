@@ -325,7 +325,7 @@ class FastPath:
             return
         rewritten = len(out) != 1 or out[0] is not event.frame
         passes = not (self._over or self._each or (self._holding and rewritten))
-        self._passes_text = passes and (not self._holding or self._passes_beside(event))
+        self._passes_text = passes and (not self._holding or self._may_pass_while_holding(event))
         way = self._seen = self._way_of(event, out)
         self.is_idle = not self._passes_text
         if way is not None and way in (before, seen):
@@ -480,7 +480,7 @@ class FastPath:
         self._change = changes[0]
         return before is not None and (before.names, before.kind) == (changes[0].names, changes[0].kind)
 
-    def _passes_beside(self, event: Event) -> bool:
+    def _may_pass_while_holding(self, event: Event) -> bool:
         """Whether text like this event may pass while a stage holds frames."""
         frame = event.frame
         if frame.data is None or frame.trailing or not self._is_quiet(frame.raw):

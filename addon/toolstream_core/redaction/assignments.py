@@ -159,9 +159,9 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield span
     if b"?" not in text and b"&" not in text:
         return
-    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, _is_code)):
+    for parameters, is_secret in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, _is_code)):
         for found in parameters.finditer(text):
-            if (value := _BARE.match(text, found.end())) and tells(value[0]):
+            if (value := _BARE.match(text, found.end())) and is_secret(value[0]):
                 yield value.span()
 
 

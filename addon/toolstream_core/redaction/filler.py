@@ -188,7 +188,7 @@ _REMEMBERED: Final = 4096
 _RESTART: Final = 2
 
 
-def _filled_beside(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes], bytes]) -> bytes:
+def _filled_except(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes], bytes]) -> bytes:
     """The text, filled, except the `kept` matches."""
     parts, at = [], 0
     for found in kept.finditer(text):
@@ -258,7 +258,7 @@ class ArgumentsFiller:
 
     def _outside(self, token: bytes) -> bytes:
         if token not in _PUNCTUATION:
-            return _filled_beside(token, _LITERALS, self._chain.fill)
+            return _filled_except(token, _LITERALS, self._chain.fill)
         self._chain.restart()
         if token == b'"' and not self._open:
             self._quoted = ArgumentsFiller(self._mode)
@@ -288,7 +288,7 @@ class ArgumentsFiller:
             if token.startswith(b"\\u"):
                 return self._chain.fill_escape(token)
             if not token.startswith(b"\\"):
-                return _filled_beside(token, _LITERALS, self._chain.fill)
+                return _filled_except(token, _LITERALS, self._chain.fill)
         return token
 
 
@@ -331,7 +331,7 @@ def fill_chat(text: bytes, mode: TextMode) -> bytes:
     """Filler for a text, whose markup stays. JSON keeps its keys, and a call in code its names."""
     kinds = ((_IS_CODE, _WITH_CODE), (_HAS_WORD_KEYS, _WITH_WORD_KEYS), (_IS_JSON, _WITH_JSON))
     kept = next((kept for found, kept in kinds if found.search(text)), _PLAIN)
-    return _filled_beside(text, kept, partial(fill, mode=mode))
+    return _filled_except(text, kept, partial(fill, mode=mode))
 
 
 # Values that are words of a protocol, names, ids, and data that only the provider can read.
@@ -410,7 +410,7 @@ class TextFiller:
 
     def _on_raw(self, raw: bytes, value: Value) -> Iterator[Edit]:
         plain = Unescaped(raw)
-        for edit in plain.on_raw(Edit(0, _filled_beside(plain.text, _LITERALS, Chain(self._mode).fill))):
+        for edit in plain.on_raw(Edit(0, _filled_except(plain.text, _LITERALS, Chain(self._mode).fill))):
             yield Edit(value.start + edit.at, edit.data)
 
     def _call(self, name: tuple[bytes, Address], raw: bytes) -> ArgumentsFiller:

@@ -66,7 +66,7 @@ def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
     """
     if text.diverged or not meaning.is_inside:
         return False
-    if fragment and not (meaning.as_it_came and fragment[0] < HIGH and fragment[-1] < HIGH):
+    if fragment and not (meaning.is_unchanged and fragment[0] < HIGH and fragment[-1] < HIGH):
         return False
     source = meaning.source
     return text.is_in_step(source, source.size - len(fragment))

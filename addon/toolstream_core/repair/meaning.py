@@ -1,7 +1,7 @@
 """The meaning of a call's arguments so far, fragment by fragment. Knows no protocol.
 
 Nothing here reads all of the text at every fragment: a deviation is seen at the fragment that begins it, and from there
-on the intended text grows beside the text that came.
+on the intended text grows next to the received text.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class Meaning:
         """The intended text, from where it differs from the received text."""
         self.begin = 0
         """The place of the arguments in the received text; negative if their beginning was lost."""
-        self._whole: str | None = None
+        self._complete: str | None = None
         """The complete object, if more text follows it."""
         self._tail = ""
         """The text after it, as far as it adds nothing yet."""
-        self._came_again = False
+        self._repeated = False
         """Whether it was repeated completely."""
         self._high_surrogate = ""
         """The first unit of a surrogate pair, which waits for the second."""
@@ -84,7 +84,7 @@ class Meaning:
         After a complete object, the beginning of the same object, or of another one. `""` if the next fragment may show
         that the text has more or less than the object.
         """
-        self.as_it_came = True
+        self.is_unchanged = True
         """Whether the last fragment is used unchanged."""
         self._known: tuple[int, bool, Reading] | None = None
         """The last result of `read`, and its input."""
@@ -96,7 +96,7 @@ class Meaning:
         """Whether no fragment needs to wait any more."""
         if self.cumulative is not None or self.is_uncertain:
             return True
-        if self._whole is not None:
+        if self._complete is not None:
             return self.suspect is None
         received = self.without_placeholder  # text that is no JSON
         return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
@@ -193,20 +193,20 @@ class Meaning:
 
     def begin_at(self, begin: int) -> None:
         """The arguments start again at a position of the received text."""
-        self.source = self._own = self._beside()
-        self.begin, self._whole, self._known = begin, None, None
+        self.source = self._own = self._other_text()
+        self.begin, self._complete, self._known = begin, None, None
         self._own.add(self.received.text()[begin:])
 
     def settle(self, *, over: bool) -> None:
         """No later fragment decides what the last one means; `over`: because none arrives, or it is too late."""
         suspect, self.suspect, self.newest = self.suspect, None, None
-        if self._own is not None and self._whole is not None:
+        if self._own is not None and self._complete is not None:
             if over and suspect is not None and len(suspect) < _SURELY_AGAIN:
                 self._stands(self._own, None)
         elif suspect is not None and not self.without_placeholder.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
-    def _beside(self) -> ArgumentText:
+    def _other_text(self) -> ArgumentText:
         """Another text of the call, which shares the limit of the received one."""
         return ArgumentText(room=self.received.room)
 
@@ -214,16 +214,16 @@ class Meaning:
         """Whether the intended text differs from the received one from this fragment on."""
         received = self.without_placeholder
         if received.beginning and not received.head:
-            self.source = self._own = self._beside()
+            self.source = self._own = self._other_text()
             self.defect, self.begin, self.suspect = LOST_BEGINNING, -len(received.beginning), None
             self._own.add(received.beginning + received.text())
         elif HIGH <= fragment[-1] < LOW:
-            self.source = self._own = self._beside()
+            self.source = self._own = self._other_text()
             self.defect, self._high_surrogate = SPLIT_SURROGATE, fragment[-1]
             self._own.add(paired(received.text()[:-1]))
         elif not self._shift and (shift := received.head or self._placeholder_before(fragment)):
             self._shift = self.begin = shift
-            self.source = self.without_placeholder = self._beside()
+            self.source = self.without_placeholder = self._other_text()
             self.without_placeholder.add(received.text()[shift:])
         elif (
             received.spilled
@@ -232,8 +232,8 @@ class Meaning:
             and (complete := received.ended_object()) is not None
             and received.text().startswith(complete)
         ):
-            self.source = self._own = self._beside()
-            self._whole = complete
+            self.source = self._own = self._other_text()
+            self._complete = complete
             self._own.add(complete)
             self._follow(self._own, complete, received.text()[len(complete) :])
 
@@ -247,18 +247,18 @@ class Meaning:
 
     def _grow(self, fragment: str) -> None:
         assert self._own is not None
-        if self._whole is not None:
-            self._follow(self._own, self._whole, fragment)
+        if self._complete is not None:
+            self._follow(self._own, self._complete, fragment)
             return
         text, self._high_surrogate = paired(self._high_surrogate + fragment), ""
         if HIGH <= text[-1] < LOW:
             text, self._high_surrogate = text[:-1], text[-1]
         self._own.add(text)
-        self.as_it_came = text == fragment
+        self.is_unchanged = text == fragment
 
     def _follow(self, own: ArgumentText, complete: str, fragment: str) -> None:
         """A fragment after a complete object: the object again, markup, or something else."""
-        self.as_it_came = False
+        self.is_unchanged = False
         self._tail += fragment
         if "}" in fragment or self._tail.endswith('}"'):
             self._tail = without(complete.strip(WHITE), self._tail.strip(WHITE))
@@ -266,8 +266,8 @@ class Meaning:
         if not rest and not fragment.strip(WHITE):
             return
         defect = repetition(complete, rest)
-        self._came_again = self._came_again or not rest
-        if defect is REPLAYED_ARGUMENTS and not self._came_again:
+        self._repeated = self._repeated or not rest
+        if defect is REPLAYED_ARGUMENTS and not self._repeated:
             self.suspect = rest
         self.defect = defect or addition(rest)
         if defect is None:
@@ -277,7 +277,7 @@ class Meaning:
         """The text after the complete object is forwarded unchanged."""
         own.add(self._tail)
         self.defect, self._known = defect, None
-        self._whole, self._tail, self.is_uncertain = None, "", True
+        self._complete, self._tail, self.is_uncertain = None, "", True
 
     def _add_snapshot(self, fragment: str) -> None:
         """Add a fragment that has all arguments so far."""

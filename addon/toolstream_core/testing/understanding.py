@@ -151,7 +151,7 @@ def _lines(judged: Judged) -> list[str]:
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
     where = "no later request" if after is None else f"request {after.number}"
-    rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_returned(exchange, after)], where)
+    rows = _in_columns([_sent(call) for call in to_run(exchange.calls)], [*_returned(exchange, after)], where)
     whys = [
         f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
         for problem in judged.problems
@@ -165,7 +165,7 @@ def _lines(judged: Judged) -> list[str]:
     return [head, *rows, *whys, *found, *broken]
 
 
-def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
+def _in_columns(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
     """The calls sent and returned in two columns, or below each other if the terminal is too narrow."""
     left, right = ["sent", *sent], [f"returned ({where})", *back]
     width, room = max(map(len, left)), shutil.get_terminal_size((_WIDTH, 0)).columns - _MARGIN

@@ -142,19 +142,19 @@ class ChatCodec(EventCodec):
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
         # An event has one entry of each call: earlier entries of the same call get separate events.
-        (around, beside), number = made[-1], event.frame.number
+        (around, entry_parts), number = made[-1], event.frame.number
         parts = [one for _, new in made[:-1] for one in new]
         entries = [one for one in parts if one.call is not None]
-        at = next((place for place, one in enumerate(beside) if one.kind), None)
+        at = next((place for place, one in enumerate(entry_parts) if one.kind), None)
         stay = _last_of_each(entries) if at is not None else []
         apart = [entry_chunk(self._last, one.choice, one.body) for one in entries[: len(entries) - len(stay)]]
-        others = [one.body for one in (*(one for one in parts if one.call is None), *beside[:at])]
+        others = [one.body for one in (*(one for one in parts if one.call is None), *entry_parts[:at])]
         frames = [writer.make(body, number) for body in (*apart, *others)]
         if at is None:
             return frames
         changed = [(one.choice, one.body) for one in stay] if _changed(made[:-1]) else None
-        frames += self._own(event, around, beside[at], changed, writer)
-        return [*frames, *(writer.make(one.body, number) for one in beside[at + 1 :])]
+        frames += self._own(event, around, entry_parts[at], changed, writer)
+        return [*frames, *(writer.make(one.body, number) for one in entry_parts[at + 1 :])]
 
     def _own(
         self, event: Event, around: Part, own: Part, entries: list[tuple[int, Json]] | None, writer: Writer
@@ -209,12 +209,12 @@ AROUND: Final = EVENT | FINISH
 
 def has_entries(at: At) -> bool:
     """The event has entries of calls."""
-    return len(at.beside) > 1
+    return len(at.siblings) > 1
 
 
 def of_first_call(at: At) -> list[Part]:
     """The event's entries of the first call."""
-    return [one for one in at.beside if one.call is not None and one.call is at.calls[0]]
+    return [one for one in at.siblings if one.call is not None and one.call is at.calls[0]]
 
 
 def has_first_call(at: At) -> bool:
@@ -232,7 +232,7 @@ def function_call(at: At) -> Json:
 
 def second_choice(at: At) -> Iterable[Part]:
     """An event with the entries in a second choice."""
-    entries = [one.body for one in at.beside if one.call is not None]
+    entries = [one.body for one in at.siblings if one.call is not None]
     reason = at.get("reason")
     body = chunk(at.part.body, 1, {"tool_calls": entries}, None if reason is ABSENT else reason)
     return [Part(What.EVENT, "", body, None, 1)]

@@ -56,8 +56,8 @@ def read(frame: Frame) -> EventContent:
         index = choice.get("index", place)
         number = index if type(index) is int else _number(choice, place)
         delta = choice.get("delta")
-        if not isinstance(delta, dict) or not _gather(fragments, delta, number, Phase.MORE):
-            _gather(fragments, choice.get("message"), number, Phase.WHOLE)
+        if not isinstance(delta, dict) or not _collect(fragments, delta, number, Phase.MORE):
+            _collect(fragments, choice.get("message"), number, Phase.WHOLE)
         reason = choice.get("finish_reason")
         if isinstance(reason, str):
             finishes += (Finish(number, reason),)
@@ -93,7 +93,7 @@ def _unread(frame: Frame) -> EventContent:
     return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
 
 
-def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
+def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
     """Append the tool-call entries of a delta or message to `fragments`; return whether there were any.
 
     The legacy `function_call` is read only if there are no `tool_calls`.
@@ -169,7 +169,7 @@ def read_response(payload: Json) -> EventContent:
         if not isinstance(choice, dict):
             continue
         number = _number(choice, place)
-        _gather(fragments, choice.get("message"), number, Phase.WHOLE)
+        _collect(fragments, choice.get("message"), number, Phase.WHOLE)
         if (reason := choice.get("finish_reason")) and isinstance(reason, str):
             finishes.append(Finish(number, reason))
         if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):

@@ -28,7 +28,7 @@ from toolstream_core.repair.reading import BEFORE
 #
 #   index   id                       and                                          -> call
 #   new     not seen                                                              -> a new one
-#   new     of another index         a name comes, or that call is whole          -> a new one for now; dropped
+#   new     of another index         a name, or that call is complete             -> a new one for now; dropped
 #                                                                                    in the end if it repeats
 #                                                                                    the same call
 #   new     of another index         no name, that call unfinished; or its name   -> that call (its index changes)
@@ -42,14 +42,14 @@ from toolstream_core.repair.reading import BEFORE
 #                                    begins them, where its tool needs some, or
 #                                    no tool is known
 #   known   nothing                                                               -> the newest of that index; if it
-#                                                                                    is whole, the unfinished call as
+#                                                                                    is complete, the unfinished call as
 #                                                                                    at a new index
-#   known   nothing                  a name comes after whole arguments, with     -> a new one, unless those are `{}`
+#   known   nothing                  a name after complete arguments, with        -> a new one, unless those are `{}`
 #                                    fresh arguments or as another name              and the same tool needs some
 #   known   of a call of that index                                               -> that call
-#   known   of a call of that index  another name comes after whole arguments     -> a new one
-#   known   other                    a name comes, or fresh arguments after       -> a new one; dropped at a finish
-#                                    whole ones                                      if it only repeats a header
+#   known   of a call of that index  another name after complete arguments        -> a new one
+#   known   other                    a name, or fresh arguments after             -> a new one; dropped at a finish
+#                                    complete ones                                   if it only repeats a header
 #   known   other                    the open call's name again inside its          -> the same (its id changes)
 #                                    arguments, which do not begin anew, or with
 #                                    its first ones, where its tool needs some,
@@ -57,7 +57,7 @@ from toolstream_core.repair.reading import BEFORE
 #                                    unfinished or only `{}` where the tool needs
 #                                    some
 #   none    known                                                                 -> that call, or a new one as above
-#   none    new                      a name comes, or nothing is open             -> a new one
+#   none    new                      a name, or nothing is open                   -> a new one
 #   none    new                      no name, arguments unfinished                -> the last (its id changes); not in
 #                                                                                    one event with that one's id
 #   none    nothing                  a name                                       -> a new one, unless it repeats

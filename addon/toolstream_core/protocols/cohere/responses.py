@@ -153,11 +153,13 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         for place, call in enumerate(response.calls)
     ]
     plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in response.calls))}."
-    said = {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": response.text}]}
+    content = (
+        {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": response.text}]}
+    )
     return {
         "id": _uuid(response.hexadecimal("answer", 32)),
         "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
-        "message": {"role": "assistant", **said},
+        "message": {"role": "assistant", **content},
         "usage": {
             "billed_units": {"input_tokens": read, "output_tokens": written},
             "tokens": {"input_tokens": read, "output_tokens": written},

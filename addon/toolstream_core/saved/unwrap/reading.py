@@ -304,9 +304,9 @@ class _Streams:
             if group == main:
                 continue
             best = groups[main]
-            if reading.payloads <= best.payloads or (reading.beside(best) and reading.agrees(best)):
+            if reading.payloads <= best.payloads or (reading.overlaps(best) and reading.agrees(best)):
                 self._rejected.add(group)
-            elif reading.beside(best) and reading.ends and best.ends:
+            elif reading.overlaps(best) and reading.ends and best.ends:
                 raise UnreadableError(
                     f"can be read in two ways that differ: the events {_where(main)}, or the events {_where(group)}."
                     " Keep the lines of one of them"
@@ -346,7 +346,7 @@ class _Reading:
                 f"{each.name}{each.arguments}" for each in found.content.fragments
             )
 
-    def beside(self, other: _Reading) -> bool:
+    def overlaps(self, other: _Reading) -> bool:
         """Whether the events of both are mixed."""
         return self.places[0] < other.places[-1] and other.places[0] < self.places[-1]
 

@@ -29,7 +29,7 @@ class At:
     """The first event of the call."""
     acted: int
     """How many events of this call, or of the stream, the cause has replaced."""
-    beside: Sequence[Part]
+    siblings: Sequence[Part]
     """All parts of the event."""
 
     @property

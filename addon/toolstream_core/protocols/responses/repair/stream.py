@@ -74,7 +74,7 @@ class Stream:
         """The number of the event that is sent."""
         self.now = 0
         """The number of the last received event."""
-        self._came: int | None = None
+        self._last_sequence: int | None = None
         """The last sequence number that was received."""
         self._repeated: Payload = {}
         """The fields that each event of the Realtime API repeats."""
@@ -109,23 +109,23 @@ class Stream:
         number = payload.get("sequence_number")
         if not isinstance(number, int) or kind.startswith(_TEXT_TYPES):
             return
-        last, self._came = self._came, number
+        last, self._last_sequence = self._last_sequence, number
         if last is not None and number <= last:
             defect, message = SEQUENCE_NUMBERS, f"sequence number {number} after {last}"
             self.client.renumbers = self._repairer.report(defect, self.now, message) or self.client.renumbers
 
     def counts_on(self, payload: Payload) -> bool:
         """Note an event's sequence number; `False` if it is not above the last one."""
-        number, last = payload.get("sequence_number"), self._came
+        number, last = payload.get("sequence_number"), self._last_sequence
         if isinstance(number, int):
             if last is not None and number <= last:
                 return False
-            self.client.number = self._came = number
+            self.client.number = self._last_sequence = number
         return "event_id" not in payload or bool(self._repeated)
 
     def skipped_to(self, number: int) -> None:
         """Note that events up to this sequence number were forwarded unseen."""
-        self.client.number = self._came = number
+        self.client.number = self._last_sequence = number
 
     def _counted(self, payload: Payload) -> Payload:
         number, last = payload.get("sequence_number"), self.client.number
