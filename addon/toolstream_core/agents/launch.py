@@ -141,7 +141,7 @@ def launch(
     upstream: Upstream,
     sockets: bool = False,
 ) -> Launch:
-    """Start `command` in `environment`, which leads all clients to the proxy; `own` is the user's environment.
+    """Start `command` in `environment`, which directs all clients to the proxy; `own` is the user's environment.
 
     `sockets`: an agent that supports HTTP and WebSockets uses the latter.
     """

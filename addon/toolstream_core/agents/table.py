@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Upstream(enum.Enum):
-    """Which provider responds, and how requests reach it."""
+    """The provider, and how requests reach it."""
 
     SAVED = "saved"
     """Saved flows, in place of every provider: each request of a client reaches the proxy."""
@@ -55,7 +55,7 @@ class Agent:
     protocols: str
     """Its protocols, for people."""
     reaches: str
-    """Which of the variables lead it to the proxy, and which it ignores, for people."""
+    """The variables that direct it to the proxy, and those that it ignores, for people."""
     tried: str = ""
     """The version that was tried with the proxy; empty if the entry relies on documentation."""
     sources: tuple[str, ...]

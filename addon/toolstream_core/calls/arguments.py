@@ -146,7 +146,7 @@ class ArgumentText:
         """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `room` has left."""
         self.room = room
         self.parameters = parameters
-        """Those of the tool; they may be set until the first fragment arrives."""
+        """The parameters of the tool; they may be set until the first fragment arrives."""
         self._joined = JoinedText()
         self.size = 0
         """The number of characters that arrived."""

@@ -45,7 +45,7 @@ class Parameters(NamedTuple):
         return cls(names, required, (*_heads(names, tool),) if required and names else ())
 
     def lost_beginning(self, text: str) -> str | None:
-        """What a text lacks to be an object whose first key is a parameter: `{` or `{"`.
+        """The missing beginning of an object whose first key is a parameter: `{` or `{"`.
 
         `""` if it is no such text, `None` if it may become one.
         """

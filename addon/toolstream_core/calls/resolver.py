@@ -16,7 +16,7 @@ from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Ph
 
 
 def numbered(calls: list[Call]) -> list[Call]:
-    """The calls with positions counted anew per choice, after repetitions were removed."""
+    """The calls with new positions per choice, after repetitions were removed."""
     counts: dict[int, int] = {}
     for call in calls:
         call.position = counts.get(call.choice, 0)

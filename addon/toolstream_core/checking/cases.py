@@ -24,7 +24,7 @@ from toolstream_core.transit.definitions import TRANSIT
 
 
 class Kind(enum.StrEnum):
-    """Where a case comes from."""
+    """The origin of a case."""
 
     HEALTHY = "healthy"
     FAULT = "fault"
@@ -356,7 +356,7 @@ class Plan:
         return 2 if case.needs == two_calls(case.protocol, ()).id else 1
 
     def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
-        """What the proxy does in a case; `repair` and `shape` are added to those of the plan."""
+        """The setup of the proxy in a case; `repair` and `shape` are added to those of the plan."""
         return Setup(
             flows=self.flows,
             calls=(case.calls or self.calls or self.tools[:1]) if self.makes_calls else None,

@@ -60,7 +60,7 @@ class Sessions:
 
     @property
     def object(self) -> dict[str, Any]:
-        """As the page has them: what documents share, and `cases`, the rest of each by the id of its case."""
+        """In the form of the page: the shared parts of documents, and `cases`, the rest of each by case id."""
         return {**self._shared, "cases": self._cases}
 
     def add(self, identity: str, captured: Iterable[bytes]) -> None:

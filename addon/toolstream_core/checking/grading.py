@@ -26,7 +26,7 @@ _SIGNS: Final = {
     Outcome.RETURNED_INCOMPLETE_CALL: Sign.UNKNOWN,
     Outcome.AS_TEXT: Sign.UNKNOWN,
 }
-"""What a verdict on an incomplete call means."""
+"""The meaning of a verdict on an incomplete call."""
 _OF_MORE: Final = frozenset({Outcome.PHANTOM_CALL, Outcome.DUPLICATE_CALL, Outcome.CALL_REJECTED})
 """Verdicts on a call beyond those that a response sent."""
 _ORDER: Final = (Sign.ACCEPTED, Sign.REJECTED, Sign.UNKNOWN)

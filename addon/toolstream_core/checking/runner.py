@@ -321,7 +321,7 @@ def withheld_text(tools: Sequence[str]) -> str:
 
 
 def _not_offered(plan: Plan, exchanges: Sequence[ProxiedExchange]) -> str:
-    """Which tools the plan names and no request offers, in words; `""` if there are none."""
+    """The tools that the plan names and no request offers, in words; `""` if there are none."""
     offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)
     called = dict.fromkeys((*plan.tools, *(spec.tool for spec in parse_calls(plan.calls))))
     missing = ", ".join(tool for tool in called if tool not in offered)

@@ -149,7 +149,7 @@ class ProgressLine:
 
 
 def how_to_continue(args: argparse.Namespace) -> str:
-    """What to do after an interrupt."""
+    """How to continue after an interrupt."""
     return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
 
 

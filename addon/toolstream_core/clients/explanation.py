@@ -50,7 +50,7 @@ SHOWN = 24
 
 
 class Parting(NamedTuple):
-    """Where two readings of a response differ first."""
+    """The first difference between two readings of a response."""
 
     event: int
     seen: str
@@ -188,7 +188,7 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """What the client does, to be read after its name."""
+        """What the client does, in words that follow its name."""
         return ", and ".join(QUIRKS[one].words for one in self.bugs) or BY_THE_LETTER
 
     @property

@@ -75,7 +75,7 @@ class Value:
 
     def _edit(self, text: str | None, *, begun: bool) -> Edit | None:
         match self._rule:
-            case "FIRST" | "OWN" | "UNIQUE":  # what a generated id stands for
+            case "FIRST" | "OWN" | "UNIQUE":  # the meaning of a generated id
                 return Edit(text, appended=False) if text and not begun else None
             case "JOINED":
                 return Edit(text, appended=True) if text else None

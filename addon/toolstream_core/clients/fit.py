@@ -211,7 +211,7 @@ class _Search:
         """The possible treatments of invalid arguments, by the received and the returned arguments."""
 
     def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
-        """Those with `most` deviations at most, for the calls that `model` makes."""
+        """Models with at most `most` deviations, for the calls that `model` makes."""
         tried: set[object] = set()
         kept_by: dict[Kept, Sequence[Group]] = {}
         for put, odd, keeping in product(Arguments, self._odd, Kept):

@@ -256,7 +256,7 @@ def _of_index(calls: Calls, entry: Entry, *, place: int) -> Found:
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
-    """By id; without one the only call of the index, or the only one if there is no index; else passed over."""
+    """By id; without one the only call of the index, or the only one if there is no index; else skipped."""
     index = entry.fragment.index
     if call_id := nonblank(entry.fragment.id):
         return calls.by_id.get(call_id) or next(iter(calls.at(index).unnamed.values()), NEW)

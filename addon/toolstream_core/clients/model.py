@@ -14,7 +14,7 @@ from toolstream_core.model import EventContent, Fragment, Kind, Phase
 
 
 class Key(enum.StrEnum):
-    """Which call an entry belongs to."""
+    """How the call of an entry is found."""
 
     PROTOCOL = "protocol-key"
     """By index in deltas; as announced; each entry a call if entries are complete calls."""
@@ -39,7 +39,7 @@ class Key(enum.StrEnum):
 
 
 class NoIndex(enum.StrEnum):
-    """Which call an entry without an index belongs to, if the client keys by index."""
+    """How the call of an entry without an index is found, if the client keys by index."""
 
     ZERO = "no-index-zero"
     NEW = "no-index-new-call"
@@ -50,7 +50,7 @@ class NoIndex(enum.StrEnum):
 
 
 class Entries(enum.StrEnum):
-    """Which entries of an event are read."""
+    """The entries of an event that are read."""
 
     ALL = "all-entries"
     FIRST = "first-entry-only"
@@ -70,7 +70,7 @@ class Adding(enum.StrEnum):
 
 
 class Source(enum.StrEnum):
-    """Where identity and arguments are taken from."""
+    """The source of identity and arguments."""
 
     PROTOCOL = "protocol-source"
     """Deltas; a repetition of the complete call, if the protocol has one."""
@@ -84,7 +84,7 @@ class Source(enum.StrEnum):
 
 
 class Name(enum.StrEnum):
-    """Which name a call gets of several."""
+    """The name that is used of several."""
 
     FIRST = "first-name"
     LAST = "last-name"
@@ -94,7 +94,7 @@ class Name(enum.StrEnum):
 
 
 class Id(enum.StrEnum):
-    """Which id a call gets of several."""
+    """The id that is used of several."""
 
     FIRST = "first-id"
     LAST = "last-id"
@@ -107,7 +107,7 @@ class Id(enum.StrEnum):
 
 
 class Arguments(enum.StrEnum):
-    """Which argument fragments count."""
+    """The argument fragments that count."""
 
     JOINED = "joined-arguments"
     FIRST = "first-fragment-only"
@@ -142,7 +142,7 @@ class NoObject(enum.StrEnum):
 
 
 class Kept(enum.StrEnum):
-    """Which calls are kept in the end."""
+    """The calls that are kept at the end."""
 
     ALL = "all-calls"
     NAMED = "nameless-dropped"

@@ -77,7 +77,7 @@ class Received:
         session.end(broken=response.broken)
         self.record = session.record(broken=response.broken)
         self.events = collected.events
-        """Those with calls, a finish reason or an end."""
+        """The events with calls, a finish reason or an end."""
         self.entries = entries_of(self.events)
         self.choice = min((one.fragment.choice for one in self.entries), default=0) if choice is None else choice
         """The choice that the client uses."""

@@ -214,7 +214,7 @@ class _Growing:
         self._id, self._name, self._arguments = _Text(call.id), _Text(call.name), _Text(call.arguments)
 
     def take(self, fragment: Fragment, *, last: bool) -> list[str]:
-        """What a fragment adds to id, name and arguments; the last one adds the remaining text."""
+        """Add a fragment to id, name and arguments; the last one adds the remaining text."""
         arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
         given = (nonblank(fragment.id), nonblank(fragment.name), arguments)
         texts = (self._id, self._name, self._arguments)

@@ -64,9 +64,9 @@ class Defect(NamedTuple):
     repair: Safety | None
     dialects: tuple[str, ...]
     meaning: str
-    """What is wrong, as part of a sentence."""
+    """The problem, as part of a sentence."""
     must: str
-    """What a correct client does with it."""
+    """The behaviour of a correct client."""
     also: tuple[str, ...] = ()
     """Names of the defects that the same stream has, or may have, wherever this one is injected."""
     lossy: bool = False

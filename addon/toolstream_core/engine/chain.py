@@ -116,7 +116,7 @@ class Chain:
                 return frames
             try:
                 frames = _after(frames, list(stage.end(clean=clean)))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            except Exception as error:  # noqa: BLE001 - for any error, the client gets its bytes
                 self.error, self._is_over = error, True
                 own = [*self._held(at, at + 1), *self._held(0, at)]
                 return _after(self._held(at + 1, len(self._stages)), _after(frames, own))

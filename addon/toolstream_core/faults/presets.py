@@ -13,7 +13,7 @@ class Preset(NamedTuple):
     parts: tuple[str, ...]
     """Names of defects and shapes."""
     source: str
-    """Where it was seen."""
+    """A link to the evidence."""
 
 
 PRESETS: Final[tuple[Preset, ...]] = (

@@ -14,7 +14,7 @@ from toolstream_core.errors import ToolstreamError, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What to inject, and where."""
+    """A fault, and the streams, calls and events to inject it into."""
 
     name: str
     """A defect or a preset."""
@@ -147,9 +147,9 @@ class Picker:
     """The random seed of this stream and this fault."""
     budget: Budget
     rolled: int = 0
-    """How many calls or streams were picked."""
+    """The number of selected calls or streams."""
     touched: int = 0
-    """How many changes were made."""
+    """The number of changes."""
     _calls: dict[tuple[int, int], bool] = field(default_factory=dict)
     _stream: bool | None = None
     _seen: int = 0

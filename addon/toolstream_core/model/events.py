@@ -11,7 +11,7 @@ from toolstream_core.wire.json_value import ABSENT, Seen
 
 
 class Phase(enum.StrEnum):
-    """Where in its protocol's life of a call a fragment stands."""
+    """The phase of a call to which a fragment belongs."""
 
     OPEN = "open"
     """Announces a call (`output_item.added`, `content_block_start`)."""

@@ -55,7 +55,7 @@ class Runs:
             yield range(bounds[at], bounds[at + 1])
 
     def __len__(self) -> int:
-        """How many numbers."""
+        """The number of numbers."""
         return sum(self._bounds[1::2]) - sum(self._bounds[::2])
 
 
@@ -84,7 +84,7 @@ class StreamFacts:
     """The facts of a stream, apart from its bytes."""
 
     source: str = ""
-    """Where it was read from, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
+    """Its source, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
     host: str = ""
     path: str = ""
     """Request path with query; decides the order in which dialects are tried."""
@@ -156,7 +156,7 @@ class Change(NamedTuple):
 
     @property
     def sent(self) -> list[int]:
-        """For each event that was sent instead, the number of the event in whose place it stands."""
+        """For each event that was sent instead, the number of the event that it replaces."""
         return [frame.number for frame in self.new if frame.data is not None]
 
 
@@ -173,9 +173,9 @@ class Injected(NamedTuple):
 
     spec: str
     drawn: int
-    """How many calls, or streams, were selected."""
+    """The number of selected calls or streams."""
     changes: int
-    """How many changes were made: 0 if nothing matched the fault."""
+    """The number of changes: 0 if nothing matched the fault."""
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
-# Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
+# Each changed item is replaced in the request's bytes; everything around it stays unchanged.
 
 type Item = tuple[int, int, dict[str, Json]]
 """The start and end of an item, and its value."""
@@ -196,7 +196,7 @@ class _Token(NamedTuple):
 
 
 def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
-    """The provider's id for each generated one that stands for exactly one call of this conversation.
+    """The provider's id for each generated one that represents exactly one call of this conversation.
 
     The calls themselves may be `kept` by the server.
     """

@@ -138,7 +138,7 @@ class Verdicts:
             yield _described(judged, partial(redacted, secrets=judged.response.secrets))
 
     def close(self) -> None:
-        """No more requests will come."""
+        """Called after the last request."""
         self._jobs.finish()
         for timer in self._timers.values():
             timer.cancel()
@@ -202,7 +202,7 @@ class Verdicts:
         try:
             given = ReceivedBytes(response.exchange, response.body or b"", response.broken)
             return self._explaining(given, verdict.reported.verdict.sent, response.client)
-        except Exception as error:  # noqa: BLE001 - the verdict stands without it
+        except Exception as error:  # noqa: BLE001 - the verdict is valid without it
             self._failed(verdict.reported.source, error)
             return UNEXPLAINED
 

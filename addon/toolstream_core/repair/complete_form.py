@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class CompleteCallForm(NamedTuple):
-    """Where the events of a protocol contain calls, and how such an event is changed."""
+    """The places of calls in the events of a protocol, and how such an event is changed."""
 
     calls: Callable[[Json], Sequence[Located]]
     """The calls of an event: one item for each of the reader's fragments."""

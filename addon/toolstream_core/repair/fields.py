@@ -12,7 +12,7 @@ from toolstream_core.wire.json_paths import put
 type Payload = dict[str, Json]
 type Path = tuple[str, ...]
 type Paths = Mapping[str, Path]
-"""Where an event has each field. A field that is not listed is a key of the event."""
+"""The place of each field in an event. A field that is not listed is a key of the event."""
 type Fields = dict[str, Json]
 """Values by field name. `ABSENT`: the event must not have the field."""
 type Judge = Callable[[Deviation], bool]

@@ -119,7 +119,7 @@ def page(defect: Defect) -> str:
 
 
 def explained(name: str) -> str | None:
-    """What a name or code means, as Markdown; `None` if it means nothing. Some are a defect and a verdict."""
+    """The meaning of a name or code as Markdown; `None` if it is unknown. Some are a defect and a verdict."""
     return "\n".join(text for explain in _KINDS if (text := explain(name))) or None
 
 

@@ -80,7 +80,7 @@ class Exchange:
     reason: str = ""
     response_headers: Headers = ()
     line_ends: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Where messages of a WebSocket have line ends that the lines of the body have not: `LineEnds.places`."""
+    """The line ends of WebSocket messages that the lines of the body lack: `LineEnds.places`."""
 
     @classmethod
     def of(  # noqa: PLR0913 - the parts of two messages

@@ -18,7 +18,7 @@ from toolstream_core.saved.bare import EXPECTATION
 from toolstream_core.saved.flow import LlmFlow
 
 VERSION: Final = 1
-"""Of the form that `docs/expect.schema.json` describes."""
+"""The version of the format in `docs/expect.schema.json`."""
 _UPDATE = "update it with: pytest --toolstream-update=fix"
 _TYPES: Final = {
     "int": (int, "a number"),
@@ -97,7 +97,7 @@ _LISTS: Final[dict[str, type[ExpectedCall | ExpectedFinding]]] = {"calls": Expec
 
 
 def expect_path(flow_path: Path) -> Path:
-    """Where the expectation of a flow file belongs: `x.flow` → `x.expect.json`."""
+    """The path of the expectation of a flow file: `x.flow` → `x.expect.json`."""
     return flow_path.with_suffix(EXPECTATION)
 
 

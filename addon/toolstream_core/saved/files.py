@@ -65,7 +65,7 @@ def is_special(path: Path) -> bool:
 
 STDIN = "-"
 READABLE = "a mitmproxy flow file, a HAR file, a VCR cassette, or a saved SSE, NDJSON or JSON response body"
-"""What can be read, for messages."""
+"""The readable formats, for messages."""
 _HEAD = 64
 _GZIP = b"\x1f\x8b"
 # A flow file is a row of tnetstrings, each a dict: `1234:9:websocket;…`.

@@ -84,7 +84,7 @@ def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:
 
 
 def line_ends_of(flow: http.HTTPFlow) -> LineEnds:
-    """Where the messages of a WebSocket had line ends that the body's lines have not."""
+    """The line ends of WebSocket messages that the body's lines lack."""
     noted = json_access.get(flow.metadata, "toolstream", LINE_ENDS)
     places = {key: json_access.items(json_access.get(noted, key)) for key in noted} if isinstance(noted, dict) else {}
     return LineEnds({key: [one for one in found if isinstance(one, int)] for key, found in places.items()})

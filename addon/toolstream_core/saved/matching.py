@@ -89,7 +89,7 @@ def _conversation(path: str, request: Json) -> Conversation:
 
 
 def shared(recorded: Json, request: Json) -> int:
-    """How many messages at the beginning of two requests are equal."""
+    """The number of equal messages at the beginning of two requests."""
     pairs = zip(messages_of(recorded), messages_of(request), strict=False)
     return sum(1 for _ in takewhile(lambda pair: equal(*pair), pairs))
 
@@ -344,7 +344,7 @@ class Matcher:
     """The saved responses of one run, and which of them were given."""
 
     def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
-        """Of two responses that fit alike the earlier is given. `strict` refuses requests that were not recorded.
+        """The earlier of two equally good responses is used. `strict` refuses requests that were not recorded.
 
         `repeats` limits how often one response is given for equal requests; 0 sets no limit.
         """

@@ -31,7 +31,7 @@ class Functions:
         return len(self._functions)
 
     def remember(self, custom: Custom, arguments: str, upstream: str) -> None:
-        """From now on `custom` stands for a call with these arguments, which `upstream` sent."""
+        """Remember that `custom` represents a call with these arguments, which `upstream` sent."""
         key = custom.key
         self._forget(key)
         self._functions[key] = _Function(arguments, upstream, (custom.response, custom.call_id))
@@ -121,7 +121,7 @@ class Ids:
         return ResponseIds(f"{self._run}|{self._responses}", self, upstream)
 
     def remember(self, made: str, own: Own) -> None:
-        """From now on `made` stands for a call of the provider."""
+        """Remember that `made` represents a call of the provider."""
         self._own.pop(made, None)
         self._own[made] = own
         if len(self._own) > MAX_IDS:

@@ -36,7 +36,7 @@ _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUME
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that explain why its arguments are incomplete."""
 _SAY_TOOL = frozenset({DECORATED_NAME.code, MISSING_NAMESPACE.code})
-"""Findings of a call that say which tool its name stands for."""
+"""Findings of a call that name the tool for its name."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _INCOMPLETE: Final = "incomplete"
 _NO_JSON = frozenset({b"[DONE]", b""})

@@ -18,7 +18,7 @@ from toolstream_core.wire import json_access
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """The words as one pattern; `*` stands for any ending or beginning."""
+    """The words as one pattern; `*` matches any ending or beginning."""
     return re.compile("|".join(word.replace("*", ".*") for word in text.split()))
 
 

@@ -124,7 +124,7 @@ class Point:
         return f"{self.kind}:{self.number}" if self.kind in {"event", "byte", "call"} else self.kind
 
     def split(self, send: Send, hits: Callable[[str], bool]) -> int | None:
-        """How many bytes of `send` are before the point; `None` if it is not in them. `hits` filters by tool."""
+        """The number of bytes of `send` before the point; `None` if it is not in them. `hits` filters by tool."""
         place = send.place
         tools = not place.tools or any(hits(tool) for tool in place.tools)
         match self.kind:

@@ -189,7 +189,7 @@ class NextRequest(NamedTuple):
     history: History
     """The digests of `conversation`."""
     ids: frozenset[str]
-    """Of all calls and results in it."""
+    """The ids of all calls and results in it."""
     source: str = ""
     """The file that has it; `""` for live traffic."""
     began: float = 0.0
@@ -229,7 +229,7 @@ class Fit(NamedTuple):
     prefix: int
     """2 if it begins as the request before, 1 if it does except for what clients change, else 0."""
     ids: int
-    """How many of the response's ids are new in it."""
+    """The number of the response's ids that are new in it."""
     length: int
     """How long the conversation was by then."""
     place: bool
@@ -237,7 +237,7 @@ class Fit(NamedTuple):
 
 
 def returned_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> int:
-    """How many of a response's calls a request returns as they were sent, beyond the conversation so far."""
+    """The number of a response's calls that a request newly returns, unchanged."""
     return count_returned(to_run(sent.calls), added(slot.history, request.conversation, sent.ids).calls)
 
 
@@ -308,7 +308,7 @@ def _size(history: History) -> int:
 
 
 def _new_ids(before: History, ids: frozenset[str], conversation: Conversation) -> int:
-    """How many of these ids a request adds to an earlier one."""
+    """The number of these ids that a request adds to an earlier one."""
     if not ids:
         return 0
     new = added(before, conversation, ids)

@@ -51,7 +51,7 @@ class KnownResult(NamedTuple):
     """A result that a tool is known to give when it runs."""
 
     name: str
-    """Of the tool."""
+    """The name of the tool."""
     arguments: str
     text: str
 
@@ -168,7 +168,7 @@ def _text_signs(text: str) -> Iterator[Evidence]:
 
 
 def _is_field(line: str) -> bool:
-    """Whether a line stands before a command's output."""
+    """Whether a line precedes a command's output."""
     return line.lower() not in {"output:", "output"} and bool(_FIELD.fullmatch(line) or _EXIT.fullmatch(line))
 
 

@@ -50,7 +50,7 @@ class Events(Sink):
         self._places: dict[int, int] = {}
         """By the identity of an open call, the place of its lane."""
         self.bytes = 0
-        """Of all frames."""
+        """The number of bytes of all frames."""
         self._texts_used: set[str] = set()
         self._at: int | None = None
 

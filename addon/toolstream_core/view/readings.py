@@ -222,7 +222,7 @@ class _Got:
         return self._received.is_understood(trace.models[0], self._received.intended)
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
-        """Where the reading of a model first differs from the protocol's."""
+        """The first difference between the reading of a model and the protocol's."""
         parted = parting(model, self.form, self._parted)
         if parted is None:
             return {}

@@ -170,7 +170,7 @@ class ArrayFramer(Cutter):
 
 
 def _past(expression: re.Pattern[bytes], chunk: bytes, at: int) -> int:
-    """Where the match at `at` of an expression that always matches ends."""
+    """The end of the match at `at` of an expression that always matches."""
     match = expression.match(chunk, at)
     return at if match is None else match.end()
 

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, Never
 
 type Json = Any
-"""Foreign JSON, looked at through `wire.json_access` only."""
+"""Foreign JSON, read only through `wire.json_access`."""
 
 
 class Absent(frozenset[Never], enum.Enum):

@@ -27,7 +27,7 @@ class Written(float):
 
     text: str
     match = False
-    """Whether any was ever read: else none has to be looked for."""
+    """Whether any was ever read: otherwise none has to be searched."""
 
     def __new__(cls, value: float, text: str = "") -> Self:
         """`text` as received."""

@@ -188,7 +188,7 @@ class OpenCalls:
         return here[-1]
 
     def at(self, index: int, kind: Kind) -> Iterator[OpenCall]:
-        """Those of a kind at an index, and those without an index."""
+        """Items of a kind at an index, and items without an index."""
         both = [_open(self._by_index.get((kind, place), [])) for place in (index, None)]
         return merge(*both, key=lambda call: call.position, reverse=True)
 

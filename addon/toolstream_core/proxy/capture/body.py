@@ -113,7 +113,7 @@ class KeptBody:
 
     @property
     def digest(self) -> bytes:
-        """Of the bytes before redaction, if the body is `compared`."""
+        """The digest of the bytes before redaction, if the body is `compared`."""
         assert self._digest is not None
         return self._digest.digest()
 

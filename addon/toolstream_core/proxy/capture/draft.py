@@ -38,7 +38,7 @@ class Ending:
     """A flow that is over."""
 
     state: dict[str, Any]
-    """As mitmproxy saves it, without the response's body."""
+    """The flow in mitmproxy's saved form, without the response's body."""
     record: Record | None
     broken: str | None
     """Why it ended early."""
@@ -233,13 +233,13 @@ def _requested(ending: Ending) -> RequestKey | None:
 
 
 class When(enum.StrEnum):
-    """Which flows of LLMs are kept."""
+    """The flows of LLMs that are kept."""
 
     ALL = "all"
     FINDINGS = "findings"
-    """Those with a finding of severity warning or error, and those of `ERRORS`."""
+    """Flows with a finding of severity warning or error, and those of `ERRORS`."""
     ERRORS = "errors"
-    """Those that broke, contain an error, or have a finding of severity error."""
+    """Flows that broke, contain an error, or have a finding of severity error."""
 
 
 def is_kept(ending: Ending, when: When) -> bool:

@@ -47,7 +47,7 @@ class ServedView:
         self._reported = False
         self._viewers = 0
         self._changed = asyncio.Event()
-        """Set when a viewer comes or goes."""
+        """Set when a viewer connects or disconnects."""
         routes = [(r"/", _Page), (r"/updates", _Updates), (r"/document", _Document)]
         app = Application([(path, handler, {"served": self}) for path, handler in routes], log_function=_no_log)
         self._server = HTTPServer(app)
@@ -139,7 +139,7 @@ class _Updates(_Handler):
     _cursor: LiveCursor | None = None
 
     async def get(self) -> None:
-        """Patches as an event stream, until the viewer goes. Patches that a slow viewer has not read are not queued."""
+        """Patches as an event stream, until the viewer disconnects. Patches that a slow viewer has not read are not queued."""
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
         cursor = self._cursor = self.view.follow()

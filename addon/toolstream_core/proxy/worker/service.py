@@ -209,7 +209,7 @@ class Service:
             return {"done": await self._orders[order["do"]](order)}
         except exceptions.OptionsError as error:
             return {"error": _one_line(error)}
-        except Exception as error:  # noqa: BLE001 - who started this has to learn of it, and may go on
+        except Exception as error:  # noqa: BLE001 - the starting process gets it, and may continue
             return {"error": f"internal error: {raised_at(error)}"}
 
     async def _reset(self, order: dict[str, Any]) -> None:

@@ -151,7 +151,7 @@ def _keys(events: Sequence[Found]) -> Iterator[tuple[str, Json]]:
 
 
 def _findings(events: Sequence[Found]) -> int:
-    """How many findings events have as one response, without its end."""
+    """The number of findings of events as one response, without its end."""
     body = "".join(f"data: {one.data}\n\n" for one in events if one.content is not None and not one.content.end)
     record = read_body([encoded(body)], StreamFacts(content_type=CONTENT_TYPES[Form.EVENTS]))
     return len(record.findings) if record is not None else 0

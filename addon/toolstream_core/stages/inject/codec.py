@@ -94,7 +94,7 @@ class EventCodec(ABC):
         return part._replace(body=body)
 
     def path(self, what: What, name: str) -> Path:
-        """Where such a part has a field: in `paths`, else under its name."""
+        """The path of a field in such a part: from `paths`, else its name."""
         return self.paths.get(what, {}).get(name) or (name,)
 
     @abstractmethod

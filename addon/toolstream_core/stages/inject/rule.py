@@ -28,7 +28,7 @@ class At:
     start: Part | None
     """The first event of the call."""
     acted: int
-    """How many events of this call, or of the stream, the cause has replaced."""
+    """The number of events of this call, or of the stream, that the cause has replaced."""
     siblings: Sequence[Part]
     """All parts of the event."""
 
@@ -100,7 +100,7 @@ class On:
         return On(self.kinds | other.kinds, self.tests + other.tests)
 
     def __and__(self, test: Test) -> On:
-        """Those that also pass a test."""
+        """The events that also pass a test."""
         return On(self.kinds, (*self.tests, test))
 
 

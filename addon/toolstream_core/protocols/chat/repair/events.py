@@ -78,7 +78,7 @@ def unstreamed(
 
 
 def without_calls(choice: dict[str, Json], *, text_said: bool) -> dict[str, Json]:
-    """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text came before."""
+    """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text precedes it."""
     rest, delta = rest_of(choice), choice.get("delta")
     kept = {key: value for key, value in choice.items() if key != "message"}
     if text_said:

@@ -33,7 +33,7 @@ class IntendedCall:
         self._context = context
         self._on = on
         self.is_placeholder: bool | None = None
-        """Whether a first `{}` or `null` stands for later arguments; `None` while that is undecided."""
+        """Whether a first `{}` or `null` is a placeholder for later arguments; `None` while that is undecided."""
         self.settled = False
         """Whether its identity cannot change any more."""
         self.cut_off = False

@@ -124,4 +124,4 @@ def is_bare(payload: dict[str, Json]) -> bool:
 
 
 OF_ITEM: Final = {key: ("item", key) for key in ("id", "call_id", "name", "namespace", "arguments")}
-"""Where events that add or close an item have its fields."""
+"""The path of an item's fields in events that add or close it."""

@@ -48,7 +48,7 @@ class IntendedCall:
         self.early: list[CallEvent] = []
         """Deltas before the event that adds it."""
         self.queued = 0
-        """How many of its events wait."""
+        """The number of its waiting events."""
         self.defect: Defect | None = None
         """The defect for which the last delta was withheld or changed."""
 
