@@ -139,7 +139,7 @@ class _Updates(_Handler):
     _cursor: LiveCursor | None = None
 
     async def get(self) -> None:
-        """Patches as an event stream, until the viewer disconnects. Patches that a slow viewer has not read are not queued."""
+        """Patches as an event stream, until the viewer disconnects. Unread patches of slow viewers are not queued."""
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
         cursor = self._cursor = self.view.follow()
