@@ -55,7 +55,7 @@ REPORTS: Final = (
     ),
     Reported(
         key="S2",
-        title="ruby_llm and Responses: the deltas have an id of their own",
+        title="ruby_llm and Responses: the deltas have different ids",
         source="https://github.com/khasinski/ruby_llm-responses_api",
         story="`response.output_item.added` has `call_id` and the name. An arguments delta has neither, only an item "
         "id. ruby_llm starts a call for every id and replaces a call that has the same id. The name is lost, and only "
