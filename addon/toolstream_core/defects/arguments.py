@@ -156,7 +156,7 @@ LOST_BEGINNING: Final = Defect(
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 ENVELOPED_ARGUMENTS: Final = Defect(
-    "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
+    "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
     "the arguments are wrapped in an object, as a complete call or under one key",
     _AS_MEANT,
     may_refuse=True,

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, override
 from toolstream_core.calls import ResolvedFragment, nonblank
 from toolstream_core.calls.json_text import has_nothing, is_object, meaning
 from toolstream_core.calls.repetition import Compared, SameId
-from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, ENVELOPED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
@@ -33,6 +33,8 @@ _DIFFERENCES: Final[Mapping[str, tuple[Defect, str]]] = {
     "arguments": (DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON text where an object belongs"),
 }
 """Defect and message by the field that differs from the intended call."""
+_WRAPPED: Final = (ENVELOPED_ARGUMENTS, "the arguments are wrapped in an object")
+"""The same for arguments that are an object."""
 _IN_PARTS: Final = "the arguments are JSON text in several parts, where an object belongs"
 _LATER: Final = (PLACEHOLDER_ARGUMENTS, "a part names the call without arguments, and a nameless one brings them")
 """The same for arguments that arrive in another entry than the name."""
@@ -109,6 +111,8 @@ class CompleteCallClient:
         if name and name not in offered and (plain := plain_name(name, offered)) != name:
             intended["name"] = plain
         if value and isinstance(value, dict):
+            if entry.call.arguments.head:
+                intended["arguments"] = numbers.loads(entry.call.arguments.reading()[0])
             return intended
         if entry.lacks_arguments:
             if not has_nothing(text := entry.call.arguments.text()):
@@ -120,7 +124,8 @@ class CompleteCallClient:
     def _repairs(self, entry: Entry, number: int, latest: int, differs: Deviation) -> bool:
         """Report a field that differs from the intended call. Returns whether to repair it."""
         later = differs.field == "arguments" and differs.intended and entry.lacks_arguments
-        defect, message = _LATER if later else _DIFFERENCES[differs.field]
+        wrapped = differs.field == "arguments" and isinstance(differs.received, dict) and bool(differs.received)
+        defect, message = _LATER if later else _WRAPPED if wrapped else _DIFFERENCES[differs.field]
         text = message.format(differs.received, differs.intended)
         return self._report(defect, latest if later else number, text, entry.call)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Kind, Phase
-from toolstream_core.protocols.errors import error_text, status_text, unread_error
+from toolstream_core.protocols.errors import error_text, exception_text, status_text, unread_error
 from toolstream_core.protocols.response_content import call_fragment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
@@ -68,7 +68,9 @@ def read(frame: Frame) -> EventContent:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
-    error = error or error_text(payload.get("x_groq"), "") or _malformed(finishes)
+    error = (
+        error or error_text(payload.get("x_groq"), "") or _malformed(finishes) or exception_text(payload, frame.name)
+    )
     if "base_resp" in payload:
         error = error or status_text(payload)
     return EventContent(

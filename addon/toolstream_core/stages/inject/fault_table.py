@@ -75,6 +75,7 @@ from toolstream_core.stages.inject.words import (
     has_own_parameters,
     has_snapshots,
     has_text,
+    in_envelope,
     is_object,
     is_open,
     known,
@@ -305,6 +306,11 @@ CAUSES: Final[tuple[Cause, ...]] = (
         on(DELTA & has_text & has_own_parameters, it(arguments=enveloped)),
         on(CLOSINGS & has_own_parameters, it(arguments=all_enveloped)),
         of=ITEMS,
+    ),
+    per_call(
+        arguments.ENVELOPED_ARGUMENTS,
+        on(START & has("arguments") & has_own_parameters, it(arguments=in_envelope)),
+        of=COMPLETE,
     ),
     per_call(arguments.DOUBLE_ENCODED_ARGUMENTS, on(TEXT, it(arguments=quoted)), of=DELTAS),
     per_call(

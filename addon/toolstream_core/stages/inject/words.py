@@ -241,6 +241,11 @@ def all_enveloped(at: At) -> str:
     return _envelope(at.call.name, all_arguments(at), first=True, last=True)
 
 
+def in_envelope(at: At) -> Json:
+    """The complete call, as an object."""
+    return {"name": at.call.name, "arguments": at.get("arguments")}
+
+
 def _envelope(name: str, text: str, *, first: bool, last: bool) -> str:
     return f"{f'{{"name": {json.dumps(name)}, "arguments": ' if first else ''}{text}{'}' if last else ''}"
 
