@@ -69,6 +69,8 @@ def repeated(complete: str, after: str, *, over: bool = True) -> tuple[str, bool
     return (complete + after if rest == again and intended == first else intended + rest), False
 
 
+MAX_PART: Final = 16 * 1024
+"""Characters of the longest text that is compared with an object at every fragment."""
 MAX_MARKUP: Final = 1024
 """Characters of the longest markup; longer text is not markup."""
 _MARK: Final = r"</?[^<>]*>|\[/?[A-Z_]+\]|`{3}\w*"
@@ -183,8 +185,8 @@ class ArgumentText:
         if scanner.ended or scanner.viable:
             return scanner.ended
         if scanner.depth > 0 or scanner.in_string:
-            return self._tail == "}" and bool(lost_beginning(self.text()))
-        return not is_markup(self.text())
+            return self._tail == "}" and self.size <= MAX_PART and bool(lost_beginning(self.text()))
+        return self.size > MAX_MARKUP or not is_markup(self.text())
 
     @property
     def viable(self) -> bool:
