@@ -168,10 +168,12 @@ def test_a_write_error_is_an_error() -> None:
     assert result.stderr.splitlines() == ["toolstream: No space left on device"]
 
 
-def test_closed_standard_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+@pytest.mark.parametrize("words", [["inspect"], ["view", "--format", "json"]], ids=" ".join)
+def test_a_closed_stream_is_no_error(words: list[str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python has no `sys.stdout` then, and only the exit code matters."""
-    monkeypatch.setattr(sys, "stdout", None)
-    assert main.main(["inspect", str(FLOWS / "glm-5.flow")]) == 0
+    monkeypatch.setattr(sys, name, None)
+    assert main.main([*words, str(FLOWS / "glm-5.flow")]) == 0
 
 
 def test_characters_outside_the_encoding_are_escaped() -> None:

@@ -299,7 +299,7 @@ def _printer(args: argparse.Namespace) -> Printer:
     write = partial(print, flush=live)
     if args.format == "json":
         return JsonPrinter(write)
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal = sys.stdout.isatty()
     paint = colour if wants_colour(terminal=terminal, environment=dict(os.environ)) else plain
     return TextPrinter(write, chunks=True if live and args.chunks is None else args.chunks, paint=paint)
 

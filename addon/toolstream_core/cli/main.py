@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.arguments import CANNOT, EPILOG, INTERRUPTED, OK, RENAMED, with_new_names
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PIPE_CLOSED: Final = 141
 """The exit code that a shell reports for a program that SIGPIPE ended."""
+_STDERR: Final = 2
 COMPLETE: Final = "__complete"
 """The command of the completion scripts for candidates. The help does not list it."""
 _FLAGS: Final = {"-h": "help", "--help": "help", "--version": "version"}
@@ -28,11 +30,11 @@ _FLAGS: Final = {"-h": "help", "--help": "help", "--version": "version"}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_closed()
     _encode_anything()
     try:
         code = _run(words)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except SystemExit as end:  # argparse has printed help
         return end.code if isinstance(end.code, int) else CANNOT
     except KeyboardInterrupt:
@@ -80,6 +82,18 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         own, after = own[:at], own[at + 1 :]
     args = argparse.Namespace(command=name, command_line=after)
     return command.parser().parsed(with_new_names(name, own), args, RENAMED.get(name, {}))
+
+
+def _open_closed() -> None:
+    """Discard what is printed to a closed stream; a file that is opened later would get it."""
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= _STDERR:
+        os.set_inheritable(number, True)  # noqa: FBT003
+        number = os.dup(number)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _encode_anything() -> None:

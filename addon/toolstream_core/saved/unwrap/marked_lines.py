@@ -22,11 +22,12 @@ _ESCAPES: Final = re.compile(
 
 def terminal_escapes(head: Sequence[str]) -> Layer | None:
     """Colours, control sequences, and invisible marks."""
-    if not any("\x1b" in line or "\ufeff" in line[:1] for line in head):
+    is_terminal = any("\x1b" in line for line in head)
+    if not (is_terminal or any("\ufeff" in line[:1] for line in head)):
         return None
     return Layer(
         "terminal-escapes",
-        "terminal colours and control sequences",
+        "terminal colours and control sequences" if is_terminal else "a byte order mark",
         lambda lines: (_ESCAPES.sub("", line) for line in lines),
     )
 
