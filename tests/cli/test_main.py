@@ -174,6 +174,7 @@ def test_a_closed_stream_is_no_error(words: list[str], name: str, monkeypatch: p
     """Python has no `sys.stdout` then, and only the exit code matters."""
     monkeypatch.setattr(sys, name, None)
     assert main.main([*words, str(FLOWS / "glm-5.flow")]) == 0
+    getattr(sys, name).close()
 
 
 def test_characters_outside_the_encoding_are_escaped() -> None:

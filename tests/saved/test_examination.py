@@ -109,6 +109,16 @@ def test_credentials_of_the_proxy_are_reported(tmp_path: Path) -> None:
     assert problem.where == "proxyauth"
 
 
+def test_own_metadata_is_searched(tmp_path: Path) -> None:
+    """Verdicts and marks in a file that mitmproxy saved are no secrets; a value of the request may be one."""
+    flow = chat_flow(text_event("hello"))
+    flow.metadata |= {"toolstream_verdict": "ok", "toolstream_replay": {"asked": "hello"}}
+    assert examine(save_private(tmp_path / "x.flow", flow), REDACTION) == []
+    flow.metadata["toolstream_replay"] = {"asked": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}
+    [problem] = examine(save_private(tmp_path / "x.flow", flow), REDACTION)
+    assert (problem.kind, problem.where) == ("secret", "toolstream_replay")
+
+
 def test_a_damaged_flow_file_is_reported(tmp_path: Path) -> None:
     """The flows before the damage are examined."""
     path = save_private(tmp_path / "x.flow", chat_flow(text_event("hello"), headers={"x-api-key": "b2" * 20}))

@@ -16,12 +16,15 @@ from mitmproxy.io import FlowReader
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Overwritten, overwritten, secrets_of_text
+from toolstream_core.redaction.headers import redacted_text
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
 from toolstream_core.saved.flow import LlmFlow, content_of
 from toolstream_core.saved.read import gathered, load
 from toolstream_core.saved.redact import redact, save
 
 _LONGEST_TEXT: Final = 64 << 20
+_OWN: Final = "toolstream"
+"""How the names of toolstream's own metadata begin."""
 _BINARY: Final = b"\0"
 _OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
 _FLOW_SUFFIXES: Final = frozenset({".flow", ".flows", ".mitm"})
@@ -111,11 +114,11 @@ def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
 
 def _flow(path: Path, number: int, flow: http.HTTPFlow, redaction: Redaction, removal: str) -> Iterator[Problem]:
     clean = redact(flow, redaction)
-    for where, secret in _secrets(flow, clean):
+    for where, secret in _secrets(flow, clean, redaction):
         yield _problem(path, "secret", secret.message(), removal, flow=number, where=where)
     aside = ["backup"] if flow.get_state()["backup"] else []
     aside += ["websocket"] if flow.websocket is not None and clean.websocket is None else []
-    aside += [name for name in flow.metadata if name != "toolstream"]
+    aside += [name for name in flow.metadata if not name.startswith(_OWN)]
     if aside:
         message = "has data of mitmproxy that is not redacted"
         yield _problem(path, "secret", message, removal, flow=number, where=", ".join(aside))
@@ -124,7 +127,7 @@ def _flow(path: Path, number: int, flow: http.HTTPFlow, redaction: Redaction, re
         yield _problem(path, "no-body", "the response body was not saved", advice, flow=number, where="response")
 
 
-def _secrets(flow: http.HTTPFlow, clean: http.HTTPFlow) -> Iterator[tuple[str, Overwritten]]:
+def _secrets(flow: http.HTTPFlow, clean: http.HTTPFlow, redaction: Redaction) -> Iterator[tuple[str, Overwritten]]:
     """The secrets that redaction overwrites, and their places."""
     yield from (("path", one) for one in overwritten(flow.request.path.encode(), clean.request.path.encode()))
     yield from (("comment", one) for one in overwritten(flow.comment.encode(), clean.comment.encode()))
@@ -136,7 +139,11 @@ def _secrets(flow: http.HTTPFlow, clean: http.HTTPFlow) -> Iterator[tuple[str, O
     if flow.websocket is not None and clean.websocket is not None:
         for number, pair in enumerate(zip(flow.websocket.messages, clean.websocket.messages, strict=True)):
             yield from ((f"message {number}", one) for one in overwritten(pair[0].content, pair[1].content))
-    noted, kept = (json.dumps(one.metadata.get("toolstream"), default=bytes.hex).encode() for one in (flow, clean))
+    for name in flow.metadata:
+        if name.startswith(f"{_OWN}_"):
+            text = str(flow.metadata[name])
+            yield from ((name, one) for one in overwritten(text.encode(), redacted_text(text, redaction).encode()))
+    noted, kept = (json.dumps(one.metadata.get(_OWN), default=bytes.hex).encode() for one in (flow, clean))
     if len(noted) == len(kept):
         yield from (("metadata", one) for one in overwritten(noted, kept))
 
