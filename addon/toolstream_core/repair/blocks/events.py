@@ -393,7 +393,8 @@ class BlockStarts:
     def of_text(self, waiting: Waiting) -> Block | None:
         """The block of text that no event started; it is started here. `None` while another block is open."""
         message, index = self.message, self.protocol.get(waiting.parsed, INDEX)
-        starts = self._stream.report(UNKNOWN_BLOCK, f"no block {index!r} was started", at=waiting.event.frame.number)
+        why = "no block was started" if index is ABSENT else f"no block {index!r} was started"
+        starts = self._stream.report(UNKNOWN_BLOCK, why, at=waiting.event.frame.number)
         if any(block.sent is Sent.OPEN for block in message.blocks):
             return None
         block = Block(None, index, len(message.blocks), "text")
