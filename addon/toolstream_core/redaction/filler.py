@@ -306,6 +306,8 @@ _MARKUP: Final = (
     rf"|(?<=｜>){_NAME}(?=\s*(?:<｜|```|\{{))|(?<=\|>)\s*(?:functions\.)?{_NAME}(?=\s*<\|)"
     rf"|(?:assistant)?c?o?m?mentary to=(?:functions\.)?{_NAME}(?:\s*(?:<\|constrain\|>)?\s*json)?"
     rf"|<tool_call\|>|\bcall:{_NAME}(?=\s*\{{)"
+    rf"|(?<=<\|channel\|>)\w+ to=(?:functions\.)?{_NAME}(?:\s+\w+)?(?=<\|)"
+    r"|(?<=<\|open\|>)[^<>\n]{1,256}(?=<\|sep\|>)|(?<=<\|close\|>)\w{1,64}(?=<\|sep\|>)|\[ARGS\]"
     rf"|\[TOOL_CALLS\]\s*(?:{_NAME})?|\[/?[A-Z]{{3,}}_?[A-Z]{{2,}}\]|```\w*"
 )
 _JSON: Final = (
