@@ -198,9 +198,12 @@ def _filled_except(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes],
 
 
 _HEAD: Final = re.compile(
-    rb'\s*(?:\{\s*"name"\s*:\s*"[\w.:-]{1,128}"\s*,\s*"(?:arguments|parameters)"|"?[\w.-]{1,128}")\s*:'
+    rb'\s*(?:(?:\{\s*"name"\s*:\s*"[\w.:-]{1,128}"\s*)?,\s*"(?:arguments|parameters)"|"?[\w.-]{1,128}")\s*:'
 )
-"""The beginning of a complete call, or a first key without `{` or `{"`: defects that filler must not hide."""
+"""The beginning of a complete call or its rest after the name, or a first key without `{` or `{"`.
+
+Filler must not hide these defects.
+"""
 
 
 class ArgumentsFiller:
@@ -372,6 +375,8 @@ class TextFiller:
         self._arguments: dict[tuple[bytes, Address], ArgumentsFiller] = {}
         self._tails: dict[tuple[bytes, Address], bytes] = {}
         self._at_line = True
+        self._name = b""
+        """The last name of a tool."""
 
     def edits(self, window: bytes, flushed: int) -> list[Edit]:
         """Edits that overwrite the text in the first `flushed` bytes of a window; the rest will be passed again."""
@@ -386,7 +391,7 @@ class TextFiller:
         arguments: dict[ArgumentsFiller, list[tuple[int, bytes]]] = {}
         for value in [*values, *ahead]:
             raw = window[value.start : value.end]
-            if value.context is Context.KEPT or (value.context is Context.PROTOCOL and value.key in _KEPT):
+            if self._stays(value, raw, is_flushed=value.start < flushed):
                 continue
             if value.context is Context.TEXT:
                 if value.start < flushed:
@@ -409,6 +414,14 @@ class TextFiller:
         self._at_line = window[flushed - 1 : flushed] == b"\n"
         self._forget()
         return edits
+
+    def _stays(self, value: Value, raw: bytes, *, is_flushed: bool) -> bool:
+        """Whether a value is not filled. A complete call as arguments repeats the name of its tool."""
+        if value.context is Context.TEXT:
+            return value.key == b"name" and raw == self._name
+        if value.key == b"name" and is_flushed:
+            self._name = raw
+        return value.context is Context.KEPT or value.key in _KEPT
 
     def _on_raw(self, raw: bytes, value: Value) -> Iterator[Edit]:
         plain = Unescaped(raw)
