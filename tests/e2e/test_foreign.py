@@ -40,7 +40,6 @@ UNREAD = {
     ("java langchain4j chat", "interleaved"),
     ("javascript google-genai", "event-ids"),
     ("java anthropic", "bom"),
-    ("java openai chat", "delta-after-finish"),
     ("rust async-openai chat", "bom"),
     ("rust async-openai responses", "bom"),
 }

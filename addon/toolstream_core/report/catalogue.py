@@ -24,7 +24,7 @@ SHAPES: Final = {
     "interleaved": "Events of several calls in turn, one of each.",
     "finish-with-calls": "The finish reason in the event with the last arguments.",
     "finish-apart": "The finish reason in a separate event, without calls and text.",
-    "delta-after-finish": "An empty delta after the finish reason, with the usage, as OpenRouter sends it.",
+    "usage-with-delta": "The usage with an empty delta after the finish reason, as OpenRouter sends it.",
     "full-deltas": "A role and content in each delta, as OpenRouter sends them.",
     "text-first": "A text before the first call, which no text precedes.",
     "empty-choices": "A chunk without choices at the start, as Azure OpenAI sends it.",

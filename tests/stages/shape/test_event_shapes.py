@@ -145,13 +145,17 @@ def test_each_delta_is_full() -> None:
     assert [one["choices"][0]["delta"] for one in out] == deltas
 
 
-def test_an_empty_delta_follows_the_finish_reason() -> None:
-    """`delta-after-finish` adds an empty delta with the usage after the finish reason; it is not a defect."""
-    body = sse(*TWO, chunk({}, "tool_calls", usage={"total_tokens": 3}), "[DONE]")
-    out = shaped(body, CHAT, "delta-after-finish")
-    last = chunk({"role": "assistant", "content": ""}, usage={"total_tokens": 3})
+def test_the_usage_gets_an_empty_delta() -> None:
+    """`usage-with-delta` sends the usage with an empty delta after the finish reason; it is not a defect."""
+    usage, last = {"total_tokens": 3}, chunk({"role": "assistant", "content": ""}, usage={"total_tokens": 3})
+    body = sse(*TWO, chunk({}, "tool_calls", usage=usage), "[DONE]")
+    out = shaped(body, CHAT, "usage-with-delta")
     assert payloads(out) == [*TWO, chunk({}, "tool_calls", usage=None), last]
+    apart = sse(*TWO, FINISH, {**HEAD, "choices": [], "usage": usage}, "[DONE]")
+    assert payloads(shaped(apart, CHAT, "usage-with-delta")) == [*TWO, FINISH, last]
     assert inspected(out, CHAT).finding_names == inspected(body, CHAT).finding_names
+    without = sse(*TWO, FINISH, "[DONE]")
+    assert shaped(without, CHAT, "usage-with-delta") == without
 
 
 def test_a_text_comes_before_the_first_call() -> None:

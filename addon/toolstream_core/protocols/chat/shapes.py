@@ -121,19 +121,19 @@ def full_deltas(event: Event) -> list[Json]:
     return [payload if full == choices else {**payload, "choices": full}]
 
 
-def delta_after_finish(event: Event) -> list[Json]:
-    """A chunk with a finish reason, and a chunk with its usage and an empty delta."""
-    payload = event.frame.json
-    choices = json_access.items(json_access.get(payload, "choices"))
-    if not (event.content.finishes and isinstance(payload, dict) and all(map(_has_delta, choices))):
+def usage_with_delta(event: Event) -> list[Json]:
+    """A chunk with usage as one with an empty delta, after the finish reason if that is in the same chunk."""
+    payload, finishes = event.frame.json, event.content.finishes
+    if not (isinstance(payload, dict) and isinstance(payload.get("usage"), dict)):
         return [payload]
-    empty = [
-        {"index": choice_number(choice, place), "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
-        for place, choice in enumerate(choices)
-    ]
+    empty = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+    if payload.get("choices") == []:
+        return [{**payload, "choices": [empty]}]
+    if not finishes:
+        return [payload]
     head = {key: payload[key] for key in HEAD if key in payload}
-    usage = {"usage": payload["usage"]} if payload.get("usage") else {}
-    return [{**payload, **dict.fromkeys(usage)}, {**head, "choices": empty, **usage}]
+    after = {**head, "choices": [{**empty, "index": finishes[0].choice}], "usage": payload["usage"]}
+    return [{**payload, "usage": None}, after]
 
 
 def text_before(event: Event) -> Json | None:
@@ -153,7 +153,7 @@ SHAPES: Final[Mapping[str, Policy | StageMaker]] = {
     INTERLEAVED: INTERLEAVES,
     FINISH_WITH_CALLS: partial(Regrouped, regroup=in_one_event(in_one_chunk), with_finish=True),
     FINISH_APART: partial(Rewritten, rewrite=finish_apart),
-    "delta-after-finish": partial(Rewritten, rewrite=delta_after_finish),
+    "usage-with-delta": partial(Rewritten, rewrite=usage_with_delta, each=True),
     "full-deltas": partial(Rewritten, rewrite=full_deltas, each=True),
     "text-first": partial(Preceded, before=text_before),
     "empty-choices": partial(Preceded, before=lambda _: _BEFORE_CHOICES),
