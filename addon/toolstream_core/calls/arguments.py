@@ -33,6 +33,12 @@ class JoinedText(list[str]):
 
     full = _BLOCK
 
+    def add(self, text: str) -> None:
+        """Append a fragment, and merge if that is due."""
+        self.append(text)
+        if len(self) == self.full:
+            self.merge()
+
     def merge(self) -> None:
         """Join the last fragments into one: many fragments cost little."""
         self[-_BLOCK:] = ["".join(self[-_BLOCK:])]

@@ -90,9 +90,7 @@ class Value:
     def _applied(self, edit: Edit) -> Edit | None:
         if edit.appended:
             self.size += len(edit.text)
-            self._parts.append(edit.text)
-            if len(self._parts) == self._parts.full:
-                self._parts.merge()
+            self._parts.add(edit.text)
             return edit
         if len(edit.text) == self.size and edit.text == self.text():
             return None

@@ -10,6 +10,8 @@ import pytest
 from tests.invariants.driven import injected, inspected, payloads, run, shaped, sse
 from tests.invariants.healthy import PATHS, Healthy, streams
 from toolstream_core.model import StreamFacts
+from toolstream_core.protocols.chat import edit
+from toolstream_core.protocols.chat.repair import client
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings
 
@@ -346,3 +348,23 @@ def test_a_message_in_a_chunk(key: str) -> None:
         out = payloads(shaped(sse(event, "[DONE]"), exchange, "whole-calls"))
         expected = event if finish == "tool_calls" else {"choices": [{**event["choices"][0], "message": message}]}
         assert out == [expected]
+
+
+def test_the_fragments_of_a_call_are_joined_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `whole-calls`, the cost of a held call grows with its length, not with its square."""
+    joins: list[object] = []
+
+    def as_one(entry: object, more: object) -> object:
+        joins.append(more)
+        return edit.as_one(entry, more)
+
+    monkeypatch.setattr(client, "as_one", as_one)
+    function = {"name": "get_weather", "arguments": '{"city":"'}
+    first = {"index": 0, "id": "c", "type": "function", "function": function}
+    rest = [{"index": 0, "function": {"arguments": text}} for text in [*"x" * 1000, '"}']]
+    deltas = [{"tool_calls": [entry]} for entry in (first, *rest)]
+    chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    out = shaped(sse(*chunks, finish, "[DONE]"), StreamFacts(path=PATHS["openai-chat"]), "whole-calls")
+    assert b'{\\"city\\":\\"' + b"x" * 1000 in out
+    assert len(joins) < 10

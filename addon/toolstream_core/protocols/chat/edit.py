@@ -223,6 +223,22 @@ def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | N
     return out
 
 
+def as_one(entry: Json, more: Json) -> Json:
+    """Two entries of a call as one; `None` if they cannot be joined."""
+    fits = _has_text(more) or (_has_function(more) and not json_access.get(entry, "function", "arguments"))
+    return joined(entry, more) if fits and _has_text(entry) else None
+
+
+def _has_function(entry: Json) -> bool:
+    return isinstance(json_access.get(entry, "function"), dict)
+
+
+def _has_text(entry: Json) -> bool:
+    """Whether an entry has the usual form, with arguments as text or without any."""
+    function = json_access.get(entry, "function")
+    return isinstance(function, dict) and isinstance(function.get("arguments", ""), str)
+
+
 def _together(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
     """The keys of both objects, at every depth; of the fields of a call the first value that is not blank."""
     out = {**first, **{key: value for key, value in more.items() if first.get(key) in ("", None) or key not in _ENTRY}}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from toolstream_core.calls import OpenCall
+from toolstream_core.calls.arguments import JoinedText
 from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.identity import CHANGING_INDEX, DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.chat.edit import as_one, continuation
 from toolstream_core.protocols.chat.repair.intended import IntendedCall
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.shapes import NO_SHAPE, Policy, is_complete
@@ -32,14 +34,45 @@ class Lack(NamedTuple):
     """Whether the client has other arguments than the intended ones: the fragment is forwarded unchanged."""
 
 
-class Held(NamedTuple):
-    """An entry that a policy withholds."""
+class Held:
+    """Entries of a call that a policy withholds, joined to one."""
 
-    entry: Json
-    delta: str
-    """The arguments that it brings."""
-    upto: int
-    """How many characters of the call's arguments had arrived with it."""
+    def __init__(self, entry: Json, delta: str, upto: int) -> None:
+        """`delta`: the arguments that it brings; `upto`: how many characters of them had arrived with it."""
+        self._entry, self.upto = entry, upto
+        self._more = JoinedText()
+        """Arguments after those of `_entry`."""
+        self._delta = JoinedText([delta])
+
+    @property
+    def entry(self) -> Json:
+        """The entry to send for all of them."""
+        if self._more:
+            self._entry = as_one(self._entry, continuation(ABSENT, self._more.text()))
+            self._more = JoinedText()
+        return self._entry
+
+    @property
+    def delta(self) -> str:
+        """The arguments of all of them."""
+        return self._delta.text()
+
+    def takes(self, entry: Json, delta: str, upto: int) -> bool:
+        """Add an entry; false if it cannot be joined."""
+        index, text = (json_access.get(self._entry, *path) for path in (("index",), ("function", "arguments")))
+        match entry:
+            case {"index": at, "function": {"arguments": str(more), **others}, **keys} if (
+                more and isinstance(text, str) and at == index and not (others or keys)
+            ):
+                self._more.add(more)
+            case _:
+                both = as_one(self.entry, entry)
+                if both is None:
+                    return False
+                self._entry = both
+        self._delta.add(delta)
+        self.upto = upto
+        return True
 
 
 class ClientCall:

@@ -13,7 +13,7 @@ from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT, Event, Json
-from toolstream_core.protocols.chat.edit import ReceivedEntry, entries_of, joined, read_entry, written
+from toolstream_core.protocols.chat.edit import ReceivedEntry, as_one, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import field_defects
 from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Held, Lack, Turn
 from toolstream_core.protocols.chat.repair.finishing import Finishes
@@ -118,7 +118,8 @@ class EntryWriter:
         names = self._client.withholding(state, over=over)
         if not (names or state.held):
             return self._entry(state, fragment, entry, number, upto=upto, over=over)
-        state.held = _with(state.held, Held(entry.raw, fragment, upto))
+        if not (state.held and state.held[-1].takes(entry.raw, fragment, upto)):
+            state.held.append(Held(entry.raw, fragment, upto))
         if names:
             self._client.reporter.shape(names)
             state.held_for = names
@@ -132,11 +133,11 @@ class EntryWriter:
         held, state.held = state.held, []
         self._client.reporter.shape(state.held_for)
         out: list[Json] = []
-        for at, (raw, arguments, upto) in enumerate(held, 1):
-            is_last = over and at == len(held)
-            sent = self._entry(state, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
+        for at, one in enumerate(held, 1):
+            is_last, entry = over and at == len(held), read_entry(one.entry)
+            sent = self._entry(state, one.delta, entry, number, upto=one.upto, over=is_last, made=made)
             if sent.entry is not None:
-                both = _as_one(out[-1], sent.entry) if out else None
+                both = as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
         return out
 
@@ -363,28 +364,6 @@ class EntryWriter:
         return given
 
 
-def _with(held: list[Held], more: Held) -> list[Held]:
-    """Withheld entries and one more, which is joined to the last one if their keys allow it."""
-    both = _as_one(held[-1].entry, more.entry) if held else None
-    return [*held, more] if both is None else [*held[:-1], Held(both, held[-1].delta + more.delta, more.upto)]
-
-
-def _as_one(entry: Json, more: Json) -> Json:
-    """Two entries of a call as one; `None` if they cannot be joined."""
-    fits = _has_text(more) or (_has_function(more) and not json_access.get(entry, "function", "arguments"))
-    return joined(entry, more) if fits and _has_text(entry) else None
-
-
 def _usual(raw: Json) -> bool:
     """Whether an entry has the form that clients read."""
     return isinstance(raw, dict) and (isinstance(raw.get("function"), dict) or not raw.keys() & {"name", "arguments"})
-
-
-def _has_function(entry: Json) -> bool:
-    return isinstance(json_access.get(entry, "function"), dict)
-
-
-def _has_text(entry: Json) -> bool:
-    """Whether an entry has the usual form, with arguments as text or without any."""
-    function = json_access.get(entry, "function")
-    return isinstance(function, dict) and isinstance(function.get("arguments", ""), str)
