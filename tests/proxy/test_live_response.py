@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from mitmproxy import http
@@ -140,6 +141,20 @@ def test_a_stall_before_a_disconnect_is_reported(silent: float, broken: str, mon
     assert record.broken == broken
     assert broken in record.findings[-1].message
     assert record.findings[-1].severity == "note"
+
+
+def test_a_recorder_gets_a_disconnect_after_the_finish_reason() -> None:
+    """The record ignores it, and the recorder gets it: what is saved must not look like a body without `[DONE]`."""
+    response, _ = live_response(RecordSink())
+    recorder = Mock()
+    response.record_with([recorder])
+    response.stream(CHUNK.replace(b'"finish_reason":null', b'"finish_reason":"tool_calls"'))
+    response.finish(broken="Client disconnected.")
+    response.close()
+    assert response.record is not None
+    assert response.record.broken is None
+    [call] = recorder.end.call_args_list
+    assert call.args[2] == "Client disconnected."
 
 
 def test_a_failing_sink_is_reported_once() -> None:

@@ -217,7 +217,8 @@ class LiveResponse:
         """The flow is over for the client too."""
         self.backlog.finish()
         self.report_end()
-        broken = self._broken if self.record is None else self.record.broken
+        # The record ignores a client that leaves after the finish reason. A capture must not blame the provider for it.
+        broken = self.record.broken if self.record is not None and self.record.broken is not None else self._broken
         noted = self.record is not None and bool(self.record.notes)
         timed = not noted_faults(self.flow) and any(pick.touched for pick in self._session.transit)
         for recorder in self._recorders:

@@ -12,7 +12,7 @@ from toolstream_core.proxy.capture.draft import Ending, When, is_kept
 
 def ending(*severities: Severity, status: int = 200, broken: str | None = None, error: str | None = None) -> Ending:
     """Return the ending of a flow with findings of these severities."""
-    record = Record("x", "openai-chat", "llm.example", "m", error=error)
+    record = Record("x", "openai-chat", "llm.example", "m", error=error, broken=broken)
     record.findings = [Finding("TS001", "x", severity, 0, None, "", None) for severity in severities]
     state: dict[str, Any] = llm_flow().get_state()
     state["response"] |= {"status_code": status}
@@ -35,6 +35,12 @@ def test_which_captures_are_kept(case: Ending) -> None:
     assert is_kept(case, When.ALL)
     assert is_kept(case, When.FINDINGS) == (case is WITH_WARNING or case in FAILED)
     assert is_kept(case, When.ERRORS) == (case in FAILED)
+
+
+def test_a_client_that_leaves_after_the_end_is_no_error() -> None:
+    """The record of a complete response is not broken, although the client disconnected."""
+    left = Ending(WITHOUT_FINDINGS.state, WITHOUT_FINDINGS.record, "Client disconnected.", differs=False)
+    assert not is_kept(left, When.ERRORS)
 
 
 def test_a_response_without_a_record() -> None:

@@ -41,7 +41,7 @@ class Ending:
     """The flow in mitmproxy's saved form, without the response's body."""
     record: Record | None
     broken: str | None
-    """Why it ended early."""
+    """Why it ended early, also if that was after the end of the response."""
     differs: bool
     """Whether the client's times or end were changed by a fault."""
 
@@ -259,7 +259,8 @@ def _asks_llm(ending: Ending) -> bool:
 
 def _failed(ending: Ending) -> bool:
     response, record = ending.state["response"], ending.record
-    if ending.broken is not None or (response is not None and response["status_code"] >= BAD_STATUS):
+    broken = ending.broken if record is None else record.broken
+    if broken is not None or (response is not None and response["status_code"] >= BAD_STATUS):
         return True
     return record is not None and (record.error is not None or Severity.ERROR in _found(ending))
 
