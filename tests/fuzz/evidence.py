@@ -44,8 +44,8 @@ CLOSING = re.compile(
     rb"|step\.stop|interaction\.completed"
 )
 """The end of a call or of the turn, in any protocol."""
-_CALL = re.compile(r'\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:\s*')
-"""The beginning of a complete call in the text of a model."""
+_CALL = re.compile(r'\s*(?:\{\s*(?:"name"\s*:\s*"[^"]*"\s*,\s*)?|,\s*)"(?:arguments|parameters|input)"\s*:\s*')
+"""The beginning of a complete call in the text of a model, of its rest after the name, or of an object around arguments."""
 _EMPTY = re.compile(
     rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
     rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
