@@ -45,7 +45,7 @@ CLOSING = re.compile(
 )
 """The end of a call or of the turn, in any protocol."""
 _CALL = re.compile(r'\s*(?:\{\s*(?:"name"\s*:\s*"[^"]*"\s*,\s*)?|,\s*)"(?:arguments|parameters|input)"\s*:\s*')
-"""The beginning of a complete call in the text of a model, of its rest after the name, or of an object around arguments."""
+"""The beginning of a call in the text of a model, of its rest after the name, or of an object around arguments."""
 _EMPTY = re.compile(
     rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
     rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
