@@ -95,7 +95,7 @@ def _may_append(log: Path) -> bool:
         return False
 
 
-_TOLD = (
+_FOR_A_SHELL = (
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
     "ANTHROPIC_BASE_URL",
@@ -132,5 +132,5 @@ def _greeting(session: ProxySession) -> str:
     environment = session.environment()
     width = max(map(len, PATHS)) + 2
     urls = [f"  {protocol:<{width}}{session.base_url(protocol)}" for protocol in PATHS]
-    lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _TOLD]
+    lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _FOR_A_SHELL]
     return "\n".join(["base URLs:", *urls, "for a shell:", *lines, "Ctrl-C ends."])

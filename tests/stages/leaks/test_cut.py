@@ -1,4 +1,4 @@
-"""Leaked markup in several deltas, and the indexes of the calls that are made of it."""
+"""Leaked markup in several deltas, and the indexes of the promoted calls."""
 
 from __future__ import annotations
 
