@@ -140,10 +140,22 @@ def try_plugin(environment: Environment) -> None:
     (environment.folder / "test_agent.py").write_text(_block("python", "# test_agent.py"), encoding="utf-8")
     if "returned-without-arguments" not in (printed := environment.run("pytest", "-q", code=FOUND)):
         raise ReleaseError(f"the README's test fails without a verdict:\n{printed}")
-    [(old, new)] = re.findall(r"```diff\n-([^\n]*)\n\+([^\n]*)\n```", README)
     agent = environment.folder / "agent.py"
-    agent.write_text(agent.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    agent.write_text(fixed(agent.read_text(encoding="utf-8")), encoding="utf-8")
     environment.run("pytest", "-q")
+
+
+def fixed(agent: str) -> str:
+    """The README's agent with the README's fix, a diff in which each removed line is followed by its replacement."""
+    [fix] = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
+    changes = re.findall(r"^-(.*)\n\+(.*)$", fix, re.MULTILINE)
+    if len(changes) * 2 != len(fix.splitlines()):
+        raise ReleaseError(f"README's fix has a line without a replacement:\n{fix}")
+    for old, new in changes:
+        if agent.count(old) != 1:
+            raise ReleaseError(f"README's agent does not contain once what its fix replaces: {old}")
+        agent = agent.replace(old, new)
+    return agent
 
 
 def try_launcher(environment: Environment) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from release import fixed
 from tests.conftest import ROOT
 from tests.e2e.harness.mitmdump import Mitmdump, mitmdump_path
 from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
@@ -65,8 +66,6 @@ TYPED = [command for command in COMMANDS if command.startswith("toolstream ") an
 SESSION = [command for command in TYPED if "session.flow" in command]
 AGENT = re.findall(r"```python\n(# agent\.py\n.*?)```", README, re.DOTALL)[0]
 TEST = re.findall(r"```python\n# test_agent\.py\n(.*?)```", README, re.DOTALL)[0]
-FIX = re.findall(r"^-(  .*)\n\+(  .*)$", README, re.MULTILINE)
-"""Lines of the agent, and those that replace them."""
 EVENTS = 14
 """The number of events of the saved response that each command's proxy sends."""
 CLIENT = """
@@ -159,12 +158,7 @@ def test_from_a_failing_run_to_a_test(tmp_path: Path) -> None:
     (tmp_path / "flows").unlink()
     folder.run(extracted)
     assert "1 failed" in folder.run("pytest -q -p no:cacheprovider test_agent.py", fails=True)
-    fixed = AGENT
-    for line, replacement in FIX:
-        assert fixed.count(line) == 1
-        fixed = fixed.replace(line, replacement)
-    assert len(FIX) == 2
-    (tmp_path / "agent.py").write_text(fixed, encoding="utf-8")
+    (tmp_path / "agent.py").write_text(fixed(AGENT), encoding="utf-8")
     assert "1 passed" in folder.run("pytest -q -p no:cacheprovider test_agent.py")
 
 
