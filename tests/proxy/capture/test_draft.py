@@ -9,8 +9,8 @@ from mitmproxy import http
 from tests.e2e.harness.captures import metadata, read
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
+from toolstream_core.proxy.capture.body import Store
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.flow import facts_of, read_flow, request_json
@@ -29,9 +29,7 @@ class CaptureFolder:
     def __init__(self, path: Path, limit: int = 10**6) -> None:
         self.path = path
         self.errors: list[tuple[str, Exception]] = []
-        self.store = Store(
-            Folder(path, limit), Shared(path, Redaction()), lambda *error: self.errors.append(error), lambda _: None
-        )
+        self.store = Store(Folder(path, limit), Redaction(), lambda *error: self.errors.append(error), lambda _: None)
 
     def draft(self, flow: http.HTTPFlow) -> Draft:
         return Draft(self.store, flow.id, flow.request)

@@ -3,66 +3,51 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
 from toolstream_core.proxy.capture.spool import Memory, Spool
 from toolstream_core.redaction import BodyRedactor, Redaction
-from toolstream_core.wire.coding import CodingError, Decoder
-
-_LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
-"""The last item of a list that `pairs` packed."""
-_LONGEST_CUT = 64
-"""Maximum bytes of such an item."""
-
+from toolstream_core.wire.body import BodyDecoder
 
 type TimedChunk = tuple[float, bytes]
 """A chunk, and its time in seconds of a monotonic clock. The garbage collector does not walk such tuples."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The state that all bodies share."""
+class Store:
+    """The folder of captures, and the settings of redaction."""
 
-    folder: Path
-    """The folder of their spools."""
+    folder: Folder
     redaction: Redaction
+    failed: Callable[[str, Exception], None]
+    """Called with the id of a flow that is not kept, and why."""
+    wrote: Callable[[Path], None]
+    """Called with each file that was written."""
     memory: Memory = field(default_factory=Memory)
 
 
 class KeptBody:
     """One body. Used only by the worker's thread."""
 
-    def __init__(
-        self,
-        shared: Shared,
-        known: Sequence[str],
-        coding: str = "",
-        *,
-        compared: bool = False,
-        head: Callable[[], bytes] | None = None,
-    ) -> None:
+    def __init__(self, store: Store, known: Sequence[str], coding: str = "", *, compared: bool = False) -> None:
         """`known` are secrets of the request; `coding` is the content coding to decode.
 
-        `compared`: whether `digest` will be read. `head`: as for `Spool`.
+        `compared`: whether `digest` will be read.
         """
-        self._redactor = BodyRedactor(shared.redaction, known)
-        self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
+        self._redactor = BodyRedactor(store.redaction, known)
+        self._bytes, self._cuts = Spool(store.folder.path, store.memory), Spool(store.folder.path, store.memory)
         self._begun: float | None = None
-        self._decoded = 0
-        """Number of received bytes, decoded."""
         self._digest = hashlib.sha256() if compared else None
-        self._decode: Callable[[bytes], bytes] | None = None
-        self.failure: str | None = None
+        self._decoder = BodyDecoder(coding)
+
+    @property
+    def failure(self) -> str | None:
         """Why the body cannot be decoded; then none of it is kept."""
-        if coding:
-            try:
-                self._decode = Decoder(coding).decode
-            except CodingError as error:
-                self.failure = str(error)
+        return self._decoder.failure
 
     def add(self, batch: Sequence[TimedChunk]) -> None:
         """Append chunks. Raises `OSError`."""
@@ -70,32 +55,15 @@ class KeptBody:
             return
         if self._begun is None and batch:
             self._begun = batch[0][0]
-        try:
-            data = self._cut(batch)
-        except CodingError as error:
-            self.failure = str(error)
-            return
+        data = self._cut(batch)
         if self._digest is not None:
             self._digest.update(data)
         self._bytes.write(self._redactor.feed(data))
 
-    def so_far(self) -> tuple[bytes, Streamed] | None:
-        """The beginning of the body, as `BodyRedactor.so_far`, and of `chunks`; `None` if it is empty."""
-        body = b"".join((*self._bytes.chunks(), self._redactor.so_far()))
-        if self.failure is not None or not body:
-            return None
-        cuts, last = b"".join(self._cuts.chunks()), b""
-        end, missing = len(cuts), self._decoded - len(body)
-        while missing > 0 and (cut := _LAST_CUT.search(cuts, max(0, end - _LONGEST_CUT), end)):
-            end, size = cut.start(), int(cut[2])
-            last = pairs([(int(cut[1]), size - missing)]) if size > missing else b""
-            missing -= size
-        return body, Streamed(LIST, end + len(last), lambda: (cuts[:end], last))
-
-    @property
-    def has_name(self) -> bool:
-        """Whether `recovery` finds the file of the body itself."""
-        return self._bytes.has_name
+    def so_far(self) -> Streamed:
+        """The beginning of the body, as `BodyRedactor.so_far`. `chunks` may already have the sizes of further bytes."""
+        rest = b"" if self.failure is not None else self._redactor.so_far()
+        return Streamed(BYTES, self.length + len(rest), lambda: (*self._bytes.chunks(), rest))
 
     def end(self) -> None:
         """The body is complete. Raises `OSError`."""
@@ -123,7 +91,7 @@ class KeptBody:
 
     def chunks(self) -> Streamed | list[object]:
         """`[[milliseconds since the first byte, bytes], …]`."""
-        return Streamed(LIST, self._cuts.size, self._cuts.chunks) if self.length else []
+        return Streamed(LIST, self._cuts.size, self._cuts.chunks) if self.failure is None else []
 
     def close(self) -> None:
         """Delete the kept bytes."""
@@ -131,11 +99,9 @@ class KeptBody:
         self._cuts.close()
 
     def _cut(self, batch: Sequence[TimedChunk]) -> bytes:
-        """The decoded bytes of the chunks, whose times and sizes are recorded. Raises `CodingError`."""
-        begun, decode = self._begun or 0.0, self._decode
+        """The decoded bytes of the chunks, whose times and sizes are recorded."""
+        begun, decode = self._begun or 0.0, self._decoder.decode
         # A chunk that decodes to nothing is left out.
-        chunks = batch if decode is None else [(when, data) for when, coded in batch if (data := decode(coded))]
+        chunks = [(when, data) for when, coded in batch if (data := decode(coded))] if self._decoder.coded else batch
         self._cuts.write(pairs((int((when - begun) * 1000 + 0.5), len(data)) for when, data in chunks))
-        plain = b"".join(data for _, data in chunks)
-        self._decoded += len(plain)
-        return plain
+        return b"".join(data for _, data in chunks)

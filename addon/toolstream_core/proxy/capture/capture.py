@@ -10,8 +10,8 @@ from mitmproxy import http
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.options import Options
 
-from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import Draft, SlowDiskError, Store, When, is_kept
+from toolstream_core.proxy.capture.body import Store
+from toolstream_core.proxy.capture.draft import Draft, SlowDiskError, When, is_kept
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording, Saves
 from toolstream_core.proxy.capture.recovery import recover
@@ -53,7 +53,7 @@ class Capture:
                 logger.warning(
                     "toolstream_capture: recovered a response that was cut off when the proxy was killed: %s", path
                 )
-            self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
+            self._store = Store(folder, redaction, self._failed, self._wrote)
 
     def begin(self, flow: http.HTTPFlow) -> Recording | None:
         """Begin the capture of a flow; `None` if flows are not captured."""

@@ -16,8 +16,8 @@ from mitmproxy import http
 from toolstream_core.model import BAD_STATUS, Record, Runs, Severity
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import RequestKey
-from toolstream_core.proxy.capture.body import KeptBody, Shared, TimedChunk
-from toolstream_core.proxy.capture.folder import Folder, stem
+from toolstream_core.proxy.capture.body import KeptBody, Store, TimedChunk
+from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.spool import Snapshot
 from toolstream_core.redaction import redacted_body, redacted_text
@@ -28,7 +28,9 @@ from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
 
 KILLED = "the proxy was killed"
-"""How a response ended that was recovered from its spool."""
+"""How a response ended that was recovered from its snapshot."""
+_MOST_SAVED = 64 * 1024 * 1024
+"""Bytes of a response after which it is not saved any more until its end."""
 VERSION = 1
 """The version of `flow.metadata["toolstream"]`."""
 
@@ -44,18 +46,6 @@ class Ending:
     """Why it ended early, also if that was after the end of the response."""
     differs: bool
     """Whether the client's times or end were changed by a fault."""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The folder of captures, and the settings of redaction."""
-
-    folder: Folder
-    bodies: Shared
-    failed: Callable[[str, Exception], None]
-    """Called with the id of a flow that is not kept, and why."""
-    wrote: Callable[[Path], None]
-    """Called with each file that was written."""
 
 
 class SlowDiskError(Exception):
@@ -81,10 +71,8 @@ class Draft:
     def add_upstream(self, batch: Sequence[TimedChunk], coding: str) -> None:
         """Append chunks that the provider sent."""
         if self._upstream is None:
-            self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
+            self._upstream = self._body(coding)
         self._add(self._upstream, batch)
-        if self._upstream.has_name:
-            self._snapshot.close()
 
     def add_client(self, batch: Sequence[TimedChunk]) -> None:
         """Append chunks that the client got."""
@@ -95,10 +83,10 @@ class Draft:
     def save(self) -> None:
         """Write the beginning of the response for `recovery`."""
         body = self._upstream
-        if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
+        if self._failed or body is None or body.size > _MOST_SAVED or not (content := body.so_far()).size:
             return
-        flow, content, chunks = self._opening["flow"], *so_far
-        noted = {**flow["metadata"]["toolstream"], "chunks": chunks}
+        flow = self._opening["flow"]
+        noted = {**flow["metadata"]["toolstream"], "chunks": body.chunks()}
         state = {**flow, "response": {**flow["response"], "content": content}, "metadata": {"toolstream": noted}}
         self._snapshot.write(pack({**self._opening, "flow": state}).chunks())
 
@@ -120,11 +108,8 @@ class Draft:
             if body is not None:
                 body.close()
 
-    def _body(self, coding: str = "", head: Callable[[], bytes] | None = None) -> KeptBody:
-        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
-
-    def _packed_opening(self) -> bytes:
-        return b"".join(pack(self._opening).chunks())
+    def _body(self, coding: str = "") -> KeptBody:
+        return KeptBody(self._store, self._known, coding, compared=self.compares)
 
     @cached_property
     def _opening(self) -> dict[str, Any]:
@@ -132,7 +117,7 @@ class Draft:
         assert self.state is not None
         ending = Ending(self.state(), None, KILLED, differs=False)
         clean = self._clean(ending)
-        noted = {"version": VERSION, "text": self._store.bodies.redaction.text.value, "broken": KILLED}
+        noted = {"version": VERSION, "text": self._store.redaction.text.value, "broken": KILLED}
         clean["metadata"] = {"toolstream": noted}
         if clean["response"] is not None:
             clean["response"]["headers"] = [
@@ -163,7 +148,7 @@ class Draft:
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
             state["error"] = flows.Error(ending.broken).get_state()
-        return redacted_state(state, self._store.bodies.redaction)
+        return redacted_state(state, self._store.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:
         """Set the provider's body, decoded, and the headers that fit it."""
@@ -178,7 +163,7 @@ class Draft:
         ]
 
     def _metadata(self, ending: Ending) -> dict[str, object]:
-        redaction = self._store.bodies.redaction
+        redaction = self._store.redaction
         noted: dict[str, object] = {
             "version": VERSION,
             "chunks": [] if self._upstream is None else self._upstream.chunks(),
@@ -200,7 +185,7 @@ class Draft:
         """The result of `saved.flowfile.note_of`, redacted as a body is."""
         kept = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
-            redacted_body(json.dumps(kept, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
+            redacted_body(json.dumps(kept, ensure_ascii=False).encode(), self._store.redaction, self._known)
         )
         return clean
 
@@ -213,7 +198,7 @@ class Draft:
         """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
         calls = [replace(call, events=Runs()) for call in record.calls]
         plain = json.dumps(record_object(replace(record, calls=calls)), ensure_ascii=False).encode()
-        clean: dict[str, Any] = json.loads(redacted_body(plain, self._store.bodies.redaction, self._known))
+        clean: dict[str, Any] = json.loads(redacted_body(plain, self._store.redaction, self._known))
         for call, one in zip(clean["calls"], record.calls, strict=True):
             call["events"] = numbers(one.events.ranges)
         return clean
@@ -222,7 +207,7 @@ class Draft:
         named = ending.record or _requested(ending)
         protocol = "unknown" if named is None else named.dialect
         model = None if named is None else named.model
-        model = None if model is None else redacted_text(model, self._store.bodies.redaction, self._known)
+        model = None if model is None else redacted_text(model, self._store.redaction, self._known)
         return stem(ending.state["request"]["timestamp_start"], protocol, model)
 
 

@@ -69,9 +69,10 @@ class Recording:
         self._arrived = _Chunks(self._upstream_sent)
         self._forwarded = _Chunks(self._client_got)
         self._lost = self._over = False
-        self._due: asyncio.TimerHandle | None = None
-        """The next save."""
-        self._size_saved = 0
+        self._saving: asyncio.Task[None] | None = None
+        """Saves the beginning of the response regularly."""
+        self._save_waits = False
+        """Whether the worker has not done the last save yet."""
 
     @property
     def size(self) -> int:
@@ -81,8 +82,9 @@ class Recording:
     def take_upstream(self, when: float, data: bytes) -> None:
         """Take a chunk that the provider sent, not decoded."""
         self._safely(self._arrived.add, when, data)
-        if self._due is None:
-            self._arm()
+        if self._saving is None:
+            with contextlib.suppress(RuntimeError):  # no loop runs
+                self._saving = asyncio.get_running_loop().create_task(self._save_regularly())
 
     def take_client(self) -> Take:
         """A function that takes all bytes of the client, if they may differ."""
@@ -99,8 +101,8 @@ class Recording:
         """The flow ended; `broken` is why, if it ended early. `differs`: as in `Ending`."""
         if not self._over:
             self._over = True
-            if self._due is not None:
-                self._due.cancel()
+            if self._saving is not None:
+                self._saving.cancel()
             self._safely(self._finish, lambda: Ending(self._state(flow), record, broken, differs))
             self._safely(self._worker.submit, self._draft.discard, self)
 
@@ -116,32 +118,23 @@ class Recording:
         except Exception as error:  # noqa: BLE001 - after any error, the traffic continues
             self.give_up(error)
 
-    def _arm(self) -> None:
-        with contextlib.suppress(RuntimeError):  # no loop runs
-            self._due = asyncio.get_running_loop().call_later(SAVED_AFTER, self._safely, self._take_turn)
+    async def _save_regularly(self) -> None:
+        """Save the beginning of the response after each `SAVED_AFTER` seconds in which bytes arrived."""
+        saved = 0
+        while not self._lost:
+            await asyncio.sleep(SAVED_AFTER)
+            if self.size > saved and not self._save_waits:
+                await asyncio.sleep(self._saves.wait(self.size))
+                saved, self._save_waits = self.size, True
+                self._safely(self._arrived.flush)
+                self._safely(self._worker.submit, partial(self._save, saved), self)
 
-    def _rearm(self) -> None:
-        """After a save: schedule the next one if more bytes arrived."""
-        self._due = None
-        if self.size > self._size_saved and not self._over:
-            self._arm()
-
-    def _take_turn(self) -> None:
-        self._due = asyncio.get_running_loop().call_later(self._saves.wait(self.size), self._safely, self._save)
-
-    def _save(self) -> None:
-        self._arrived.flush()
-        self._size_saved = self.size
-        if not self._lost:
-            self._worker.submit(partial(self._saved, self.size, asyncio.get_running_loop()), self)
-
-    def _saved(self, size: int, loop: asyncio.AbstractEventLoop) -> None:
+    def _save(self, size: int) -> None:
         """Save, in the worker's thread."""
         begun = time.thread_time()
         self._draft.save()
         self._saves.saved(size, time.thread_time() - begun)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the proxy ends
-            loop.call_soon_threadsafe(self._rearm)
+        self._save_waits = False
 
     def _finish(self, ended: Callable[[], Ending]) -> None:
         self._arrived.flush()

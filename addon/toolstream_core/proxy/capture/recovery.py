@@ -1,11 +1,11 @@
-"""Writes the captures that a killed proxy left in spools, as broken flows."""
+"""Writes the captures that a killed proxy left in snapshots, as broken flows."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -16,41 +16,43 @@ from mitmproxy.io import tnetstring
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.draft import KILLED, Ending, When, is_kept
 from toolstream_core.proxy.capture.folder import HIDDEN, YOUNG, Folder, QuotaError, lock
-from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
-from toolstream_core.proxy.capture.spool import READ_SIZE, SPOOL
+from toolstream_core.proxy.capture.spool import SPOOL
 from toolstream_core.saved.flow import facts_of, request_json
 
 
 def recover(folder: Folder) -> Iterator[Path]:
-    """Write each unlocked spool as a flow, once, and yield the flow's file. Locked ones are not touched."""
+    """Write each unlocked snapshot as a flow, once, and yield the flow's file. Locked ones are not touched."""
     for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
         with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
             lock(file)
             status = os.fstat(file.fileno())
             if not status.st_nlink or (not status.st_size and time.time() - status.st_mtime < YOUNG):
                 continue  # recovered by another start; just made
-            written = _written(folder, file, status.st_size)
+            written = _written(folder, file)
             path.unlink()
             if written is not None:
                 yield written
 
 
-def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
-    """The flow's file; `None` if the head of the spool is incomplete, or the response is not an LLM's."""
+def _written(folder: Folder, file: BinaryIO) -> Path | None:
+    """The flow's file; `None` if the snapshot is incomplete, or the response is not an LLM's."""
     try:
-        head: Any = tnetstring.load(file)
-        flow, name = head["flow"], head["name"]
+        saved: Any = tnetstring.load(file)
+        flow, name = saved["flow"], saved["name"]
         noted = flow["metadata"]["toolstream"]
-        if "chunks" not in noted:  # no snapshot: the body follows
-            body = Streamed(BYTES, size - file.tell(), lambda: iter(lambda: file.read(READ_SIZE), b""))
-            flow["response"]["content"] = body
-            noted["chunks"] = [[0, body.size]] if body.size else []
-        packed = pack(flow)
+        noted["chunks"] = [*_within(len(flow["response"]["content"]), noted["chunks"])]
+        data = tnetstring.dumps(flow)
     except (ValueError, KeyError, TypeError):
         return None
-    if isinstance(flow["response"]["content"], bytes) and not _is_llm(flow):
-        return None
-    return folder.write(name, packed.size, packed.chunks())
+    return folder.write(name, len(data), [data]) if _is_llm(flow) else None
+
+
+def _within(length: int, chunks: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """The times and sizes of the chunks of the first `length` bytes."""
+    for when, size in chunks:
+        if length > 0:
+            yield [when, min(size, length)]
+        length -= size
 
 
 def _is_llm(state: dict[str, Any]) -> bool:

@@ -1,24 +1,18 @@
-"""Files with the captured bytes of an unfinished response. Knows the file system.
-
-They have mode 0600, and contain only redacted bytes. Those with a name are hidden and locked: after a kill of the
-proxy, `recovery` finds them.
-"""
+"""Files with the captured bytes of an unfinished response, redacted, with mode 0600. Knows the file system."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from toolstream_core.proxy.capture.folder import HIDDEN, PART, lock
 
 SPOOL = ".spool"
-"""Suffix of a spool that can be recovered."""
-OWN = 1024 * 1024
-"""Bytes of a spool that are kept in memory."""
+"""Suffix of a snapshot, from which `recovery` makes a capture."""
 MEMORY = 8 * 1024 * 1024
 """Bytes that all spools together keep in memory."""
 READ_SIZE = 64 * 1024
@@ -34,18 +28,11 @@ class Memory:
 
 
 class Spool:
-    """Takes bytes and returns them once.
+    """Keeps bytes: in memory if there is room, else in a file, which has no name if the system supports that."""
 
-    Long ones are in a file. Without a `head` it has no name, if the system supports that. With a head it has a hidden
-    name and is locked, and contains the head and the bytes.
-    """
-
-    def __init__(self, folder: Path, memory: Memory, head: Callable[[], bytes] | None = None) -> None:
-        """The file is made in `folder`: on the disk of the complete capture. `head` returns the head of the file."""
+    def __init__(self, folder: Path, memory: Memory) -> None:
+        """The file is made in `folder`: on the disk of the complete capture."""
         self._folder = folder
-        self._head = head
-        self._begin = 0
-        self._name: Path | None = None
         self._memory = memory
         self._kept: list[bytes] = []
         self._file: IO[bytes] | None = None
@@ -54,8 +41,7 @@ class Spool:
 
     def write(self, data: bytes) -> None:
         """Append `data`. Raises `OSError` if the disk is full."""
-        room = self._memory.room if self._head is None else min(self._memory.room, OWN - self.size)
-        if self._file is None and len(data) <= room:
+        if self._file is None and len(data) <= self._memory.room:
             self._memory.room -= len(data)
             self._kept.append(data)
         else:
@@ -64,44 +50,27 @@ class Spool:
             file.flush()
         self.size += len(data)
 
-    @property
-    def has_name(self) -> bool:
-        """Whether `recovery` finds it."""
-        return self._name is not None
-
     def chunks(self) -> Iterator[bytes]:
         """All bytes."""
         yield from self._kept
         if self._file is not None:
-            self._file.seek(self._begin)
+            self._file.seek(0)
             while block := self._file.read(READ_SIZE):
                 yield block
 
     def close(self) -> None:
         """Delete the bytes and the file."""
         self._forget()
-        if self._name is not None:
-            with contextlib.suppress(OSError):
-                self._name.unlink()
         if self._file is not None:
             self._file.close()
 
     def _to_file(self) -> IO[bytes]:
         """The file, with the bytes that were in memory."""
         if self._file is None:
-            self._file = self._made()
+            self._file = tempfile.TemporaryFile(dir=str(self._folder), prefix=HIDDEN, suffix=PART)  # noqa: SIM115 - `close`
             self._file.writelines(self._kept)
             self._forget()
         return self._file
-
-    def _made(self) -> IO[bytes]:
-        if self._head is None:
-            return tempfile.TemporaryFile(dir=str(self._folder), prefix=HIDDEN, suffix=PART)
-        descriptor, name = tempfile.mkstemp(SPOOL, HIDDEN, self._folder)
-        self._name, file = Path(name), os.fdopen(descriptor, "w+b")
-        lock(file)
-        self._begin = file.write(self._head())
-        return file
 
     def _forget(self) -> None:
         self._memory.room += sum(map(len, self._kept))
@@ -109,7 +78,7 @@ class Spool:
 
 
 class Snapshot:
-    """A locked file of mode 0600 that each write replaces. Used only by the writer's thread."""
+    """A hidden, locked file that each write replaces. Used only by the worker's thread."""
 
     def __init__(self, folder: Path) -> None:
         """No file is made before the first write to `folder`."""
