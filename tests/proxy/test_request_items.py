@@ -10,6 +10,7 @@ from mitmproxy.test import tflow
 
 from toolstream_core.proxy.own_ids import restore, upstream, with_functions
 from toolstream_core.stages.response_ids import Custom, Ids
+from toolstream_core.wire import numbers
 
 HERE = "https://a.example:443/v1/responses"
 PATCH = '*** Begin\n+"é\ud83d\ude00"'.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -83,13 +84,13 @@ def test_a_result_of_a_call_in_server_side_state(previous: object, result: objec
 
 
 def test_only_the_items_change() -> None:
-    """Spelling, order, whitespace and numbers of the request do not change."""
+    """Other items, the order of the keys, and the notation of numbers do not change."""
     call, output = json.dumps(CALL, ensure_ascii=False), json.dumps(OUTPUT)
-    body = f'{{ "z":1e400,"input" :[ {call} ,\n{{"a":1e400}},[{output}],{output}\t] , "input_":[{call}],"é":"\\u00e9"}}'
+    body = f'{{ "z":1e400,"input" :[ {call} ,{{"a":1e400}},[{output}],{output}\t] , "input_":[{call}],"é":"\\u00e9"}}'
     provider_body = with_functions(body.encode(), ids_with_custom_call().functions, HERE).decode()
-    function = json.dumps(FUNCTION, separators=(",", ":"), ensure_ascii=False)
-    result = json.dumps(RESULT, separators=(",", ":"))
-    assert provider_body == body.replace(call, function, 1).replace(f",{output}\t", f",{result}\t")
+    function, result = json.dumps(FUNCTION, ensure_ascii=False), json.dumps(RESULT)
+    expected = body.replace(call, function, 1).replace(f",{output}\t", f",{result}\t")
+    assert provider_body == numbers.dumps(numbers.loads(expected))
 
 
 @pytest.mark.parametrize(

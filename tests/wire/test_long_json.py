@@ -24,7 +24,7 @@ CORRUPTIONS = st.tuples(
 
 @pytest.fixture(autouse=True, params=[24, 31, 50, 1 << 16])
 def part_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Lengths of a part, so that short documents are split. An escaped surrogate pair always fits."""
+    """Lengths of a part, so that short documents are split."""
     monkeypatch.setattr(long_json, "PART", request.param)
     monkeypatch.setattr(long_json, "_SHORT", 8)
     size: int = request.param
@@ -50,7 +50,7 @@ def test_the_value_is_the_same(document: Any, ascii_only: bool, indent: int | No
 
 
 def test_no_call_parses_more_than_a_part(part_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long strings, lists, objects and nested values are all split."""
+    """Long lists, objects and nested values are all split; each string is read by another function."""
     read: list[int] = []
     once = numbers.first
 

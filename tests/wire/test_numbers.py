@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.wire import json_value, numbers
+from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_access import argument_text, integer, text
 
@@ -87,14 +87,3 @@ def test_readers_interpret_unusual_notations() -> None:
 def test_numbers_that_json_does_not_have(text: str, *, found: bool) -> None:
     """Python's parser accepts them, and others do not."""
     assert numbers.non_finite(text) is found
-
-
-def test_writing_without_the_c_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without it writes the same."""
-    value = {"a": [1, 2.5, None, True, "ä\n"], "b": {}}
-    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
-    assert (
-        "".join(json_value._compact_parts()(value, 0))
-        == numbers.dumps(value)
-        == '{"a":[1,2.5,null,true,"ä\\n"],"b":{}}'
-    )

@@ -13,99 +13,55 @@ from mitmproxy import http
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.requests.conversation import Mention, mentions, refers_to_kept_calls
 from toolstream_core.stages.response_ids import DIGITS, Custom, Functions, Ids, Own, ResponseIds
-from toolstream_core.wire import json_access, long_json, numbers
+from toolstream_core.wire import json_access, long_json
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
-# Each changed item is replaced in the request's bytes; everything around it stays unchanged.
-
-type Item = tuple[int, int, dict[str, Json]]
-"""The start and end of an item, and its value."""
-
-_WHITE_SPACE = re.compile(r"[ \t\n\r]*")
 _CALL, _OUTPUT = "custom_tool_call", "custom_tool_call_output"
 
 
 def with_functions(body: bytes, functions: Functions, upstream: str) -> bytes:
-    """A request's JSON in which these calls and their results are a function's; the rest stays byte for byte."""
+    """A request's JSON in which these calls and their results are a function's; the same bytes if it has none."""
     if not len(functions) or _CALL.encode() not in body:
         return body
     try:
-        text = body.decode()
-        request = long_json.of_any_length(text)
-        items = list(_items(text))
+        request = long_json.of_any_length(body.decode())
     except (ValueError, RecursionError):
         return body
+    items = json_access.get(request, "input")
+    if not isinstance(items, list):
+        return body
     previous = _text(json_access.get(request, "previous_response_id"))
-    out: list[str] = []
-    at = 0
-    for begin, end, item in _changed(items, functions, upstream, previous):
-        out += (text[at:begin], encoded(item).decode())
-        at = end
-    return "".join((*out, text[at:])).encode() if out else body
+    changed = [*_changed(items, functions, upstream, previous)]
+    same = all(new is old for new, old in zip(changed, items, strict=True))
+    return body if same else encoded({**request, "input": changed})
 
 
-def _changed(items: list[Item], seen: Functions, upstream: str, previous: str) -> Iterator[Item]:
-    """The items that are changed for the provider. A result is changed like its call."""
+def _changed(items: Sequence[Json], seen: Functions, upstream: str, previous: str) -> Iterator[Json]:
+    """The items as the provider gets them. A result is changed like its call."""
     functions: set[str] = set()
     others: set[str] = set()
-    for begin, end, item in items:
-        call_id, kind = _text(item.get("call_id")), item.get("type")
+    for item in items:
+        call_id, kind = _text(json_access.get(item, "call_id")), json_access.get(item, "type")
         if kind == _CALL:
-            name, text = _text(item.get("name")), _text(item.get("input"))
-            arguments = seen.arguments(Custom(call_id, name, text), upstream)
+            custom = Custom(call_id, _text(item.get("name")), _text(item.get("input")))
+            arguments = seen.arguments(custom, upstream)
             (others if arguments is None else functions).add(call_id)
-            if arguments is not None:
-                yield begin, end, _function(item, arguments)
-        elif kind != _OUTPUT or call_id in others:
-            continue
-        elif call_id in functions or seen.kept(previous, call_id, upstream):
-            yield begin, end, {**item, "type": "function_call_output"}
+            yield item if arguments is None else _function(item, arguments)
+        elif (
+            kind == _OUTPUT
+            and call_id not in others
+            and (call_id in functions or seen.kept(previous, call_id, upstream))
+        ):
+            yield {**item, "type": "function_call_output"}
+        else:
+            yield item
 
 
 def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
     """A custom tool's item as a function call."""
     fields = {("arguments" if key == "input" else key): value for key, value in item.items()}
     return {**fields, "type": "function_call", "arguments": arguments}
-
-
-def _items(text: str) -> Iterator[Item]:
-    """The objects of the request's `input`, a list. Raises `ValueError` if the text is not a JSON object."""
-    at = _after(text, 0, "{")
-    while text[at] == '"':
-        key, at = numbers.first(text, at)
-        at = _after(text, at, ":")
-        if key == "input" and text[at] == "[":
-            yield from _elements(text, at)
-        at = _next(text, numbers.first(text, at)[1])
-
-
-def _elements(text: str, at: int) -> Iterator[Item]:
-    at = _after(text, at, "[")
-    while text[at] != "]":
-        item, end = numbers.first(text, at)
-        if isinstance(item, dict):
-            yield at, end, item
-        at = _next(text, end)
-
-
-def _after(text: str, at: int, mark: str) -> int:
-    """The place after a required mark, and after white space."""
-    at = _solid(text, at)
-    if text[at : at + 1] != mark:
-        raise ValueError(mark)
-    return _solid(text, at + 1)
-
-
-def _next(text: str, at: int) -> int:
-    """The offset after a value: of the next one, or of the end of their array or object."""
-    at = _solid(text, at)
-    return _solid(text, at + 1) if text[at] == "," else at
-
-
-def _solid(text: str, at: int) -> int:
-    found = _WHITE_SPACE.match(text, at)
-    return found.end() if found else at
 
 
 def _text(value: Json) -> str:

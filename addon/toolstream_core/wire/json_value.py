@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Iterable
-from json import encoder
+from collections.abc import Callable
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, Never
@@ -43,25 +42,10 @@ def may_hide_letters(raw: bytes) -> bool:
     return any(rest[:3] == b"u00" and rest[3:4] in {b"4", b"5", b"6", b"7"} for rest in raw.split(b"\\")[1:])
 
 
-__all__ = ["compact_parts", "encode_basestring", "encode_basestring_ascii", "scan_of", "scanstring"]
+__all__ = ["encode_basestring", "encode_basestring_ascii", "scan_of", "scanstring"]
 
 
 def scan_of(decoder: json.JSONDecoder) -> Callable[[str, int], tuple[Json, int]]:
     """The scanner of `decoder.raw_decode`: the value at a place, and its end, else `StopIteration`."""
     scan: Callable[[str, int], tuple[Json, int]] = decoder.scan_once  # type: ignore[attr-defined]  # not in the stubs
     return scan
-
-
-def _compact_parts() -> Callable[[Json, int], Iterable[str]]:
-    usual = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    make = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return lambda value, _: usual.encode(value)
-    parts: Callable[[Json, int], Iterable[str]] = make(
-        None, usual.default, encode_basestring, None, ":", ",", *(False, False, True)
-    )
-    return parts
-
-
-compact_parts: Final = _compact_parts()
-"""The parts of compact JSON, for a value and 0; made once, where `JSONEncoder.encode` makes such a writer each time."""

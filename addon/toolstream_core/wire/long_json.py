@@ -1,4 +1,4 @@
-"""Long JSON, parsed in parts: no call into C takes more than `PART` characters, and other threads get their turn.
+"""Long JSON, parsed in parts: no call into C takes more than `PART` characters or one string.
 
 `json` holds Python's lock while it parses. A thread that reads a request of 20 MB in one call stops every
 stream of the proxy.
@@ -7,14 +7,11 @@ stream of the proxy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from json import decoder
 from typing import Final
 
 from toolstream_core.wire import numbers
-from toolstream_core.wire.json_value import Json
+from toolstream_core.wire.json_value import Json, scanstring
 
-_scan: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 LONG: Final = 1 << 20
 """Bytes above which JSON is long."""
 PART: Final = 1 << 16
@@ -22,13 +19,7 @@ _SHORT: Final = 1 << 10
 """Characters that are tried first: most values are short."""
 _DEPTH: Final = 16
 """Nesting below which a value is read in one call."""
-_ESCAPE: Final = len(r"\ud83d")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
-_RUN: Final = re.compile(
-    r'(?:[^"\\\x00-\x1f]++|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])*+'
-)
-"""Characters and escapes of a string. A pair of surrogates is one."""
-_HALF_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 def of_any_length(text: str) -> Json:
@@ -47,7 +38,8 @@ def loads(text: str) -> Json:
 def _value(text: str, at: int, depth: int) -> tuple[Json, int]:
     mark = text[at : at + 1]
     if mark == '"':
-        return _string(text, at + 1)
+        string: tuple[str, int] = scanstring(text, at + 1)
+        return string
     if mark not in {"{", "["} or depth == _DEPTH:
         return numbers.first(text, at)
     for size in (_SHORT, PART):
@@ -66,7 +58,7 @@ def _object(text: str, at: int, depth: int) -> tuple[Json, int]:
         return found, at + 1
     while True:
         _expect(text, at, '"')
-        key, at = _string(text, at + 1)
+        key, at = scanstring(text, at + 1)
         at = _after_space(text, at)
         _expect(text, at, ":")
         found[key], at = _value(text, _after_space(text, at + 1), depth)
@@ -90,29 +82,6 @@ def _array(text: str, at: int, depth: int) -> tuple[Json, int]:
             return found, at + 1
         _expect(text, at, ",")
         at = _after_space(text, at + 1)
-
-
-def _string(text: str, at: int) -> tuple[str, int]:
-    parts: list[str] = []
-    while True:
-        end = at + PART
-        run = _RUN.match(text, at, end)
-        stop = run.end() if run is not None else at
-        part = text[at:stop]
-        if stop > end - 12 and text[stop : stop + 1] != '"' and _ends_in_high_surrogate(part):
-            part, stop = part[:-_ESCAPE], stop - _ESCAPE  # the second surrogate may follow
-        if stop == at and text[at : at + 1] != '"':
-            raise ValueError(f"no valid string at {at}")
-        parts.append(_scan(f'"{part}"', 1)[0] if "\\" in part else part)
-        if text[stop : stop + 1] == '"':
-            return "".join(parts), stop + 1
-        at = stop
-
-
-def _ends_in_high_surrogate(fragment: str) -> bool:
-    before = fragment[:-_ESCAPE]
-    escaped = (len(before) - len(before.rstrip("\\"))) % 2
-    return not escaped and _HALF_PAIR.fullmatch(fragment[-_ESCAPE:]) is not None
 
 
 def _after_space(text: str, at: int) -> int:

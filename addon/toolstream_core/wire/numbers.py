@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Self
 
-from toolstream_core.wire.json_value import Json, compact_parts, scan_of
+from toolstream_core.wire.json_value import Json, scan_of
 
 # Python's floats hold seventeen digits, and what it writes for one is the shortest text that means it. Nearly every
 # number on this wire is written so, or is an integer; any other is read as `Written`. Python's encoder asks no
@@ -57,8 +57,6 @@ def first(text: str, at: int) -> tuple[Json, int]:
 
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
     """Compact JSON, keys in their order, numbers in their notation. Raises `ValueError`, `RecursionError`."""
-    if not (ascii_only or Written.match):
-        return "".join(compact_parts(value, 0))
     encode = _ASCII if ascii_only else _COMPACT
     return _marks_replaced(value, encode) if Written.match else encode(value)
 
