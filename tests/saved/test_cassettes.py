@@ -71,6 +71,31 @@ http_interactions:
   recorded_at: Sun, 22 Nov 2026 06:15:00 GMT
 recorded_with: VCR 6.3.1
 """
+# As the recorder of httpmock 0.8 writes it (0xPlaygrounds/rig, tests/cassettes).
+HTTPMOCK = f"""\
+when:
+  path: /v1/chat/completions
+  method: POST
+  query_param:
+  - name: a
+    value: b c
+  header:
+  - name: content-type
+    value: application/json
+  body: '{REQUEST}'
+then:
+  status: 200
+  header:
+  - name: content-type
+    value: text/event-stream
+  body: |+
+    {BODY.replace(chr(10), chr(10) + "    ").rstrip(" ")}---
+when:
+  path: /v1/chat/completions
+then:
+  status: 429
+  body_base64: {base64.b64encode(BODY.encode()).decode()}
+"""
 
 
 def only_exchange(text: str | bytes) -> Exchange:
@@ -118,6 +143,16 @@ def test_a_cassette_of_ruby_is_read() -> None:
     assert exchange.began == 1795328100
 
 
+def test_a_cassette_of_httpmock_is_read() -> None:
+    """Each document is one exchange."""
+    first, second = exchanges(HTTPMOCK.encode(), "x.yaml")
+    assert (first.method, first.url, first.facts.path) == ("POST", "/v1/chat/completions?a=b+c", first.url)
+    assert first.request_headers == (("content-type", "application/json"),)
+    assert first.response_headers == (("content-type", "text/event-stream"),)
+    assert (first.request_body.decode(), first.body.decode()) == (REQUEST, BODY)
+    assert (second.source, second.facts.status, second.body.decode()) == ("x.yaml#1", 429, BODY)
+
+
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
@@ -148,7 +183,9 @@ def test_a_missing_body_is_reported() -> None:
     assert with_body({"string": ""}).missing == "its body is not in the cassette"
 
 
-@pytest.mark.parametrize("data", [b"interactions: [", b"interactions: 5", b"\xff", b"[1]", b"{}", b"a: !!python/x y"])
+@pytest.mark.parametrize(
+    "data", [b"interactions: [", b"interactions: 5", b"\xff", b"[1]", b"{}", b"a: !!python/x y", b"", b"when: 1"]
+)
 def test_other_files_are_rejected(data: bytes) -> None:
     """The error is one line."""
     with pytest.raises(UnreadableError, match=r"is not a VCR cassette: expected YAML or JSON") as raised:
@@ -279,11 +316,19 @@ def test_events_are_written_as_lines() -> None:
     assert b'      string: |+\n        data: {"a":1}\n\n        data: [DONE]\n\n' in cassette([exchange])
 
 
-@pytest.mark.parametrize("text", [VCRPY, RUBY, json.dumps({"version": 1, "interactions": []})])
-def test_a_cassette_is_known_by_its_content(tmp_path: Any, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        (VCRPY, ["api.example.com"]),
+        (RUBY, ["api.example.com"]),
+        (HTTPMOCK, ["", ""]),
+        (json.dumps({"version": 1, "interactions": []}), []),
+    ],
+)
+def test_a_cassette_is_known_by_its_content(tmp_path: Any, text: str, hosts: list[str]) -> None:
     """The file name does not matter for `inspect`."""
     path = tmp_path / "some.file"
     path.write_text(text)
     read = list(responses(str(path)))
-    assert [b"".join(exchange.chunks).decode() for exchange in read] == ([] if text.startswith("{") else [BODY])
-    assert [exchange.facts.host for exchange in read] == ([] if text.startswith("{") else ["api.example.com"])
+    assert [b"".join(exchange.chunks).decode() for exchange in read] == [BODY for _ in hosts]
+    assert [exchange.facts.host for exchange in read] == hosts

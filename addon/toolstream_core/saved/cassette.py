@@ -1,7 +1,10 @@
-"""VCR cassettes in YAML or JSON: vcrpy's `interactions` and Ruby's `http_interactions` are read, vcrpy's are written.
+"""Cassettes in YAML or JSON: `interactions` of vcrpy, `http_interactions` of Ruby, documents with `when` and `then`.
+
+vcrpy's are written.
 
 https://vcrpy.readthedocs.io/en/latest/usage.html
 https://benoittgt.github.io/vcr/#/cassettes/cassette_format
+https://httpmock.rs/record-and-playback/recording/
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
@@ -20,7 +24,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
-from toolstream_core.model import ABSENT, Json
+from toolstream_core.model import Json
 from toolstream_core.saved.exchange import (
     Exchange,
     Headers,
@@ -38,21 +42,40 @@ from toolstream_core.wire.write import encoded
 # The first line of a block shows its indentation, and a tool may strip spaces at the ends of lines.
 _BLOCK = re.compile(r"(?!\s)(?:[\x20-\x7e]*(?<! )\n)+(?:[\x20-\x7e]*(?<! ))?\Z")
 _NO_BODY = "its body is not in the cassette"
-_RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
+_RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions", or with "when" and "then"'
 
 
 def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
     """Each exchange, named by its place in the file. Raises `UnreadableError`."""
-    document = _document(data)
-    entries = json_access.get(document, "interactions")
-    if entries is ABSENT:
-        entries = json_access.get(document, "http_interactions")
-    if not isinstance(entries, list):
-        raise UnreadableError(_RIGHT)
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(_entries(_documents(data))):
         request, response = json_access.get(entry, "request"), json_access.get(entry, "response")
         if isinstance(request, dict) and isinstance(response, dict):
             yield _exchange(request, response, f"{source}#{number}", _time(json_access.get(entry, "recorded_at")))
+
+
+def _entries(documents: list[Json]) -> list[Json]:
+    first = documents[0] if documents else None
+    for key in ("interactions", "http_interactions"):
+        if isinstance(entries := json_access.get(first, key), list):
+            return entries
+    if isinstance(first, dict) and first.keys() >= {"when", "then"}:
+        return [*map(_mocked, documents)]
+    raise UnreadableError(_RIGHT)
+
+
+def _mocked(document: Json) -> Json:
+    """A document of httpmock as an entry."""
+    when, then = json_access.get(document, "when"), json_access.get(document, "then")
+    if not isinstance(when, dict) or not isinstance(then, dict):
+        return None
+    query = urlencode(read_headers(when.get("query_param")))
+    request = {"method": when.get("method"), "uri": f"{when.get('path') or ''}{'?' if query else ''}{query}"}
+    return {"request": {**request, **_message(when)}, "response": {"status": then.get("status"), **_message(then)}}
+
+
+def _message(part: Json) -> dict[str, Json]:
+    body = {"base64_string": part["body_base64"]} if "body_base64" in part else part.get("body")
+    return {"headers": part.get("header"), "body": body}
 
 
 class _Constructor(SafeConstructor):
@@ -71,15 +94,15 @@ _Constructor.add_constructor("!binary", SafeConstructor.construct_yaml_binary)
 _Constructor.add_constructor(None, _Constructor.plain)
 
 
-def _document(data: bytes) -> Json:
+def _documents(data: bytes) -> list[Json]:
     if data.lstrip()[:1] == b"{":
-        return parse(data)
+        return [parse(data)]
     yaml = YAML(typ="safe")
     yaml.Constructor = _Constructor
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of repeated anchors
-            return yaml.load(data.decode())
+            return [*yaml.load_all(data.decode())]
     except (YAMLError, ValueError, RecursionError) as error:
         why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
         raise UnreadableError(f"{_RIGHT} ({why})") from error

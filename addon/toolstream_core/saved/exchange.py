@@ -252,15 +252,22 @@ def listed_headers(headers: Headers) -> dict[str, list[str]]:
 
 
 def read_headers(document: Json) -> Headers:
-    """The headers in `{"name": "value"}` or `{"name": ["value", …]}`."""
+    """The headers in `{"name": "value"}`, `{"name": ["value", …]}`, `[{"name": …, "value": …}]` or `[["name", …]]`."""
     found: list[tuple[str, str]] = []
-    for name, values in document.items() if isinstance(document, dict) else ():
+    for name, values in document.items() if isinstance(document, dict) else map(_pair, json_access.items(document)):
         listed = values if isinstance(values, list) else [values]
         texts = (
             value.decode("latin-1") if isinstance(value, bytes) else str(value) for value in listed if value is not None
         )
         found += [(str(name), text) for text in texts]
     return tuple(found)
+
+
+def _pair(entry: Json) -> tuple[Json, Json]:
+    """The name and value of an entry; Slack's exports have lists."""
+    keys = (0, 1) if isinstance(entry, list) else ("name", "value")
+    name, value = (json_access.get(entry, key) for key in keys)
+    return name, value if isinstance(name, str) and value is not ABSENT else None
 
 
 def messages_of(request: Json) -> list[Json]:

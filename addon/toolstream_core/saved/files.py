@@ -72,7 +72,7 @@ _GZIP = b"\x1f\x8b"
 _FLOW = re.compile(rb"[0-9]{1,12}:[0-9]{1,3}:[a-z_]+[;,]")
 _HAR = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
 _CASSETTE = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:version: \d+\r?\n)?(?:http_)?interactions:"
+    rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:version: \d+\r?\n)?(?:(?:http_)?interactions:|when:[ \t]*\r?\n[ ]+\w+:)"
     rb'|\s*\{\s*(?:"version"\s*:\s*\d+\s*,\s*)?"(?:http_)?interactions"\s*:'
 )
 _RIGHT = {

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from toolstream_core.model import Json
-from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body
+from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body, read_headers
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, SavedResponse, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
@@ -150,7 +150,7 @@ def _exchange(entry: Json, source: str) -> Exchange:
     """One entry, which has a response. Its text has no coding: `content-encoding` belongs to the transferred bytes."""
     request, response = entry.get("request"), entry["response"]
     text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
-    headers = _headers(json_access.get(response, "headers"))
+    headers = [*read_headers(json_access.get(response, "headers"))]
     named = {name.lower(): value for name, value in reversed(headers)}
     content = json_access.get(response, "content")
     mime = json_access.get(content, "mimeType")
@@ -163,7 +163,7 @@ def _exchange(entry: Json, source: str) -> Exchange:
         source=source,
         method=str(json_access.get(request, "method") or "POST").upper(),
         url=str(json_access.get(request, "url") or ""),
-        request_headers=tuple(_headers(json_access.get(request, "headers"))),
+        request_headers=read_headers(json_access.get(request, "headers")),
         request_body=text.encode(errors="replace") if isinstance(text, str) else b"",
         status=status if isinstance(status, int) else 0,
         reason=str(json_access.get(response, "statusText") or ""),
@@ -180,14 +180,3 @@ def _time(text: Json) -> float:
         return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
     except ValueError:
         return 0.0
-
-
-def _headers(headers: Json) -> list[tuple[str, str]]:
-    """Name and value of each header; Slack's exports have pairs."""
-    found = []
-    for header in json_access.items(headers):
-        name = json_access.get(header, 0 if isinstance(header, list) else "name")
-        value = json_access.get(header, 1 if isinstance(header, list) else "value")
-        if isinstance(name, str) and isinstance(value, str):
-            found.append((name, value))
-    return found
