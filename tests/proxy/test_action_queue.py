@@ -58,7 +58,8 @@ class BrokenSchedule:
     def __init__(self) -> None:
         self.rest = bytearray()
 
-    def feed(self, _chunk: bytes) -> Sequence[Action]:
+    def feed(self, chunk: bytes) -> Sequence[Action]:
+        self.rest += chunk
         raise ZeroDivisionError
 
     def release(self) -> Sequence[Action]:
@@ -140,7 +141,7 @@ FAULTS = ["stall:ms=1,at=event:3", "drip:ms=1", "recut:bytes=3", "recut:events=4
 PLACES = [
     (Schedule, "_frame"),
     (Schedule, "_place"),
-    (Schedule, "_look"),
+    (Schedule, "_cut"),
     (BodyFraming, "open"),
     (SseFramer, "feed"),
     (Stage, "take"),

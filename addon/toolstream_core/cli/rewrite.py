@@ -7,7 +7,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -108,7 +108,7 @@ class Rewriting(Sink):
             return NewBody([*chunks, b""])
         if faults:
             before = _events(out, saved.facts)
-            schedule = Schedule(replace(saved.facts, content_encoding=""), faults, socket=saved.socket)
+            schedule = Schedule(saved.facts, faults, socket=saved.socket)
             out = [bytes_of(schedule.feed(sent)) if sent else b"" for sent in out]
             out[-1] += bytes_of(schedule.feed(b""))
             after = _events(out, saved.facts)

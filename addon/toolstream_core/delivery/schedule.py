@@ -19,7 +19,7 @@ from toolstream_core.transit.definitions import Moment, TransitFault
 from toolstream_core.transit.faults import FaultContext, Stage
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
-from toolstream_core.wire.body import BodyDecoder, BodyFraming
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.frame import Form, Frame
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
@@ -28,6 +28,7 @@ type Drawn = Sequence[tuple[TransitFault, Picker]]
 """The timing faults that were selected for a response."""
 
 # It gets the bytes for the client: decoded, and rewritten by the settings. Frames are forwarded when they are complete.
+# The content coding of its exchange is that of the provider's bytes.
 
 _CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
 """The finish reasons of such an end."""
@@ -44,10 +45,9 @@ class Schedule:
         `socket`: the lane of the response, if it arrives over a WebSocket.
         """
         self._exchange = exchange
-        self._decoder = BodyDecoder(exchange.content_encoding)
         self._framing = BodyFraming(exchange.content_type)
         self._recogniser = Recogniser(PROTOCOLS, exchange.path)
-        self._reading = self._decoder.failure is None
+        self._reading = True
         self._asks = asks
         self._index = -1
         self._event: Event | None = None
@@ -63,10 +63,7 @@ class Schedule:
         self._bytes = 0
         self._out: list[Action] = []
         self.rest = bytearray()
-        """Received bytes that were not passed to the faults: mostly an incomplete event.
-
-        A caller of `release` adds each chunk before it is fed.
-        """
+        """Received bytes that were not passed to the faults: mostly an incomplete event."""
         self._passing: tuple[int, list[Action]] = (0, [])
         """The number of the fault that acts now, and the actions that it takes."""
         self.over = False
@@ -78,8 +75,9 @@ class Schedule:
 
     def feed(self, chunk: bytes) -> list[Action]:
         """The actions for `chunk`; `b""` is the end."""
+        self.rest += chunk
         if self._reading and not self.over:
-            self._look(chunk)
+            self._cut(chunk)
         elif chunk:
             self._pass(Send(chunk, self._place(chunk)), chunk)
         if not chunk and not self.over:
@@ -100,26 +98,13 @@ class Schedule:
         rest = bytes(self.rest)
         return [*out, Send(rest, EventPlace(0, 0, has_data=False))] if rest else out
 
-    def _look(self, chunk: bytes) -> None:
-        """Take the next received bytes; `b""` is the end."""
-        data = self._decoder.decode(chunk)
-        if data:
-            self._cut(data)
-        if self._reading and (not chunk or self._decoder.failure is not None):
-            self._finish()
-
-    def _cut(self, data: bytes) -> None:
-        for frame in self._framing.feed(data):
+    def _cut(self, chunk: bytes) -> None:
+        """Split the next received bytes into frames; `b""` is the end."""
+        ended = not chunk and self._framing.framer is not None
+        for frame in self._framing.end() if ended else self._framing.feed(chunk):
             self._frame(frame)
-        if self._framing.foreign:
+        if not chunk or self._framing.foreign:
             self._stop()
-
-    def _finish(self) -> None:
-        """The body is over, or cannot be decoded any further."""
-        if self._framing.framer is not None:
-            for frame in self._framing.end():
-                self._frame(frame)
-        self._stop()
 
     def _stop(self) -> None:
         """Read no more; forward the bytes that are in no frame."""

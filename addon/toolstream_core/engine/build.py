@@ -67,8 +67,6 @@ class ChainFactory:
             Chain(stages, read, self.reader, self._at_end()) if stages else None,
             None if adds_calls else self.reader,
             may_leak,
-            watched=self.reader.wanted,
-            changes=lambda: self.reader.changes,
         )
 
     def _repairs(self) -> tuple[list[Stage], list[Stage]]:

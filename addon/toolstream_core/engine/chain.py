@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.record_builder import RecordBuilder
-from toolstream_core.model import Change, Event, EventContent, SkippedRun
+from toolstream_core.model import Event, EventContent, SkippedRun
 from toolstream_core.stages.stage import Stage, defines
 from toolstream_core.wire.frame import Frame
 
@@ -193,10 +193,6 @@ class StageSet:
     stages."""
     may_leak: Callable[[bytes], bool] = never
     """Whether the text of a frame without calls may contain one, and has to be read."""
-    watched: bool = False
-    """Whether a sink wants single events."""
-    changes: Callable[[], Sequence[Change]] = tuple
-    """The changes of the last reported event."""
 
     @property
     def wants_each(self) -> bool:

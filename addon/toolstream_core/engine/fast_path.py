@@ -238,7 +238,7 @@ class FastPath:
         self._stages = stages
         self._fast = fast
         self._reader = stages.reader
-        self._watched = stages.watched
+        self._watched = stages.reader is not None and stages.reader.wanted
         self._chains = [chain for chain in (stages.judge, stages.stages) if chain is not None]
         self._holders = [holder for chain in self._chains for holder in chain.holders]
         self._counters = [counter for chain in self._chains for counter in chain.counters]
@@ -457,7 +457,7 @@ class FastPath:
         # A frame that was rewritten with the same result may have another one with other spaces in it.
         if edit is None or (edit == (None, None) and out[0] is not frame):
             return None
-        if self._stages.watched and not self._is_reported_alike(frame, out[0]):
+        if self._watched and not self._is_reported_alike(frame, out[0]):
             return None
         call = resolved[0].call
         odd = any(chain.needs_every_event(call) for chain in self._chains)
@@ -465,13 +465,13 @@ class FastPath:
 
     def _accepts_any(self, call: OpenCall) -> bool:
         """Whether the next event may pass with any arguments of the call."""
-        if self._stages.watched or call.over or call.shared:
+        if self._watched or call.over or call.shared:
             return False
         return all(chain.accepts_any(call) for chain in self._chains)
 
     def _is_reported_alike(self, frame: Frame, out: Frame) -> bool:
         """Whether the next event has the same change as this one, with other bytes; never the first time."""
-        before, changes = self._change, self._stages.changes()
+        before, changes = self._change, () if self._reader is None else self._reader.changes
         self._change = None
         if frame.raw == out.raw:
             return not changes

@@ -164,7 +164,7 @@ class Deliveries:
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and live.rewrites and not is_signed(flow.request)
-        schedule = Schedule(replace(live.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        schedule = Schedule(live.exchange, faults, asks=asks) if faults or asks else None
         live.delivering = True
         self._deliveries[flow.id] = Delivery(
             live,

@@ -105,7 +105,6 @@ class ActionQueue:
         """Send a chunk through the faults; `b""` is the end."""
         schedule = self._schedule
         if schedule is not None:
-            schedule.rest += chunk
             self._add_scheduled(schedule, lambda: schedule.feed(chunk))
         elif chunk:
             self.add(Send(chunk, NOWHERE))

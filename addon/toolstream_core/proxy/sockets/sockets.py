@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from mitmproxy import ctx, http
@@ -217,8 +217,7 @@ class Sockets:
         live, faults = self._responses.begin(flow, self._responses.request_of(flow), delivering=True, settings=settings)
         delivery = None
         if settings.transit or saved is not None:
-            exchange = replace(live.exchange, content_encoding="")
-            schedule = Schedule(exchange, faults, socket=place) if faults else None
+            schedule = Schedule(live.exchange, faults, socket=place) if faults else None
             delivery = Delivery(live, schedule, saved, 0.0 if provider is None else provider.speed)
         response = SocketResponse(live, place, delivery, message, saved)
         if saved is not None:
