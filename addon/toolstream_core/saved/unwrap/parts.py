@@ -135,6 +135,8 @@ def _is_reversed(order: Sequence[Found]) -> bool:
     ended = [place for place, one in enumerate(order) if one.ends]
     if not ended or ended[-1] >= len(order) // 2:
         return False
+    if order[0].starts or any(one.has_content for one in order[: ended[0]]):
+        return False
     if order[-1].starts:
         return not any(one.starts for one in order[: ended[-1]])
     return _findings(order[::-1]) < _findings(order)
