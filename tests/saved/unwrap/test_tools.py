@@ -68,18 +68,16 @@ def test_events_in_reverse_order_are_an_error(name: str, tmp_path: Path) -> None
 def test_a_long_second_response_is_no_reverse_order(tmp_path: Path) -> None:
     """Only the first lines are examined, where the second response has no end (vercel/ai, openai-shell-tool)."""
     path = tmp_path / "two.jsonl"
-    item = (
-        '"item":{"id":"sh_1","type":"shell_call","status":"completed","call_id":"call_1","action":{"commands":["ls"]}}'
-    )
+    start = '{"type":"response.created","response":{"id":"resp_N","status":"in_progress","output":[]}}'
     text = '{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"word"}'
-    first = [
-        '{"type":"response.created","response":{"id":"resp_1","status":"in_progress","output":[]}}',
-        f'{{"type":"response.output_item.added","output_index":0,{item}}}',
-        f'{{"type":"response.output_item.done","output_index":0,{item}}}',
-        '{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[]}}',
-    ]
-    second = [line.replace("resp_1", "resp_2") for line in (first[0], *[text] * 2000, first[-1])]
-    path.write_text("\n".join([*first, *second]))
+    end = '{"type":"response.completed","response":{"id":"resp_N","status":"completed","output":[]}}'
+    path.write_text(
+        "\n".join(
+            line.replace("resp_N", f"resp_{number}").replace("{", f'{{"sequence_number":{at},', 1)
+            for number, lines in enumerate([[start, end], [start, *[text] * 2000, end]])
+            for at, line in enumerate(lines)
+        )
+    )
     assert [record.finish for record in read(path)] == [["completed"], ["completed"]]
 
 
