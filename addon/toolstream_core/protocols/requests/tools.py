@@ -116,11 +116,15 @@ def custom_tools(request: Json) -> frozenset[str]:
 
 
 def namespaces(request: Json) -> dict[str, frozenset[str]]:
-    """The namespaces in which the tools of each name are offered; `""` outside of any."""
+    """The namespaces in which the tools of each name are offered; `""` outside of any.
+
+    OpenAI's calls of a deferred tool outside of a namespace have the tool's name as namespace.
+    """
     found: dict[str, set[str]] = {}
     for tool, namespace in _defined(request):
+        deferred = json_access.get(tool, "defer_loading") is True
         for one in _tool(tool):
-            found.setdefault(one.name, set()).add(namespace)
+            found.setdefault(one.name, set()).update((namespace, one.name) if deferred else (namespace,))
     return {name: frozenset(those) for name, those in found.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,6 +96,15 @@ def test_a_namespace_equal_to_the_tool_is_removed() -> None:
     assert items(out) == [("", "search")] * 3
     for name, namespace in (("search", "mcp__docs"), ("search", "mcp__web"), ("unknown", "unknown")):
         assert repaired(response(name, namespace=namespace), exchange).out == response(name, namespace=namespace)
+
+
+@pytest.mark.parametrize("fields", [{"namespace": "search"}, {}])
+def test_a_deferred_tool_may_be_its_own_namespace(fields: dict[str, str]) -> None:
+    """OpenAI's calls of a tool that its tool search loaded (pydantic/pydantic-ai, test_tool_search cassettes)."""
+    tools = [{"type": "tool_search"}, {"type": "function", "name": "search", "defer_loading": True}]
+    exchange = replace(request(), request={"tools": tools})
+    assert inspected(response("search", **fields), exchange).finding_names == []
+    assert repaired(response("search", **fields), exchange).out == response("search", **fields)
 
 
 def test_a_namespace_is_added_to_every_item() -> None:
