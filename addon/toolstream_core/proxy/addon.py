@@ -125,7 +125,9 @@ class ToolstreamAddon:
         self._ids = Ids()
         self._responses = LiveResponses(self._reporters, self.verdicts, self.capture, self._ids)
         self._deliveries = Deliveries(self._closed, self._responses.request_of, always=gated)
-        self._sockets = Sockets(self._responses, self._ids, self._deliveries.orders, self._replayed)
+        self._sockets = Sockets(
+            self._responses, self._ids, self._deliveries.orders, self._replayed, self._reporters.strayed
+        )
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""

@@ -22,28 +22,9 @@ from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import Ids
-from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.body import BodyDecoder
 
 logger = logging.getLogger(__name__)
-
-
-class Codings:
-    """Checks the content codings of responses."""
-
-    def __init__(self) -> None:
-        self._reported: set[str] = set()
-
-    def reads(self, response: http.Response) -> bool:
-        """Whether the body can be decoded as it arrives; if not, the reason is logged once."""
-        try:
-            Decoder(response.headers.get("content-encoding", ""))
-        except CodingError as error:
-            why = str(error)
-            if why not in self._reported:
-                self._reported.add(why)
-                logger.warning("toolstream forwards responses with this coding unread: %s", why)
-            return False
-        return True
 
 
 class LiveResponses:
@@ -57,7 +38,8 @@ class LiveResponses:
         self._verdicts = verdicts
         self._capture = capture
         self._ids = ids
-        self._codings = Codings()
+        self._undecodable: set[str] = set()
+        """The reasons why bodies cannot be decoded, each logged once."""
         self._responses: dict[str, LiveResponse] = {}
         self._requests: dict[str, tuple[bytes | None, Json]] = {}
         """The bodies of requests without a response yet, as bytes and as JSON."""
@@ -98,34 +80,36 @@ class LiveResponses:
         self._requests.pop(flow.id, None)
         self._begun += 1
         wanted = self.settings if settings is None else settings
-        settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
+        settings = wanted if delivering and self._decodes(flow.response) else NOTHING
         faults = drawn(settings, facts_of(flow, request), self._begun) if settings.transit else ()
         picks = [*noted_faults(flow), *(pick for _, pick in faults)]
         ids = response_ids(flow, self._ids)
         reporters = self._reporters
         live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
         live.backlog = self._backlog
-        live.record_with(self._recorders(flow, request, delivering=delivering))
+        live.record_with(self._recorders(live, request, delivering=delivering))
         self._responses[flow.id] = live
         if reporters.on:
             live.keep_sent()
-        reporters.interface.watched(flow, live)
         return live, faults
 
-    def _recorders(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Sequence[Recorder]:
+    def _decodes(self, response: http.Response) -> bool:
+        """Whether the body can be decoded as it arrives."""
+        failure = BodyDecoder(response.headers.get("content-encoding", "")).failure
+        if failure is not None and failure not in self._undecodable:
+            self._undecodable.add(failure)
+            logger.warning("toolstream forwards responses with this coding unread: %s", failure)
+        return failure is None
+
+    def _recorders(self, live: LiveResponse, request: Json, *, delivering: bool) -> Sequence[Recorder]:
         """The recorders of a response."""
         view = self._reporters.view
         wanted: list[Recorder | None] = [
-            self._capture.begin(flow),
-            None if view is None else view.begin(flow, request),
-            self._reporters.interface.begin(flow, request) if delivering else None,
+            self._capture.begin(live.flow),
+            None if view is None else view.begin(live.flow, request),
+            self._reporters.interface.begin(live, request) if delivering else None,
         ]
         return [one for one in wanted if one is not None]
-
-    def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
-        """Report a socket's error that belongs to no response."""
-        if self._reporters.on:
-            self._reporters.strayed(flow, dialect, error)
 
     def reads(self, flow_id: str) -> bool:
         """Whether a response has begun and is not over."""

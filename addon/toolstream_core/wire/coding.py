@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import brotli  # type: ignore[import-untyped]
-
-LACKING: Final = "zstd is not available: install backports.zstd or zstandard"
-"""The error message if no module is installed."""
 
 _WINDOW_LOG = 23
 """8 MiB. Larger windows are forbidden for this coding: https://www.rfc-editor.org/rfc/rfc9659"""
 
 type Decode = Callable[[bytes], bytes]
-
-
-class ZstdMissingError(Exception):
-    """No module for zstd is installed."""
 
 
 class _Frames:
@@ -57,25 +52,16 @@ MODULES: Final[dict[str, Callable[[Any], Decode]]] = {
 """The function that makes a decoder, by module, in the order in which modules are tried."""
 
 
-def _found() -> tuple[Any, Callable[[Any], Decode] | None]:
+def _found() -> Iterator[tuple[Any, Callable[[Any], Decode]]]:
     for name, make in MODULES.items():
-        try:
-            return importlib.import_module(name), make
-        except ImportError:
-            continue
-    return None, None
+        with contextlib.suppress(ImportError):
+            yield importlib.import_module(name), make
 
 
-_MODULE, _MAKE = _found()
-ERRORS: Final[tuple[type[Exception], ...]] = (_MODULE.ZstdError,) if _MODULE is not None else ()
-"""The exceptions of a decoder for invalid bytes."""
-
-
-def zstd_decoder() -> Decode:
-    """The incremental decoder of one body. Raises `ZstdMissingError`."""
-    if _MAKE is None:
-        raise ZstdMissingError(LACKING)
-    return _MAKE(_MODULE)
+_ZSTD: Final = next(_found(), None)
+"""The installed module, which mitmproxy needs too."""
+ERRORS: Final[tuple[type[Exception], ...]] = () if _ZSTD is None else (_ZSTD[0].ZstdError,)
+"""The exceptions of its decoders for invalid bytes."""
 
 
 MAX_OUTPUT = 64 * 1024 * 1024
@@ -85,15 +71,9 @@ _SLICE = 32
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZLIB_HEADER = 2
 
-type _Stage = Callable[[bytes], bytes]
-
 
 class CodingError(Exception):
     """The bytes are invalid in their coding, or expand too much. The decoder cannot be used any more."""
-
-
-class UnknownCodingError(CodingError):
-    """The coding is unknown, or its module is not installed."""
 
 
 class Decoder:
@@ -108,17 +88,13 @@ class Decoder:
     """
 
     def __init__(self, name: str, max_output: int = MAX_OUTPUT) -> None:
-        """`name` is the header's value; `""` means none. Raises `UnknownCodingError`."""
+        """`name` is the header's value; `""` means none. Raises `CodingError` if a coding is unknown."""
         names = [part.strip().lower() for part in name.split(",")]
         for part in names:
             if part not in _STAGES:
-                message = f"unknown content coding {part!r}"
-                raise UnknownCodingError(message)
+                raise CodingError(f"unknown content coding {part!r}")
         made = [_STAGES[part] for part in reversed(names)]
-        try:
-            self._stages = [make() for make in made if make is not None]
-        except ZstdMissingError as error:
-            raise UnknownCodingError(str(error)) from error
+        self._stages = [make() for make in made if make is not None]
         self._max = max_output
 
     def decode(self, chunk: bytes) -> bytes:
@@ -127,7 +103,7 @@ class Decoder:
             chunk = self._through(stage, chunk)
         return chunk
 
-    def _through(self, stage: _Stage, coded: bytes) -> bytes:
+    def _through(self, stage: Decode, coded: bytes) -> bytes:
         plain: list[bytes] = []
         room = self._max
         for at in range(0, len(coded), _SLICE):
@@ -195,17 +171,18 @@ def _gzip_member() -> zlib._Decompress:
     return zlib.decompressobj(zlib.MAX_WBITS | 16)
 
 
-def _brotli() -> _Stage:
-    process: _Stage = brotli.Decompressor().process
+def _brotli() -> Decode:
+    process: Decode = brotli.Decompressor().process
     return process
 
 
-_STAGES: dict[str, Callable[[], _Stage] | None] = {
+_STAGES: dict[str, Callable[[], Decode] | None] = {
     "": None,
     "identity": None,
     "gzip": _Gzip,
     "x-gzip": _Gzip,
     "deflate": _Deflate,
     "br": _brotli,
-    "zstd": zstd_decoder,
 }
+if _ZSTD is not None:
+    _STAGES["zstd"] = partial(_ZSTD[1], _ZSTD[0])

@@ -67,10 +67,12 @@ class Sockets:
         ids: Ids,
         order: Callable[[SocketRelay], bool],
         replayed: Callable[[http.HTTPFlow], None],
+        strayed: Callable[[http.HTTPFlow, str, str], None],
     ) -> None:
         """`order` makes a layer send a socket's messages in order; it returns whether it can.
 
-        `replayed` receives each response from a saved flow.
+        `replayed` receives each response from a saved flow, `strayed` each error that belongs to no response, with its
+        flow and protocol.
         """
         self.mode = "read"
         self.provider: SocketProvider | None = None
@@ -79,6 +81,7 @@ class Sockets:
         self._ids = ids
         self._order = order
         self._replayed = replayed
+        self._strayed = strayed
         self._relays: dict[str, SocketRelay] = {}
         self._unknown: dict[str, int] = {}
         """Sockets that may be an LLM's, and the number of messages from their clients."""
@@ -181,7 +184,7 @@ class Sockets:
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
-            lambda error: self._responses.strayed(flow, wire.dialect, error),
+            lambda error: self._strayed(flow, wire.dialect, error),
             lambda: self._failed(flow),
         )
         self._relays[flow.id] = relay

@@ -45,10 +45,10 @@ def as_saved(flow: Flow) -> Flow:
 class _Body:
     """The kept bytes of one response."""
 
-    def __init__(self, flow: http.HTTPFlow) -> None:
+    def __init__(self, live: LiveResponse) -> None:
         """Empty. A flow that mitmproxy drops is dropped here too."""
-        self.flow = weakref.ref(flow)
-        self.live: LiveResponse | None = None
+        self.flow = weakref.ref(live.flow)
+        self.live: LiveResponse | None = live
         self.recording: LiveRecording | None = None
         """The body while it arrives."""
         self.saved: Exchange | None = None
@@ -78,22 +78,17 @@ class Bodies:
         self.dropped: list[http.HTTPFlow] = []
         """Flows that have lost their bodies; a refresh of the list removes them."""
 
-    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
-        """A function that takes the bytes of a streamed response; `None` if they are not kept, or in mitmproxy."""
+    def begin(self, live: LiveResponse, request: Json) -> LiveRecording | None:
+        """The recording of a streamed response; `None` if its bytes are not kept, or in mitmproxy."""
+        flow = live.flow
         assert flow.response is not None
         if not self.limit or ctx.options.store_streamed_bodies or SOCKET in flow.metadata:
             return None
         if (flow.response.raw_content or b"").strip():
             return None
-        body = self._bodies[flow.id] = _Body(flow)
+        body = self._bodies[flow.id] = _Body(live)
         body.recording = LiveRecording(flow, request, partial(self._keep, body), partial(cannot_show, flow.id))
         return body.recording
-
-    def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Record that `live` reads the response of a flow."""
-        body = self._bodies.get(flow.id)
-        if body is not None:
-            body.live = live
 
     def end(self, flow: http.HTTPFlow) -> None:
         """Show the body of a response of which nothing more is sent."""

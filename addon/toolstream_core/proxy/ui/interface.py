@@ -59,13 +59,9 @@ class Interface:
             self.bodies.limit_to(limit)
             self._refresh()
 
-    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
-        """The function that takes the bytes of a streamed response, if they are kept for display."""
-        return self.bodies.begin(flow, request) if self.on else None
-
-    def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Record that `live` reads the response of a flow."""
-        self.bodies.watched(flow, live)
+    def begin(self, live: LiveResponse, request: Json) -> LiveRecording | None:
+        """The recording of a streamed response, if its bytes are kept for display."""
+        return self.bodies.begin(live, request) if self.on else None
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """Take a response of which nothing more is sent."""
