@@ -83,8 +83,8 @@ class Timed:
     """The processor seconds of the proxy: other processes disturb them less."""
     peak: float = 0.0
     """MiB."""
-    late: list[float] = field(default_factory=list)
-    """The delay of each event of a paced load in milliseconds."""
+    late: list[Sequence[float]] = field(default_factory=list)
+    """For each stream of a paced load: the delay of each event in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Cost(NamedTuple):
     seconds: float
     processor: float
     peak: float
-    late: Sequence[float] = ()
+    late: Sequence[Sequence[float]] = ()
 
 
 type _Turn = Callable[[Rig, Job, Running, int], Cost]

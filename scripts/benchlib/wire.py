@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from benchlib.streams import TOOL, Digest, Kind, Load, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
 
 
@@ -242,8 +242,8 @@ class Outcome:
     processor: float
     """The processor seconds of the proxy."""
     growth: Growth
-    late: Sequence[float] = ()
-    """The delay of each event of a paced load after its scheduled time in milliseconds."""
+    late: Sequence[Sequence[float]] = ()
+    """For each stream of a paced load: the delay of each event after its scheduled time in milliseconds."""
 
 
 def do_jobs(pipe: Connection) -> None:
@@ -278,18 +278,18 @@ def fetch(job: Job) -> Outcome:
     for body in bodies:
         if body.digest != wanted:
             raise WrongBytesError(f"{job.load}: sent {wanted}, received {body.digest}")
-    late = [one for body in bodies for one in lateness(body.arrivals, job.load.schedule)]
+    late = [lateness(body.arrivals, job.load.schedule) for body in bodies] if job.load.schedule else ()
     return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth(), late)
 
 
-def lateness(arrivals: Sequence[float], schedule: int) -> Iterator[float]:
-    """The delay of each event of a stream with so many events in a second, in milliseconds; none if it is not paced.
+def lateness(arrivals: Sequence[float], schedule: int) -> list[float]:
+    """The delay of each event of a stream with so many events in a second, in milliseconds.
 
     The start of the stream is inferred from its most punctual event.
     """
-    if schedule:
-        delays = [arrival - number / schedule for number, arrival in enumerate(arrivals)]
-        yield from ((delay - min(delays)) * 1000 for delay in delays)
+    delays = [arrival - number / schedule for number, arrival in enumerate(arrivals)]
+    earliest = min(delays)
+    return [(delay - earliest) * 1000 for delay in delays]
 
 
 def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
