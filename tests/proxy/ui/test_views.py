@@ -262,6 +262,7 @@ def test_a_long_response_is_read_before_it_is_shown(mitm: Interface) -> None:
     long, short = response_flow(CHUNK * 500 + DONE), response_flow(CHUNK + DONE)
     with patch.object(known, "facts_of", reading):
         mitm.pass_through(long, short)
+        mitm.addon.interface.known._reader.submit(int).result()
         assert "call 0: ls" in mitm.text(long, long.response)
         assert [name.startswith("toolstream-reads") for name in threads] == [True]
         mitm.text(short, short.response)

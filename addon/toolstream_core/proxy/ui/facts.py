@@ -10,7 +10,7 @@ from mitmproxy import ctx, flow, types
 from mitmproxy.command import CommandManager
 
 from toolstream_core.calls import ResolvedFragment
-from toolstream_core.engine.session import Session, read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record
 from toolstream_core.redact import raised_at
 from toolstream_core.report.judging import Judging, as_sent
@@ -45,25 +45,10 @@ class Facts:
 
 def facts_of(saved: Exchange) -> Facts | None:
     """The facts of a saved response; `None` if it is not an LLM's."""
-    plain = decoded(saved)
-    if not _is_llm(plain):
-        return None
-    clean = without_secrets(plain)
+    clean = without_secrets(decoded(saved))
     response = read(clean)
     record = response.record
     return None if record is None else Facts(record, response.events.frames, response.places, as_sent(clean))
-
-
-def _is_llm(saved: Exchange) -> bool:
-    """Whether a response is an LLM's: the first events show it, and the rest is not read."""
-    session = Session(saved.facts)
-    for chunk in saved.chunks:
-        if chunk:
-            session.feed(chunk)
-        if session.reader is not None or not session.reading:
-            break
-    session.end(broken=saved.broken)
-    return session.record(broken=saved.broken, report=False) is not None
 
 
 def note_loaded(manager: CommandManager, loaded: Callable[[Sequence[flow.Flow]], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -62,9 +62,9 @@ class Known:
         """`saved` gives a response with facts apart from the flow: the provider's bytes, and times."""
         self._saved = saved
         self._seen: OrderedDict[str, Seen] = OrderedDict()
-        self._read: OrderedDict[str, tuple[Hashable, Future[Facts | None]]] = OrderedDict()
+        self._read: dict[str, tuple[Hashable, Facts | None]] = {}
         self._reader = ThreadPoolExecutor(1, "toolstream-reads")
-        self._parts: OrderedDict[str, tuple[Hashable, dict[int, list[SocketPart]]]] = OrderedDict()
+        self._parts: dict[str, tuple[Hashable, dict[int, list[SocketPart]]]] = {}
 
     def note(self, token: str) -> Seen:
         """The facts of a response so far; they can be added to."""
@@ -91,14 +91,13 @@ class Known:
         """The response of a flow; `None` if it has none of an LLM's, or no body."""
         if flow.response is None or not flow.response.raw_content:
             return None
-        return _cached(self._read, flow.id, flow.response.raw_content, lambda: _done(self._facts_of(flow))).result()
+        return _cached(self._read, flow.id, flow.response.raw_content, lambda: self._facts_of(flow))
 
     def prepare(self, flow: http.HTTPFlow) -> None:
         """Read a long response in a thread, before it is shown: the proxy does not wait for it then."""
         body = None if flow.response is None else flow.response.raw_content
         if body is not None and len(body) >= LONG_BODY:
-            saved = self._saved_response(flow)
-            _cached(self._read, flow.id, body, lambda: self._reader.submit(_read, saved, flow.id))
+            self._reader.submit(self.facts, flow)
 
     def close(self) -> None:
         """The proxy ends."""
@@ -111,24 +110,11 @@ class Known:
         return _cached(self._parts, flow.id, count, lambda: _parts_of(flow)).get(id(message), ())
 
     def _facts_of(self, flow: http.HTTPFlow) -> Facts | None:
-        return _read(self._saved_response(flow), flow.id) if _may_be_llm(flow) else None
-
-    def _saved_response(self, flow: http.HTTPFlow) -> Exchange:
-        return self._saved(flow) or saved_response(flow, flow.id)
-
-
-def _read(saved: Exchange, flow: str) -> Facts | None:
-    try:
-        return facts_of(saved)
-    except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
-        cannot_show(flow, error)
-        return None
-
-
-def _done(facts: Facts | None) -> Future[Facts | None]:
-    future: Future[Facts | None] = Future()
-    future.set_result(facts)
-    return future
+        try:
+            return facts_of(self._saved(flow) or saved_response(flow, flow.id)) if _may_be_llm(flow) else None
+        except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
+            cannot_show(flow.id, error)
+            return None
 
 
 def _may_be_llm(flow: http.HTTPFlow) -> bool:
@@ -161,15 +147,13 @@ def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
 
 
 def _cached[Value](
-    cache: OrderedDict[str, tuple[Hashable, Value]], name: str, state: Hashable, make: Callable[[], Value]
+    cache: dict[str, tuple[Hashable, Value]], name: str, state: Hashable, make: Callable[[], Value]
 ) -> Value:
-    """The value of a name, made again if its state has changed."""
-    kept = cache.get(name)
+    """The value of a name, made again if its state has changed. The least recently used one is dropped."""
+    kept = cache.pop(name, None)
     if kept is None or kept[0] != state:
-        kept = cache[name] = (state, make())
-        if len(cache) > MOST_READ:
-            _, (_, gone) = cache.popitem(last=False)
-            if isinstance(gone, Future):
-                gone.cancel()
-    cache.move_to_end(name)
+        kept = (state, make())
+    cache[name] = kept
+    if len(cache) > MOST_READ:
+        del cache[next(iter(cache))]
     return kept[1]
