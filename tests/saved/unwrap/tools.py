@@ -622,6 +622,18 @@ def zap(body: bytes) -> bytes:
     ).encode()
 
 
+def burp(body: bytes) -> bytes:
+    """Items that Burp Suite saved, with requests and responses in base64."""
+    request, response = b"POST /v1/x HTTP/1.1\r\nHost: api.example.com\r\n\r\n" + REQUEST_BODY, head(body)
+    items = {"request": request, "response": response}
+    parts = (
+        f'    <{name} base64="true"><![CDATA[{base64.b64encode(data).decode()}]]></{name}>\n'
+        for name, data in items.items()
+    )
+    start = '<?xml version="1.0"?>\n<items burpVersion="2026.9" exportTime="Mon Nov 02 10:12:00 UTC 2026">\n  <item>\n'
+    return (start + "".join(parts) + "    <comment></comment>\n  </item>\n</items>\n").encode()
+
+
 def reqwest(body: bytes) -> bytes:
     """Chunks of reqwest as Rust's `{:?}` prints them."""
     shown = (
@@ -939,6 +951,7 @@ BOTH: dict[str, Wrap] = {
     "splunk": records(lambda n, line: {"preview": False, "offset": n, "result": {"_raw": line, "_time": stamp(n)}}),
     "slog": slog,
     "zap": zap,
+    "burp": burp,
     "byte-numbers": byte_numbers,
     "buffers": buffers,
     "node-buffers": node_buffers,

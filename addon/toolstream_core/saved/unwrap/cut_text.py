@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from toolstream_core.model import Json
+from toolstream_core.saved.exchange import from_base64
 from toolstream_core.saved.unwrap.codings import is_coded, text_of, texts_of
 from toolstream_core.saved.unwrap.events import Scanner
 from toolstream_core.saved.unwrap.lines import FEW, MOST, Layer, decoded, gains, split
@@ -431,6 +432,21 @@ def in_base64(head: Sequence[str]) -> Layer | None:
     if not is_coded("\n".join(head)):
         return None
     return Layer("base64", "base64", lambda lines: split([text_of("\n".join(lines)) or ""]))
+
+
+_BURP: Final = re.compile(r'\s*<(?:request|response) base64="true"><!\[CDATA\[(.+)\]\]></(?:request|response)>')
+
+
+def burp_items(head: Sequence[str]) -> Layer | None:
+    """The requests and responses of Burp Suite's items, in base64."""
+    if not any(map(_BURP.fullmatch, head)):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        items = (found[1] for line in lines if (found := _BURP.fullmatch(line)))
+        return split(f"{from_base64(item).decode('utf-8', 'surrogateescape')}\n" for item in items)
+
+    return Layer("burp", "the items of Burp Suite", apply)
 
 
 def quoted_printable(head: Sequence[str]) -> Layer | None:

@@ -32,6 +32,7 @@ _LAYERS: Final[tuple[FindLayer, ...]] = (
     cut_text.separated_values,
     marked_lines.printed_fields,
     marked_lines.curl_verbose,
+    cut_text.burp_items,
     cut_text.quoted_printable,
     cut_text.wireshark_packets,
     cut_text.in_base64,

@@ -220,7 +220,6 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(r"<\?xml[^>]*>\s*<(?:!DOCTYPE charles|charles-session)|<charles-session"),
         f"is a Charles session in XML: {_HAR}",
     ),
-    (re.compile(r"<items burpVersion="), f"is a Burp Suite export: {_HAR}"),
     (re.compile(r"^\* Received [\d.]+ \w*B chunk", re.MULTILINE), f"is Insomnia's timeline, without the body: {_HAR}"),
     (
         re.compile(r"^(?:=> Send|<= Recv) (?:header|data), \d+ bytes", re.MULTILINE),
