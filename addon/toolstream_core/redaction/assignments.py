@@ -11,19 +11,11 @@ from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
 
-_SHORT: Final = 4096
-"""Bytes below which searching the text itself is as fast."""
 
-
-def vocabulary(text: bytes) -> bytes:
-    """Each word of a text once. A sign without white space occurs in it if it occurs in the text."""
-    return text if len(text) < _SHORT else b" ".join(set(text.split()))
-
-
-def has(words: bytes, signs: tuple[bytes, ...]) -> bool:
-    """Whether one of the signs is in a text, given its words."""
+def has(text: bytes, signs: tuple[bytes, ...]) -> bool:
+    """Whether one of the signs is in a text."""
     for sign in signs:  # noqa: SIM110 - a generator costs more than the search itself
-        if sign in words:
+        if sign in text:
             return True
     return False
 
@@ -168,8 +160,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
 def _hits(text: bytes) -> list[int]:
     """The places of parts of names, in order."""
     found: set[int] = set()
-    words = vocabulary(text)
-    for stem in [stem for stem in _STEMS if stem in words]:
+    for stem in _STEMS:
         at = text.find(stem)
         while at >= 0:
             found.add(at)

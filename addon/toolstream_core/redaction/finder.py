@@ -29,16 +29,16 @@ _SHAPE: Final = re.compile(ANY_SHAPE.encode())
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression for words in lower case that tries only those with the same first letter."""
+    """An expression for words that tries only those with the same first character."""
     ordered = sorted(set(words))
     return "|".join(
-        f"{letter}(?:{'|'.join(word[1:] for word in group)})"
-        for letter, group in groupby(ordered, lambda word: word[0])
+        f"{re.escape(first)}(?:{'|'.join(re.escape(word[1:]) for word in group)})"
+        for first, group in groupby(ordered, lambda word: word[0])
     )
 
 
 _PREFIX: Final = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{_any_of(re.escape(shape.prefix) for shape in SHAPES if shape.prefix)}"
+    rf"(?<![A-Za-z0-9])(?:{_any_of(shape.prefix for shape in SHAPES if shape.prefix)}"
     r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)".encode()
 )
 _BEGUN: Final = re.compile(_PREFIX.pattern + rb"[\w.~:%|+/=-]*+\Z")
@@ -90,27 +90,8 @@ _CONTEXT: Final = 256
 _DEEPEST: Final = 4
 
 _SHORT: Final = 1024
-
-
-def _fewest(signs: Iterable[bytes]) -> tuple[str, ...]:
-    """The signs without those that contain another one, and those that no ASCII text has."""
-    words = {sign.decode() for sign in signs if sign.isascii()}
-    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
-
-
-def _by_character(signs: Iterable[str], links: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The signs by a character that a text has to have, which is found faster; `links` occur only in paths."""
-    needed = [(re.sub(r"[a-z0-9]", "", sign)[:1], sign) for sign in signs]
-    needed += [("/", link) for link in links if not any(sign in link for sign in signs)]
-    return tuple((key, tuple(sign for _, sign in group)) for key, group in groupby(sorted(needed), lambda one: one[0]))
-
-
-_SIGNS: Final = dict(
-    _by_character(_fewest((*assignments.SIGNS, *marked.SIGNS, *sentences.SIGNS)), _fewest(sentences.LINK_SIGNS))
-)
-_WORD_SIGN: Final = re.compile(_any_of(_SIGNS.pop("")))
-"""The signs of letters and digits alone; sorted by their first characters, they are found twice as fast."""
-_FOREIGN_SIGNS: Final = tuple(sign for sign in sentences.SIGNS if not sign.isascii())
+_SIGNS: Final = (*assignments.SIGNS, *marked.SIGNS, *sentences.SIGNS)
+_SIGN: Final = re.compile(_any_of(sign.decode("latin-1") for sign in _SIGNS).encode("latin-1"))
 
 type Span = tuple[int, int]
 
@@ -220,18 +201,7 @@ class SecretFinder:
 
 def _may_name(text: bytes) -> bool:
     """Whether something in a text may mark something else as a secret; quick, because it is called for many lines."""
-    raw = text.lower()
-    if not raw.isascii() and assignments.has(raw, _FOREIGN_SIGNS):
-        return True
-    lowered = raw.decode("latin-1")
-    if _WORD_SIGN.search(lowered):
-        return True
-    for needed, signs in _SIGNS.items():
-        if needed in lowered:
-            for sign in signs:
-                if sign in lowered:
-                    return True
-    return lowered.count(" ") >= sentences.SPACES and any(sentences.seeds(text, text, text))
+    return _SIGN.search(text.lower()) is not None or text.count(b" ") >= sentences.SPACES
 
 
 def _remember(text: bytes) -> None:

@@ -14,7 +14,6 @@ from toolstream_core.redaction.assignments import (
     is_placeholder,
     is_value,
     looks_random,
-    vocabulary,
 )
 from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.sentences import is_token, sentences
@@ -219,22 +218,21 @@ SIGNS: Final = (*(sign for sign, _ in _BY_SIGN), b"private", b"cookie", b"curl",
 def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
     """The places of such credentials; `sensitivity` returns that of the name in a pair."""
     lowered = text.lower()
-    words = vocabulary(lowered)
     for sign, mark in _BY_SIGN:
-        if sign in words:
+        if sign in lowered:
             last = mark.pattern.groups
             yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
     for signs, row, part, counts in _ROWS:
-        if has(words, signs):
+        if has(lowered, signs):
             for outer in row.finditer(text):
                 at = outer.start(1)
                 yield from ((at + one.start(1), at + one.end(1)) for one in part.finditer(outer[1]) if counts(one[1]))
-    yield from sentences(text, lowered, words)
-    if b"private" in words:
+    yield from sentences(text, lowered)
+    if b"private" in lowered:
         yield from _key_lines(text)
-    if has(words, (b"cookie", b"curl")):
+    if has(lowered, (b"cookie", b"curl")):
         yield from _cookies(text)
-    if has(words, _PAIRED):
+    if has(lowered, _PAIRED):
         yield from _paired(text, sensitivity)
 
 

@@ -21,11 +21,11 @@ _OTHERS: Final = (
     "ifre", "parola", "ösenord", "adgangskode", "passord", "salasana", "jelszó", "heslo", "mật khẩu", "kata sandi",
     "كلمة المرور", "كلمة السر", "पासवर्ड", "รหัสผ่าน", "κωδικός", "סיסמה",
 )  # fmt: skip
-_SIGNS: Final = tuple(
-    b"pass kennwort contrase clave senha wachtwoord haslo ifre parola adgangskode salasana heslo sandi".split()
+_SIGNS: Final = (
+    *b"pass kennwort contrase clave senha wachtwoord haslo ifre parola adgangskode salasana heslo sandi".split(),
+    *(word.encode() for word in _OTHERS if not word.isascii()),
 )
-"""A part of each of these words in ASCII."""
-_FOREIGN_SIGNS: Final = tuple(word.encode() for word in _OTHERS if not word.isascii())
+"""A part of each of these words in ASCII, and the others."""
 _VERBS: Final = "is|was|ist|war|lautet|est|es|é|è|är|er|on|to|jest|este|je|là|adalah|είναι|это|है|هي|היא"
 _BETWEEN: Final = r"""(?:[^\s\d:=,.;!?()"'<>{}\[\]]{1,20}[^\S\r\n]+)"""
 """A word of the sentence."""
@@ -57,7 +57,7 @@ _LINK: Final = re.compile(
     rb"/[a-z_-]{0,24}(?:reset|magic|verif|confirm|invit|activat|recover|unlock|passwordless|one-?time|sign-?in|log-?in)[a-z_-]{0,24}"
     rb"/(?:[a-z_-]{1,24}/){0,2}([A-Za-z0-9_.~=-]{16,512})(?![A-Za-z0-9_.~=/-])"
 )
-LINK_SIGNS: Final = (
+_LINK_SIGNS: Final = (
     b"reset", b"magic", b"verif", b"confirm", b"invit", b"activat", b"recover", b"unlock", b"passwordless",
     b"onetime", b"one-time", b"signin", b"sign-in", b"login", b"log-in",
 )  # fmt: skip
@@ -92,17 +92,17 @@ _STOP_WORDS: Final = frozenset(
 """Words of a sentence that no wallet has."""
 _PIECE: Final = re.compile(rb"[a-z]{3,8}")
 _ENDS: Final = re.compile(rb"[a-z]{2}|" + rb"|".join(sorted(_STOP_WORDS)))
-SIGNS: Final = (*_SIGNS, *_FOREIGN_SIGNS, *_SEED_NAMES)
-"""In lower case: a text in which `sentences` finds something has one of these or of `LINK_SIGNS`."""
+SIGNS: Final = (*_SIGNS, *_SEED_NAMES, *_LINK_SIGNS)
+"""In lower case: a text with fewer spaces than `SPACES` in which `sentences` finds something has one of these."""
 
 
-def sentences(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
-    """The places of such secrets in a text; `lowered` is the same in lower case, `words` its vocabulary."""
-    if has(words, _SIGNS) or (not words.isascii() and has(lowered, _FOREIGN_SIGNS)):
+def sentences(text: bytes, lowered: bytes) -> Iterator[Span]:
+    """The places of such secrets in a text; `lowered` is the same in lower case."""
+    if has(lowered, _SIGNS):
         yield from _spoken(text)
-    if b"/" in text and has(words, LINK_SIGNS):
+    if b"/" in text and has(lowered, _LINK_SIGNS):
         yield from (found.span(1) for found in _LINK.finditer(text) if is_token(found[1]))
-    yield from seeds(text, lowered, words)
+    yield from _seeds(text, lowered)
 
 
 def _spoken(text: bytes) -> Iterator[Span]:
@@ -134,13 +134,13 @@ def is_token(word: bytes) -> bool:
     return found is not None and looks_random(found[0]) and not is_placeholder(word)
 
 
-def seeds(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
+def _seeds(text: bytes, lowered: bytes) -> Iterator[Span]:
     """The words of a wallet: named shortly before, alone in a line or a string, or numbered."""
     if text.count(b" ") < SPACES:
         return
     found = [match.span(1) for match in _SEED_LINE.finditer(b"\n" + text)]
     spans = [(start - 1, end - 1) for start, end in found]
-    if has(words, _SEED_NAMES):
+    if has(lowered, _SEED_NAMES):
         named = (match for match in _SEED.finditer(text) if _is_named(lowered, match.start(1) + _LEADING))
         spans += [span for match in named if (span := _without_sentence(match))]
     yield from (span for span in spans if _are_of_wallet(_PIECE.findall(text[slice(*span)])))
