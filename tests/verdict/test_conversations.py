@@ -106,6 +106,16 @@ def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
     ]
 
 
+def test_a_second_run_without_ids(run: Run) -> None:
+    """Its requests equal those of the first run, and follow its own responses."""
+    for number in "12":
+        run.request(f"a{number}", user("go"))
+        run.response(f"a{number}", call(""))
+        run.request(f"b{number}", user("go"), *turn(""))
+        run.response(f"b{number}")
+    assert run.lines == [("a1", "ok", "b1", 0), ("a2", "ok", "b2", 0)]
+
+
 def test_parallel_conversations_without_ids(run: Run) -> None:
     """They are distinguished by the user's messages."""
     for token in "ab":

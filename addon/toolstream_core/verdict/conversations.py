@@ -205,6 +205,8 @@ class Slot[A: SentResponse]:
     place: str
     history: History
     source: str = ""
+    after: str | None = None
+    """The token of the response that the request follows."""
     count: int = 0
     """How often the request was repeated before."""
     state: State = State.OPEN
@@ -400,9 +402,14 @@ class Conversations[A: SentResponse]:
         count = 0 if followed is None else self._judged(*followed, request)
         if followed is None:
             self._notice_early(request)
-        self._slots[token] = Slot(token, place, history, source, count)
+        after = None if followed is None else followed[0].token
+        self._slots[token] = Slot(token, place, history, source, after, count)
         self._size += history.size
         self._shrink()
+
+    def followed(self, token: str) -> str | None:
+        """The response that a request of this token follows, while its own response is kept."""
+        return self._slots[token].after if token in self._slots else None
 
     def response(self, token: str, sent: A, *, left: bool = False) -> None:
         """A response is over; `left`: whether the client disconnected during it."""
@@ -440,12 +447,19 @@ class Conversations[A: SentResponse]:
             self._expire(slot)
 
     def _followed(self, request: NextRequest) -> tuple[Slot[A], A] | None:
-        """The response that a request follows; of several equal ones that with the returned calls, or the last."""
+        """The response that a request follows; of several equal ones that with the returned calls, or the last.
+
+        A request that was sent before and continues a newer response belongs to another run of the same conversation.
+        """
         over = [(slot, slot.sent) for slot in self._slots.values() if slot.sent is not None]
         fits = [(found, one) for one in over if (found := fit(*one, request)) is not None]
         if not fits:
             return next((one for one in reversed(over) if ends_with_calls(*one, request)), None)
         best = max(found for found, _ in fits)
+        if any(found == best and slot.history == request.history for found, (slot, _) in fits):
+            oldest = [found for found, _ in fits].index(best)
+            newer = [found for found, (slot, _) in fits[oldest:] if slot.history != request.history]
+            best = max(newer, default=best)
         equal = [one for found, one in reversed(fits) if found == best]
         if len(equal) == 1 or not request.conversation.calls:
             return equal[0]
