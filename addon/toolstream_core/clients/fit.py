@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
@@ -131,21 +131,6 @@ MAX_REORDERED: Final = 100
 """Maximum number of calls that are compared in another order."""
 
 
-class _Fields(NamedTuple):
-    """Rules for reading the fields of calls, and for keeping calls."""
-
-    name: Name
-    id: Id
-    arguments: Arguments
-    objects: Objects
-    invalid: Invalid
-    no_object: NoObject
-    kept: Kept
-
-
-_STANDARD: Final = _Fields(*(getattr(STANDARD, one) for one in _Fields._fields))
-
-
 def any_model(model: ClientModel) -> bool:
     """Every model may explain what a client returned."""
     del model
@@ -172,8 +157,8 @@ def fitting(
         partition = (model.source, read)
         if seen.setdefault(partition, cost) < cost:
             continue
-        for fields in search.fields(model, groups, best - cost):
-            least, one = cost + _cost(fields), replace(model, **fields._asdict())
+        for one in search.models(model, groups, best):
+            least = len(one.deviations)
             if least > best or not possible(one):
                 continue
             if least < best:
@@ -198,8 +183,8 @@ def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: 
     )
 
 
-def _cost(read: _Fields) -> int:
-    return sum(value is not standard for value, standard in zip(read, _STANDARD, strict=True))
+def _cost(model: ClientModel) -> int:
+    return len(model.deviations)
 
 
 class _Search:
@@ -210,17 +195,17 @@ class _Search:
         self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
         """The possible treatments of invalid arguments, by the received and the returned arguments."""
 
-    def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
-        """Models with at most `most` deviations, for the calls that `model` makes."""
+    def models(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[ClientModel]:
+        """Models with at most `most` deviations that group the entries as `model` does."""
         tried: set[object] = set()
         kept_by: dict[Kept, Sequence[Group]] = {}
         for put, odd, keeping in product(Arguments, self._odd, Kept):
-            start = _STANDARD._replace(arguments=put, objects=odd, kept=keeping)
+            start = replace(model, arguments=put, objects=odd, kept=keeping)
             if _cost(start) > most:
                 continue
             calls = kept_by.get(keeping)
             if calls is None:
-                calls = kept(groups, self._form, replace(model, arguments=put, objects=odd, kept=keeping))
+                calls = kept(groups, self._form, start)
                 if keeping is not Kept.VALID:
                     kept_by[keeping] = calls
             if len(calls) != len(self._echoed):
@@ -231,7 +216,7 @@ class _Search:
                 tried.add(key)
                 yield from self._of(start, calls, texts, most)
 
-    def _of(self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[_Fields]:
+    def _of(self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[ClientModel]:
         """Those for the first order of the returned calls in which any fits."""
         if not calls:
             yield start
@@ -243,8 +228,8 @@ class _Search:
                 return
 
     def _of_order(
-        self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
-    ) -> Iterator[_Fields]:
+        self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
+    ) -> Iterator[ClientModel]:
         """The cheapest rules that turn each of `calls` into the call of `echoed` in its place."""
         pairs = list(zip(calls, echoed, strict=True))
         names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
@@ -254,7 +239,7 @@ class _Search:
             return
         outcomes = self._outcomes(texts, [two.arguments for two in echoed])
         choices = [
-            start._replace(name=name, id=its_id, invalid=invalid, no_object=other)
+            replace(start, name=name, id=its_id, invalid=invalid, no_object=other)
             for name in ([Name.FIRST] if Name.FIRST in names else names)
             for its_id in ([Id.FIRST] if Id.FIRST in ids else ids)
             for invalid, other in outcomes
