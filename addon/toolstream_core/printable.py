@@ -37,8 +37,11 @@ def counted(number: int, noun: str) -> str:
 
 def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
     """The place at which two sequences first differ; the length of the shorter one if it begins the other."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
 
 
 def shown_json(value: Any) -> str:

@@ -9,6 +9,7 @@ from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Event, EventContent, Phase
+from toolstream_core.printable import first_difference
 from toolstream_core.wire.frame import Frame
 
 TEXTS: Final = ("reasoning", "text")
@@ -171,22 +172,12 @@ def difference(before: str, text: str) -> Any:
     """`text`, or `[head, middle, tail]`: a number of UTF-16 units of `before`, a text, a number of units of its end."""
     if len(text) < SHORT or not before:
         return text
-    most = min(len(before), len(text))
-    head = _common(before, text, most)
-    tail = _common(before[::-1], text[::-1], most - head)
+    head = first_difference(before, text)
+    tail = first_difference(before[head:][::-1], text[head:][::-1])
     middle = text[head : len(text) - tail]
     if len(middle) + _SAVES >= len(text):
         return text
     return [_units(text[:head]), middle, _units(text[len(text) - tail :])]
-
-
-def _common(one: str, other: str, most: int) -> int:
-    """The length of the common beginning, `most` at most."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low
 
 
 def _units(text: str) -> int:
