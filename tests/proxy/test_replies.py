@@ -6,17 +6,18 @@ import pytest
 
 from tests.conftest import FLOWS
 from toolstream_core.protocols.requests.match_key import RequestKey
-from toolstream_core.proxy.provider import models, nothing_saved
+from toolstream_core.proxy.provider import Provider, models, nothing_saved
 from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.saved.read import load
 from toolstream_core.wire.frame import Form
 
 FIXTURES = load(FLOWS)
+MODELS = Provider(FIXTURES)._models
 
 
 def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
     """Each client finds its models under its own key, both by alias and by full name."""
-    listed = models("/v1/models?limit=20", FIXTURES)
+    listed = models("/v1/models?limit=20", MODELS)
     assert listed
     ids = [entry["id"] for entry in listed["data"]]
     assert {"gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-6"} <= set(ids)
@@ -27,17 +28,17 @@ def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
         "models/gemini-3.8-flash",
         "command-a-03-2025",
     ]
-    assert models("/v1beta/models", FIXTURES) == models("/api/v1/models", FIXTURES) == models("/v1/models/", FIXTURES)
+    assert models("/v1beta/models", MODELS) == models("/api/v1/models", MODELS) == models("/v1/models/", MODELS)
 
 
 def test_models_of_ollama() -> None:
     """Ollama has a path of its own."""
-    assert models("/api/tags", FIXTURES) == {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
+    assert models("/api/tags", MODELS) == {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
 
 
 def test_a_list_of_models_may_be_empty() -> None:
     """A client whose protocol has no saved flow gets an empty list."""
-    listed = models("/v1/models", load(FLOWS / "ollama-single.flow"))
+    listed = models("/v1/models", Provider(load(FLOWS / "ollama-single.flow"))._models)
     assert listed
     assert (listed["data"], listed["first_id"], listed["last_id"], listed["models"]) == ([], None, None, [])
 
@@ -45,7 +46,7 @@ def test_a_list_of_models_may_be_empty() -> None:
 @pytest.mark.parametrize("path", ["/", "/models", "/v1/models/gpt", "/v1/chat/completions", "/x?y=/v1/models"])
 def test_other_paths_list_no_models(path: str) -> None:
     """A path of another site that contains `models` is ignored."""
-    assert models(path, FIXTURES) is None
+    assert models(path, MODELS) is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
     PROVIDER_OPTIONS,
-    AnyProvider,
     changes_of,
     check_choices,
     declare,
@@ -33,7 +32,7 @@ from toolstream_core.proxy.options import (
     speed_of,
 )
 from toolstream_core.proxy.own_ids import is_signed, restore
-from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.proxy.provider import OPTIONS, AnyProvider
 from toolstream_core.proxy.report import Reporters
 from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.proxy.sockets.sockets import REFUSED, Sockets

@@ -12,9 +12,9 @@ from mitmproxy.options import Options
 
 from toolstream_core.errors import ToolstreamError, unknown
 from toolstream_core.proxy.option_table import OPTIONS
-from toolstream_core.proxy.provider import CallProvider, Provider
+from toolstream_core.proxy.provider import AnyProvider, CallProvider, Provider
 from toolstream_core.settings import Settings, Words, settings
-from toolstream_core.synthetic.responses import PREFIX
+from toolstream_core.synthetic.responses import PREFIX, SyntheticProvider, parse_calls
 
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
@@ -141,9 +141,6 @@ def refuse_misspelt(names: Iterable[str]) -> None:
             raise OptionsError(unknown("option", name, OURS, "`mitmdump --options`"))
 
 
-type AnyProvider = Provider | CallProvider
-
-
 def provider_of(options: Options) -> AnyProvider | None:
     """The provider of saved or generated responses; `None` if there is none. Raises `OptionsError`."""
     values: Sequence[str] = options.toolstream_provider
@@ -165,4 +162,4 @@ def _provider(values: Sequence[str], options: Options) -> AnyProvider:
     if len(made) < len(values):
         saved = next(value for value in values if value not in made)
         raise ToolstreamError(f"{made[0]!r} and {saved!r} exclude each other: give calls: or saved flows")
-    return CallProvider.load(made, options.toolstream_seed)
+    return CallProvider(SyntheticProvider(parse_calls(made), options.toolstream_seed))

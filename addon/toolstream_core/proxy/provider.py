@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import override
 
 from mitmproxy import http
 
@@ -22,19 +24,14 @@ from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Match, Matcher, Outcome, form_of, names_of
 from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Written, final_text, parse_calls
+from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Written, final_text
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 
 
-def models(path: str, flows: Sequence[LlmFlow]) -> Json | None:
-    """The response to a GET of `path`, if that is a list of models: the models of the saved flows."""
-    return models_named(path, lambda kind: _names(flows, kind))
-
-
-def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
+def models(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
     """The response to a GET of `path`, if that is a list of models."""
     found = _LISTS.search(path.partition("?")[0])
     if found is None:
@@ -53,11 +50,6 @@ def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]])
         "last_id": names[-1] if names else None,
         "models": [*resources, *bare],
     }
-
-
-def _names(flows: Sequence[LlmFlow], kind: ModelList) -> list[str]:
-    usable = [one for one in flows if named(one.request_key.dialect).api.model_list is kind]
-    return sorted({name for one in usable for name in names_of(one)})
 
 
 def _entry(name: str) -> Json:
@@ -99,8 +91,38 @@ _EACH_MS = 20
 _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
-class Provider:
+class AnyProvider(ABC):
     """Responds in place of the providers."""
+
+    def recorded(self, flow: http.HTTPFlow) -> bool:
+        """Whether an equal request was saved."""
+        del flow
+        return False
+
+    def example(self, path: str) -> Json:
+        """The first saved request of the path's API, to its model if it names one; `ABSENT` without one."""
+        del path
+        return ABSENT
+
+    def respond(self, flow: http.HTTPFlow) -> None:
+        """Set the response of a request that is an LLM's; others are left alone."""
+        request = flow.request
+        if request.method == "GET" and (listed := models(request.path, self._models)) is not None:
+            flow.response = json_response(200, listed)
+        elif request.method == "POST":
+            self._respond(flow)
+
+    @abstractmethod
+    def _models(self, kind: ModelList) -> Sequence[str]:
+        """The names of the models of all APIs with this kind of list."""
+
+    @abstractmethod
+    def _respond(self, flow: http.HTTPFlow) -> None:
+        """As `respond`, for a POST."""
+
+
+class Provider(AnyProvider):
+    """Responds with saved responses."""
 
     def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
         """The earlier of two equally fitting responses is sent; `strict` and `repeats` as for `Matcher`."""
@@ -113,35 +135,34 @@ class Provider:
         flows = [saved for path in paths for saved in load(Path(path).expanduser())]
         return cls(flows, strict=strict, repeats=repeats)
 
+    @override
     def recorded(self, flow: http.HTTPFlow) -> bool:
-        """Whether an equal request was saved."""
         return self.matcher.has(flow.request.path, content_of(flow.request), _redacting(flow.request))
 
+    @override
     def example(self, path: str) -> Json:
-        """The first saved request of the path's API, to its model if it names one; `ABSENT` without one."""
         protocol, model = claiming(path), model_of(path, ABSENT)
         of_protocol = [one for one in self._flows if protocol is not None and one.request_key.dialect == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.request_key.model}), ABSENT)
 
-    def respond(self, flow: http.HTTPFlow) -> bool:
-        """Set the response of a request that is an LLM's; others are left alone and `False`."""
+    @override
+    def _models(self, kind: ModelList) -> Sequence[str]:
+        usable = [one for one in self._flows if named(one.request_key.dialect).api.model_list is kind]
+        return sorted({name for one in usable for name in names_of(one)})
+
+    @override
+    def _respond(self, flow: http.HTTPFlow) -> None:
         request = flow.request
-        if request.method == "GET" and (listed := models(request.path, self._flows)) is not None:
-            flow.response = json_response(200, listed)
-            return True
-        if request.method != "POST":
-            return False
         match = self.matcher.match(request.path, content_of(request), _redacting(request))
         if match is None:
-            return False
+            return
         if match.saved is None:
             flow.response = json_response(404, nothing_saved(match, self._flows))
         elif match.outcome is Outcome.FINISHED:
-            respond(flow, final_text(match.wanted, parse(content_of(request))))
+            _put_generated(flow, final_text(match.wanted, parse(content_of(request))))
         else:
-            _respond(flow, match.saved, match.wanted.form, exact=match.outcome is Outcome.EXACT)
+            _put_saved(flow, match.saved, match.wanted.form, exact=match.outcome is Outcome.EXACT)
         note_match(flow, match)
-        return True
 
 
 def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
@@ -154,7 +175,7 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
     return redact
 
 
-def _respond(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) -> None:
+def _put_saved(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) -> None:
     # Over a WebSocket, requests look as for a stream over HTTP, but the framing differs. Any stream fits there.
     as_it_is = SOCKET in flow.metadata if form_of(saved) is not form and saved.record.streamed else exact
     chunks, kind = (saved.chunks, None) if as_it_is else _rendered(saved, form)
@@ -200,8 +221,7 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
     return [*cut, b"]" if cut else b"[]"]
 
 
-def respond(flow: http.HTTPFlow, written: Written) -> None:
-    """Set a generated response."""
+def _put_generated(flow: http.HTTPFlow, written: Written) -> None:
     if not written.events:
         flow.response = json_response(200, written.unstreamed)
         return
@@ -224,51 +244,34 @@ def _compact(payload: Json) -> bytes:
 logger = logging.getLogger(__name__)
 
 
-class CallProvider:
-    """Responds in place of the providers."""
+class CallProvider(AnyProvider):
+    """Responds with generated calls."""
 
     def __init__(self, provider: SyntheticProvider) -> None:
         """`provider` selects the content; this makes the HTTP response."""
         self._provider = provider
-        self._models = {MODEL}
+        self._requested = {MODEL}
+        """The models of requests so far."""
         self._reported: set[str] = set()
         """The messages on tools that were not offered, one for each set of tools."""
 
-    @classmethod
-    def load(cls, texts: Iterable[str], seed: int) -> CallProvider:
-        """Read the calls that the user wrote. Raises `ToolstreamError`."""
-        return cls(SyntheticProvider(parse_calls(texts), seed))
+    @override
+    def _models(self, kind: ModelList) -> Sequence[str]:
+        return sorted(self._requested)
 
-    def recorded(self, flow: http.HTTPFlow) -> bool:
-        """There are no saved responses."""
-        del flow
-        return False
-
-    def example(self, path: str) -> Json:
-        """There are no saved responses."""
-        del path
-        return ABSENT
-
-    def respond(self, flow: http.HTTPFlow) -> bool:
-        """Set the response of a request that is an LLM's; others are left alone and `False`."""
-        request = flow.request
-        if request.method == "GET":
-            listed = models_named(request.path, lambda kind: sorted(self._models))  # noqa: ARG005 - all are alike
-            if listed is not None:
-                flow.response = json_response(200, listed)
-            return listed is not None
-        written = self._provider.respond(request.path, content_of(request)) if request.method == "POST" else None
+    @override
+    def _respond(self, flow: http.HTTPFlow) -> None:
+        written = self._provider.respond(flow.request.path, content_of(flow.request))
         if written is None:
-            return False
+            return
         if written.wanted.model:
-            self._models.add(written.wanted.model)
+            self._requested.add(written.wanted.model)
         flow.comment = f"responded with {_counted(len(written.calls))}"
         for why in filter(None, (written.not_offered, _withheld(written.withheld))):
             if why not in self._reported:
                 self._reported.add(why)
                 logger.warning("toolstream responded with %s: %s", _counted(len(written.calls)), why)
-        respond(flow, written)
-        return True
+        _put_generated(flow, written)
 
 
 def _withheld(tools: Sequence[str]) -> str:

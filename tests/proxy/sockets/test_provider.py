@@ -16,6 +16,7 @@ from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.saved.flow import LlmFlow, read_flow
 from toolstream_core.saved.flowfile import response_flow, socket_flows
+from toolstream_core.synthetic.responses import SyntheticProvider, parse_calls
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.flow_facts import Provided
@@ -121,7 +122,7 @@ def test_an_unstreamed_saved_response_is_sent_as_events() -> None:
     """A strict provider sends it only for an equal request."""
     body = {key: value for key, value in conversation.request().items() if key != "type"}
     flow = response_flow(upgrade(), SocketRequest("", body), 1)
-    assert CallProvider.load(["calls:get_weather {}"], 0).respond(flow)
+    CallProvider(SyntheticProvider(parse_calls(["calls:get_weather {}"]))).respond(flow)
     fixture = read_flow(flow, "a")
     assert fixture is not None
     assert not fixture.record.streamed

@@ -14,7 +14,7 @@ from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.flow_facts import NOTED, REPLAY, Provided, opens_socket, provided
-from toolstream_core.proxy.options import AnyProvider
+from toolstream_core.proxy.provider import AnyProvider
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Outcome
