@@ -26,8 +26,8 @@ def chat(*calls: tuple[str, str], results: tuple[str, ...] | None = None) -> dic
     """Return a conversation with these calls, by id and name, and their results."""
     call_items = [{"id": id_, "type": "function", "function": {"name": name, "arguments": "{}"}} for id_, name in calls]
     ids = [id_ for id_, _ in calls] if results is None else results
-    result_messages = [{"role": "tool", "tool_call_id": id_, "content": id_} for id_ in ids]
-    return {"messages": [{"role": "assistant", "content": NEW, "tool_calls": call_items}, *result_messages]}
+    result_messages = [{"role": "tool", "tool_call_id": id_, "content": f"of {id_}"} for id_ in ids]
+    return {"messages": [{"role": "assistant", "content": f"a {NEW}", "tool_calls": call_items}, *result_messages]}
 
 
 def ids_of(request: bytes) -> list[list[str]]:
@@ -40,8 +40,8 @@ def test_only_ids_change() -> None:
     """Spelling, order, whitespace, numbers and texts that quote an id do not change."""
     body = (
         f'{{ "z":1e400,"messages" :[{{"tool_calls":[{{"function":{{"name":"f","arguments":"{{\\"a\\":\\"{NEW}\\"}}"}},'
-        f'"id" : "{NEW}"}}],"content":"{NEW}"}},\n{{"tool_call_id":"{NEW}","content":["{NEW}","\\"{NEW}"]}}],'
-        f'"a":"é\\u00e9","{NEW}":"{NEW}"}}'
+        f'"id" : "{NEW}"}}],"content":"a {NEW}"}},\n{{"tool_call_id":"{NEW}","content":["a {NEW}","\\"{NEW}\\""]}}],'
+        f'"a":"é\\u00e9","{NEW} ":"{NEW} "}}'
     ).encode()
     after = restored(body, own(**{NEW: 'x"1'}).get)
     assert after == body.replace(b'"id" : "' + NEW.encode(), b'"id" : "x\\"1').replace(

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from mitmproxy import http
 
@@ -68,11 +67,8 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-# A generated id is replaced only at the place of a call's id, and only its bytes change: each string token that may be
-# one is replaced by a marker, the JSON is parsed with the markers, and those at the place of an id are replaced by the
-# provider's ids. Text that quotes an id keeps it.
-_TOKEN = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
-_MARKER = "\ue000{}\ue001"
+_MADE = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
+"""A string that may be a generated id. Text that quotes an id has escapes before and after it."""
 
 
 def restore(flow: http.HTTPFlow, ids: Ids) -> None:
@@ -117,38 +113,13 @@ def upstream(flow: http.HTTPFlow) -> str:
 
 def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
     """A request's JSON with the provider's ids; the rest stays byte for byte."""
-    owns: dict[str, Own] = {}
-    tokens: list[_Token] = []
-    for match in _TOKEN.finditer(body):
-        made = match[1].decode()
-        if made not in owns and (one := own(made)) is not None:
-            owns[made] = one
-        if made in owns:
-            tokens.append(_Token(_MARKER.format(len(tokens)), match))
-    if not tokens:
+    made = {match[1].decode() for match in _MADE.finditer(body)}
+    owns = {name: one for name in made if (one := own(name)) is not None}
+    request = parse(body) if owns else ABSENT
+    wanted = _wanted(list(mentions(request)), owns, kept=refers_to_kept_calls(request))
+    if not wanted:
         return body
-    request = parse(_with(body, [(token.match, token.marker) for token in tokens]))
-    if request is ABSENT:
-        return body
-    intended = {token.marker: token.made for token in tokens}
-    found = list(mentions(request))
-    named = {one.id for one in found}
-    wanted = _wanted(
-        [one._replace(id=intended.get(one.id, one.id)) for one in found], owns, kept=refers_to_kept_calls(request)
-    )
-    back = [token for token in tokens if token.marker in named and token.made in wanted]
-    return _with(body, [(token.match, wanted[token.made]) for token in back])
-
-
-class _Token(NamedTuple):
-    """A string of the request that looks like a generated id."""
-
-    marker: str
-    match: re.Match[bytes]
-
-    @property
-    def made(self) -> str:
-        return self.match[1].decode()
+    return _MADE.sub(lambda match: json.dumps(wanted.get(name := match[1].decode(), name)).encode(), body)
 
 
 def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
@@ -167,13 +138,3 @@ def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) ->
             wanted[made] = own.id
             taken.add(own.id)
     return wanted
-
-
-def _with(body: bytes, changes: Sequence[tuple[re.Match[bytes], str]]) -> bytes:
-    """The body with other strings in place of some tokens."""
-    out: list[bytes] = []
-    at = 0
-    for match, text in changes:
-        out += (body[at : match.start()], json.dumps(text).encode())
-        at = match.end()
-    return b"".join((*out, body[at:]))
