@@ -127,22 +127,12 @@ def relabel(flow: http.HTTPFlow) -> None:
         headers["connection"] = ", ".join(kept)
 
 
-class Heading(NamedTuple):
-    """Identifies one response of an LLM in reports."""
-
-    number: int
-    """Its number in the run of the proxy, from 1."""
-    host: str
-    protocol: str
-    model: str | None
-    """The model of the request."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardedResponse(SentResponse):
     """A forwarded response, as long as a request may follow."""
 
-    heading: Heading
+    head: dict[str, Any]
+    """As `LiveResponse.head`."""
     exchange: StreamFacts
     """Without the request."""
     body: bytes | None
@@ -160,7 +150,7 @@ class ForwardedResponse(SentResponse):
 
 
 def forwarded_response(
-    flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None
+    flow: http.HTTPFlow, record: Record, sent: SentBytes, head: dict[str, Any], broken: str | None
 ) -> ForwardedResponse:
     """`record` is that of the client's response, `broken` how its connection broke."""
     calls = tuple(record.calls)
@@ -169,7 +159,7 @@ def forwarded_response(
         calls=calls,
         dropped=dropped(record),
         response_id=sent.response_id if calls else "",
-        heading=heading,
+        head=head,
         exchange=replace(sent.exchange, request=ABSENT),
         body=sent.body if calls else None,
         broken=broken,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from mitmproxy import http
 
@@ -21,7 +21,7 @@ from toolstream_core.model import Json, Record
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.proxy.backlog import Backlog
 from toolstream_core.proxy.capture.recording import Take
-from toolstream_core.proxy.flow_facts import Heading, noted_faults
+from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live.recording import Recorder
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import facts_of, secrets_of
@@ -42,8 +42,8 @@ class LiveResponse:
     """Why the response, which is over, is truncated for the client; `None` if it is complete."""
     delivering = False
     """Whether it has a delivery: the client may get another end, or a changed stream."""
-    heading: Heading | None = None
-    """Its name in reports, if it is an LLM's."""
+    head: dict[str, Any] | None = None
+    """Identifies it in JSON Lines, if it is an LLM's; `stream` is its number in the run of the proxy, from 1."""
     record: Record | None = None
     """The record of the response, once it is over."""
     sent: SentBytes | None = None

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from mitmproxy import ctx, http
 from mitmproxy.exceptions import OptionsError
@@ -17,7 +17,7 @@ from mitmproxy.exceptions import OptionsError
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Call
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.proxy.flow_facts import Heading, place_of, report_match
+from toolstream_core.proxy.flow_facts import place_of, report_match
 from toolstream_core.proxy.live.view import LiveView
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.ui.interface import Interface
@@ -211,8 +211,9 @@ class Reporters:
     def sinks(self, live: LiveResponse, protocol: WireProtocol) -> Sequence[Sink]:
         """All sinks of one stream."""
         self._streams += 1
-        model = protocol.api.model(live.exchange.path, live.exchange.request)
-        heading = live.heading = Heading(self._streams, live.exchange.host, protocol.name, model)
+        name = protocol.name
+        head = {"flow": live.flow.id, "stream": self._streams, "host": live.exchange.host}
+        head = live.head = {**head, "dialect": name, "protocol": name}
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(live)]
         elapsed = live.elapsed if live.flow.live else None
         if self._logs:
@@ -232,7 +233,6 @@ class Reporters:
                 )
             )
         if self._jsonl is not None:
-            head = _head(live.flow.id, heading)
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=live.hide))
         return sinks
 
@@ -244,24 +244,23 @@ class Reporters:
         if self.view is not None:
             self.view.judged(verdict)
         if self._logs:
-            label = Label(f"#{verdict.response.heading.number}")
+            label = Label(f"#{verdict.response.head['stream']}")
             advice = advice_text(verdict.reported.explained, self._syntax)
             self._log.block(verdict.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
         if self._jsonl is not None:
-            line = {"type": "verdict", **_head(verdict.reported.source, verdict.response.heading)}
-            self._jsonl.line(json.dumps({**line, "verdict": verdict.reported.object}, separators=(",", ":")))
+            line = {"type": "verdict", **verdict.response.head, "verdict": verdict.reported.object}
+            self._jsonl.line(json.dumps(line, separators=(",", ":")))
 
     def delivered(self, live: LiveResponse, calls: Sequence[Call]) -> None:
         """Report the calls that the client got, if they differ from the intended calls."""
-        assert live.heading is not None
+        assert live.head is not None
         if self._logs:
-            begin = Label(f"#{live.heading.number}").begin()
+            begin = Label(f"#{live.head['stream']}").begin()
             for line in delivered_lines(calls, self._paint, live.hide, WIDTH - len(begin)):
                 self._log.line(begin + line)
         if self._jsonl is not None:
-            head = _head(live.flow.id, live.heading)
             objects = [call_object(call, live.hide) for call in calls]
-            self._jsonl.line(json.dumps({"type": "delivered", **head, "calls": objects}, separators=(",", ":")))
+            self._jsonl.line(json.dumps({"type": "delivered", **live.head, "calls": objects}, separators=(",", ":")))
 
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Report which saved flow responded, if one did."""
@@ -302,14 +301,3 @@ class Reporters:
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
-
-
-def _head(flow: str, heading: Heading) -> dict[str, Any]:
-    protocol = heading.protocol
-    return {
-        "flow": flow,
-        "stream": heading.number,
-        "host": heading.host,
-        "dialect": protocol,
-        "protocol": protocol,
-    }

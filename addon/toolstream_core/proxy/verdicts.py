@@ -100,8 +100,8 @@ class Verdicts:
     def _responded(self, flow: http.HTTPFlow, live: LiveResponse) -> Iterator[None]:
         """Take a response. Its bytes are read again if they may differ from the intended calls, which takes a while."""
         try:
-            record, sent, heading = live.record, live.sent, live.heading
-            if record is None or sent is None or heading is None:
+            record, sent, head = live.record, live.sent, live.head
+            if record is None or sent is None or head is None:
                 self._conversations.no_response(flow.id)
                 return
             broken = flow.error.msg if flow.error else record.broken
@@ -117,7 +117,7 @@ class Verdicts:
                     if _comparable(got) != _comparable(record):
                         self._tell_delivered(live, got.calls)
                     record = got
-            response = forwarded_response(flow, record, sent, heading, broken)
+            response = forwarded_response(flow, record, sent, head, broken)
             if response.calls and not left:
                 self._begin_waiting(flow.id)
             self._conversations.response(flow.id, response, left=left)

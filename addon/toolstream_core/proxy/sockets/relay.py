@@ -57,6 +57,8 @@ class SocketRelay:
         """Whether it has no provider: its client's requests get their responses here."""
         self.kept = False
         """Whether the flow keeps its messages, and their replacements."""
+        self.begun = 0
+        """The number of responses so far."""
         self.outgoing: list[Outgoing] = []
         self.broken: Cut | None = None
         self._lanes = Lanes(wire, wire.talk(flow.request.path) if host is None else host, self._begun)

@@ -85,7 +85,6 @@ class Sockets:
         self._relays: dict[str, SocketRelay] = {}
         self._unknown: dict[str, int] = {}
         """Sockets that may be an LLM's, and the number of messages from their clients."""
-        self._begun: dict[str, int] = {}
         self._served: set[str] = set()
         self._requests = 0
 
@@ -157,7 +156,6 @@ class Sockets:
         """A socket was closed."""
         self._unknown.pop(flow.id, None)
         relay = self._relays.pop(flow.id, None)
-        self._begun.pop(flow.id, None)
         self._served.discard(flow.id)
         if relay is not None:
             relay.end(_how_closed(flow))
@@ -205,8 +203,8 @@ class Sockets:
         error = self._error(socket, request, settings)
         if error is None and request.start is Start.LATER:
             return None
-        number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
-        flow = response_flow(socket, request, number)
+        relay.begun += 1
+        flow = response_flow(socket, request, relay.begun)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
         self._responses.on_request(flow)
         restore(flow, self._ids)
