@@ -20,8 +20,8 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # A package imports only packages to its left.
 LAYERS = (
-    "errors, packaged, version, wire, printable, redact, redaction ← model ← calls ←"
-    " defects, faults ← stages ← repair ← protocols ← transit, sockets, synthetic, verdict ← settings ←"
+    "errors, packaged, version, wire, printable, redact, redaction ← model ← defects ← calls ←"
+    " faults ← stages ← repair ← protocols ← transit, sockets, synthetic, verdict ← settings ←"
     " engine ← clients ← delivery, state_file ← shrinking ← saved ← report ← view ← probing ← proxy ←"
     " script, testing, agents ← checking ← cli, pytest_plugin"
 )

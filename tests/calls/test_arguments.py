@@ -81,12 +81,10 @@ def test_truncated_arguments_are_incomplete(fragments: list[str]) -> None:
     [
         (["{}", '{"a":'], '{"a":'),
         (["{}", '{}{"a":'], '{"a":'),
-        (['{"a":1}', '{"a": 1}', '{"'], '{"a":1}{"'),
-        (['{"a":1}', '{"a":1', '}{"a":'], '{"a":1}{"a":'),
     ],
 )
-def test_incomplete_arguments_are_read_without_placeholder_and_repetition(fragments: list[str], expected: str) -> None:
-    """Incomplete arguments are read without a placeholder before them or a complete repetition in them."""
+def test_incomplete_arguments_are_read_without_placeholder(fragments: list[str], expected: str) -> None:
+    """Incomplete arguments are read without a placeholder before them."""
     assert read(*fragments) == (expected, False)
 
 

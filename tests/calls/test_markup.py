@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.calls.arguments import MAX_MARKUP, is_markup
+from toolstream_core.calls.placeholders import MAX_MARKUP, is_markup
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ CONSTANTS: Final = {
 SHARED_STAGES: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
 """The stages that repair several protocols, with defects that not all of these protocols have."""
 SHARED: Final = ("toolstream_core.stages.", "toolstream_core.repair.")
+READER: Final = ("toolstream_core.repair.meaning", "toolstream_core.calls.arguments")
+"""A module of the shared stages, and the module that names the defects of arguments for it."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
 
@@ -179,10 +181,11 @@ def defects_of_module(module: str, *own: str) -> frozenset[str]:
     """Return the names of the defects that a module imports, directly or through shared stages and modules of `own`."""
     waiting, seen, found = [module], {module}, set[str]()
     while waiting:
-        for name, target in _imports(waiting.pop()):
+        importer = waiting.pop()
+        for name, target in _imports(importer):
             if target.startswith("toolstream_core.defects."):
                 found |= {CONSTANTS[name].name} if name in CONSTANTS else set()
-            elif target not in seen and target.startswith((*SHARED, *own)):
+            elif target not in seen and (target.startswith((*SHARED, *own)) or (importer, target) == READER):
                 seen.add(target)
                 waiting.append(target)
     return frozenset(found)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import (
+    begun_inside,
     closes_object,
     end_at_once,
     grows_into,
@@ -22,7 +23,27 @@ from toolstream_core.calls.json_text import (
     without,
 )
 from toolstream_core.calls.parameters import LONGEST_HEAD, UNKNOWN, Parameters
+from toolstream_core.calls.placeholders import (
+    BEFORE,
+    LONGEST_PLACEHOLDER,
+    MAX_MARKUP,
+    SEVERAL,
+    is_garbage,
+    is_markup,
+)
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, STRING, WHITE, WS, JsonScanner
+from toolstream_core.defects.arguments import (
+    CUMULATIVE_ARGUMENTS,
+    DOUBLE_ENCODED_ARGUMENTS,
+    ENVELOPED_ARGUMENTS,
+    LOST_BEGINNING,
+    MERGED_CALLS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    SPLIT_SURROGATE,
+    TRAILING_GARBAGE,
+)
+from toolstream_core.defects.defect import Defect
 from toolstream_core.model import Seen, SkippedRun
 
 _BLOCK: Final = 256
@@ -61,42 +82,8 @@ class JoinedText(list[str]):
         return len(tail) > len(text) and tail.endswith(text)
 
 
-def repeated(complete: str, after: str, *, over: bool = True) -> tuple[str, bool]:
-    """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
-
-    The text may repeat the object, in any fragments, be markup, or stand for no arguments. `over`: nothing follows;
-    else a bracket may belong to what follows.
-    """
-    first, again = complete.strip(WHITE), after.strip(WHITE)
-    rest, intended = without(first, again), unwrapped(first)
-    is_over = over or rest[:1] not in {"}", "]"}
-    if (is_over and is_garbage(intended, rest)) or (again and has_nothing(again)):
-        return intended, True
-    return (complete + after if rest == again and intended == first else intended + rest), False
-
-
 MAX_PART: Final = 16 * 1024
 """Characters of the longest text that is compared with an object at every fragment."""
-MAX_MARKUP: Final = 1024
-"""Characters of the longest markup; longer text is not markup."""
-_MARK: Final = r"</?[^<>]*>|\[/?[A-Z_]+\]|`{3}\w*"
-"""A tag or special token of a model's format that its server did not remove; its words do not matter."""
-MARKS: Final = rf"(?:{WS}(?:{_MARK}))++"
-BEGUN_MARK: Final = r"</?(?:[A-Za-z_|｜][^<>]*)?|\[/?[A-Z_]+|`{1,2}"
-"""The beginning of one that is cut off."""
-_BEGUN: Final = re.compile(rf"(?:\s|[}}\]]|{_MARK})*+(?:{BEGUN_MARK}|\[/?)?")
-
-
-def is_markup(text: str) -> bool:
-    """Whether `text` is markup, or a beginning of it."""
-    return len(text) <= MAX_MARKUP and _BEGUN.fullmatch(text) is not None
-
-
-def is_garbage(complete: str, rest: str) -> bool:
-    """Whether text after a complete object is markup or brackets; after `{}`, a bracket shows lost text instead."""
-    return is_markup(rest) and not (rest[:1] in {"}", "]"} and has_nothing(complete))
-
-
 # Every argument text has two readings, because providers need both:
 #
 #   joined         as the protocols define: the fragments, one after the other.
@@ -112,12 +99,14 @@ MAX_TEXT = 8 * 1024 * 1024
 MAX_KEPT = 32 * 1024 * 1024
 """The most characters of the arguments of all calls of one response that are kept."""
 
-EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
-PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
-"""What may precede the arguments."""
-_PLACEHOLDER = re.compile(rf"{PLACEHOLDER}(?=.)", re.DOTALL)
 _USUAL_BEGIN: Final = re.compile(rf'{WS}\{{{WS}"[^ain"]')
 """The beginning of an object whose first key is none of a call."""
+_MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
+"""A JSON string that may hold an object."""
+_SPACE: Final = re.compile(rf"[{WHITE}]+")
+AGAIN: Final = ("{", '"')
+"""The beginning of repeated arguments."""
+HIGH, LOW = "\ud800", "\udc00"
 _SHORT = 16
 """The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)
@@ -326,20 +315,14 @@ class ArgumentText:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
-        if self.head and (in_call := self._in_call(joined)):
-            return in_call, self.is_json
-        if self.is_json:
+        if self.is_json and not (self.head and self._is_call(joined)):
             return unwrapped(joined), True
-        if (placeholder := _PLACEHOLDER.match(joined)) and (after := _read(joined[placeholder.end() :])):
-            return after, True
-        if self.complete_again is not None:
-            return self.complete_again, True
-        rest = joined[placeholder.end() :] if placeholder else ""
-        if rest.startswith("{"):
-            return rest, False
-        if not (self.spilled and self.scanner.is_complete and self._holds_object()):
+        again = None if self.head else self.complete_again
+        if not over and again is None and self.spilled and joined[self._end :].lstrip(WHITE)[:1] in {"}", "]"}:
             return joined, False
-        return repeated(joined[: self._end], joined[self._end :], over=over)
+        text = read(self, over=True).text
+        complete = is_object(text)
+        return (text, complete) if complete or again is None else (again, True)
 
     def restarted_by(self, fragment: Seen[str]) -> bool:
         """Whether `fragment` starts other arguments: an object that cannot continue the open one."""
@@ -350,19 +333,11 @@ class ArgumentText:
         blank = isinstance(fragment, str) and not fragment.strip()
         return not blank and self.viable and not self.ended and not self.restarted_by(fragment)
 
-    def _in_call(self, joined: str) -> str:
-        """The arguments in a call, which are not complete before it is; `""` if it is none.
-
-        A call may have further keys, but none of the tool's parameters.
-        """
-        inner, names = joined[len(self.beginning or "") + (self.head or 0) :], self.parameters.names
-        end = value_end(inner, 0)
-        if not end:
-            return inner
-        if self.is_json:
-            value, arguments = value_of(joined), unwrapped(inner[:end])
-            return arguments if isinstance(value, dict) and names.isdisjoint(value) and is_object(arguments) else ""
-        return inner[: end - 1] if self.viable else ""
+    def _is_call(self, text: str) -> bool:
+        """Whether a complete text is a call: it may have further keys, but none of the tool's parameters."""
+        value, inner = value_of(text), text[len(self.beginning or "") + (self.head or 0) :]
+        held = unwrapped(inner[: value_end(inner, 0)])
+        return isinstance(value, dict) and self.parameters.names.isdisjoint(value) and is_object(held)
 
     def _compare_with_tool(self) -> None:
         """Whether the text so far has more or less than the arguments."""
@@ -372,7 +347,7 @@ class ArgumentText:
         self.head = head or 0 if is_longer else head
         if self.head and self._first != "{":
             self._begin_with('{"name":""' if self._first == "," else "{")
-        if self.head and self.is_json and not self._in_call((self.beginning or "") + text):
+        if self.head and self.is_json and not self._is_call((self.beginning or "") + text):
             self.head = 0
         if self._first == "{":
             return
@@ -443,9 +418,110 @@ class ArgumentText:
             self.spilled = self.scanner.depth < 0 or bool(fragment[end:].strip(WHITE))
 
 
-def _read(text: str) -> str:
-    """The intended object of a text, `""` if there is none."""
-    arguments = ArgumentText()
-    arguments.add(text)
-    arguments_text, complete = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
-    return arguments_text if complete and is_object(arguments_text) else ""
+class Reading(NamedTuple):
+    """The meaning of the arguments."""
+
+    text: str
+    defect: Defect | None = None
+    """The defect for which this differs from the received text."""
+    stands: bool = False
+    """Whether the text is forwarded unchanged: the defect has no certain repair."""
+
+
+def read(received: ArgumentText, *, over: bool) -> Reading:
+    """The meaning of a text as far as it is certain; `over`: nothing follows."""
+    raw = received.text()
+    if not raw.strip(WHITE):
+        return Reading(raw)
+    if len(raw) <= LONGEST_PLACEHOLDER and SEVERAL.fullmatch(raw):
+        return _placeholders(raw)
+    if received.beginning and not received.head:
+        intended = read_text(received.beginning + raw, over=over)
+        return intended._replace(defect=intended.defect or LOST_BEGINNING)
+    if received.head:
+        return read_in_call(received.beside(raw[received.head :]), received, over=over)
+    if raw.lstrip(WHITE)[0] == '"':
+        return _quoted(received, raw, over=over)
+    if before := BEFORE.match(raw):
+        intended = read_text(raw[before.end() :], over=over)
+        return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
+    if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
+        return _after_object(ended, raw, over=over)
+    if not received.viable and received.complete_again is not None:
+        repeats = raw.lstrip(WHITE)[0] == "{"
+        return Reading(received.complete_again, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
+    return _characters(raw, over=over)
+
+
+def read_text(text: str, *, over: bool) -> Reading:
+    """As `read`, for a text in one fragment."""
+    received = ArgumentText()
+    received.add(text)
+    return read(received, over=over)
+
+
+def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> Reading:
+    """The meaning of arguments in a complete call, which may have further keys: they are not complete before it is."""
+    if arguments.quoted:
+        raw = arguments.text()
+        return Reading(begun_inside(raw if over else raw[:LONGEST_PLACEHOLDER]), ENVELOPED_ARGUMENTS)
+    if call.viable and arguments.ended:
+        arguments = call.beside(arguments.ended_value())
+    reading = read(arguments, over=over)
+    if reading.defect not in {None, DOUBLE_ENCODED_ARGUMENTS}:
+        return reading
+    text = reading.text if call.ended or not arguments.ended else reading.text.rstrip(WHITE)[:-1]
+    return reading._replace(text=text, defect=ENVELOPED_ARGUMENTS)
+
+
+def repetition(complete: str, rest: str) -> Defect | None:
+    """Why text after a complete object adds nothing, or may turn out to; `None` if it adds something."""
+    again = begun_inside(rest) if rest[:1] == '"' else rest
+    if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
+        return REPLAYED_ARGUMENTS
+    return TRAILING_GARBAGE if rest[0] != "{" and is_garbage(complete, rest) else None
+
+
+def addition(rest: str) -> Defect:
+    """The defect of text after a complete object that adds something."""
+    return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
+
+
+def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
+    """A JSON string that may hold the object, and what follows it."""
+    if not received.ended:
+        may_hold = not over and received.viable and _MAY_HOLD.match(raw) is not None
+        return Reading("", DOUBLE_ENCODED_ARGUMENTS) if may_hold else Reading(raw)
+    value = received.ended_value()
+    intended = unwrapped(value)
+    if not is_object(intended):
+        return Reading(raw)
+    rest = without(value.strip(WHITE), raw[len(value) :].strip(WHITE))
+    complete = not rest or has_nothing(rest) or is_garbage(intended, rest)
+    return Reading(intended, DOUBLE_ENCODED_ARGUMENTS) if complete else Reading(intended + rest)
+
+
+def _placeholders(raw: str) -> Reading:
+    """Several placeholders without other text: the call has no arguments."""
+    plain = _SPACE.sub("", raw)
+    is_replayed = plain == "{}" * (len(plain) // 2) or plain == "null" * (len(plain) // 4)
+    return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
+
+
+def _after_object(complete: str, raw: str, *, over: bool) -> Reading:
+    rest = without(complete.strip(WHITE), raw[len(complete) :].strip(WHITE))
+    if rest and has_nothing(rest):
+        return Reading(complete, TRAILING_GARBAGE)
+    defect = repetition(complete, rest)
+    if defect is None or (over and rest.startswith(AGAIN)):
+        return Reading(raw, addition(rest), stands=True)
+    return Reading(complete, defect)
+
+
+def _characters(raw: str, *, over: bool) -> Reading:
+    """The text itself, with split surrogate pairs joined."""
+    if raw.isascii():
+        return Reading(raw)
+    surrogate = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]
+    text = paired(raw[: len(raw) - len(surrogate)])
+    return Reading(text, SPLIT_SURROGATE if surrogate or text != raw else None)

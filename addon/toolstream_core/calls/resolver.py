@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, override
 
-from toolstream_core.calls.arguments import ArgumentText, Room, is_markup
+from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.placeholders import is_markup
 from toolstream_core.calls.repetition import without_repeated
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import HIGH, ArgumentText
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import SkippedRun
 from toolstream_core.repair.meaning import Meaning
-from toolstream_core.repair.reading import HIGH
 
 
 class ClientText:

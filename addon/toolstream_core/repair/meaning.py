@@ -9,8 +9,19 @@ from __future__ import annotations
 import re
 from typing import Final, override
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import (
+    AGAIN,
+    HIGH,
+    LOW,
+    ArgumentText,
+    Reading,
+    addition,
+    read,
+    read_in_call,
+    repetition,
+)
 from toolstream_core.calls.json_text import grows_into, is_object, paired, same_arguments, without
+from toolstream_core.calls.placeholders import BEFORE, LONGEST_PLACEHOLDER, is_placeholder, may_become_placeholder
 from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
@@ -21,20 +32,6 @@ from toolstream_core.defects.arguments import (
     SPLIT_SURROGATE,
 )
 from toolstream_core.defects.defect import Defect
-from toolstream_core.repair.reading import (
-    AGAIN,
-    BEFORE,
-    HIGH,
-    LONGEST_PLACEHOLDER,
-    LOW,
-    Reading,
-    addition,
-    is_placeholder,
-    may_become_placeholder,
-    read,
-    read_in_call,
-    repetition,
-)
 
 _BEGUN_OBJECT: Final = re.compile(rf'{WS}(?:\{{{WS}"?)?')
 """An object before the first letter of its first key."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls import OpenCall
+from toolstream_core.calls.arguments import Reading
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import Kind
 from toolstream_core.stages.context import Context
-
-if TYPE_CHECKING:  # Protocols that have shapes, and no arguments in fragments, need no readings.
-    from toolstream_core.repair.reading import Reading
 
 _TINY: Final = 3
 """Characters of a tiny fragment."""

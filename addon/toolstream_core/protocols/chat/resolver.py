@@ -8,6 +8,7 @@ from typing import Final, override
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.placeholders import BEFORE
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
@@ -22,7 +23,6 @@ from toolstream_core.protocols.chat.evidence import (
     repeated_in_message,
 )
 from toolstream_core.repair.identity import plain_name
-from toolstream_core.repair.reading import BEFORE
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #

@@ -10,8 +10,9 @@ from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, Reading
 from toolstream_core.calls.json_text import has_nothing, is_object
+from toolstream_core.calls.placeholders import LONGEST_PLACEHOLDER
 from toolstream_core.defects.arguments import (
     MERGED_CALLS,
     NULL_ARGUMENTS,
@@ -26,7 +27,6 @@ from toolstream_core.model import Event, Json, Kind
 from toolstream_core.repair.blocks.protocol import BlockEvent, number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.meaning import Meaning
-from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.arguments import is_markup
+from toolstream_core.calls.placeholders import is_markup
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.defects.defect import NOTE, Defect
 from toolstream_core.defects.identity import (

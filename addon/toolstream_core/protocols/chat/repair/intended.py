@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, Reading
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.placeholders import LONGEST_PLACEHOLDER, is_placeholder
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import (
     NULL_ARGUMENTS,
@@ -19,7 +20,6 @@ from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.repair.identity import may_grow, plain_name
 from toolstream_core.repair.meaning import Meaning
-from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading, is_placeholder
 from toolstream_core.stages.context import Context
 
 

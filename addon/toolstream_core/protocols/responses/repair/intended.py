@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolstream_core.calls import OpenCall, nonblank
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, Reading
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.calls.repetition import Compared, SameId
 from toolstream_core.defects.defect import Defect
@@ -18,7 +18,6 @@ from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.meaning import FreeText, Meaning
-from toolstream_core.repair.reading import Reading
 from toolstream_core.stages.context import Context
 from toolstream_core.wire.frame import Frame, parse
 

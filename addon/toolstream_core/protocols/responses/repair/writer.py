@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.arguments import read
 from toolstream_core.calls.json_text import is_object, same_arguments
 from toolstream_core.defects.arguments import (
     EMPTY_ARGUMENTS,
@@ -31,7 +32,6 @@ from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.repair.fields import TOP, Deviation, Paths, Payload, laid_over
-from toolstream_core.repair.reading import read
 from toolstream_core.wire import json_access
 
 
