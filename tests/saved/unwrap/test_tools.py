@@ -219,6 +219,10 @@ CONVERSATION = "messages of a conversation"
 MESSAGES = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x"}]
 REJECTED = {
     "claude-code": (json.dumps({"sessionId": "s", "type": "assistant", "message": MESSAGE}), "transcript"),
+    "claude-code-null": (  # microsoft/vscode-copilot-chat, src/extension/chatSessions/claude/node/test/fixtures
+        json.dumps({"sessionId": "s", "type": "assistant", "message": {**MESSAGE, "stop_reason": None}}),
+        "transcript",
+    ),
     "codex-exec": ('{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started"}', CLIENT),
     "opencode": ('{"messages":[{"parts":[{"type":"tool","callID":"c","tool":"read","state":{}}]}]}', CLIENT),
     "gemini-cli": ('{"type":"tool_use","tool_name":"f","tool_id":"r1","parameters":{}}', CLIENT),

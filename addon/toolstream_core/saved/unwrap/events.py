@@ -480,7 +480,6 @@ def recognised(found: Found) -> Found:
         found.is_complete = has_message and not (content.fragments or content.text)
         found.may_be_complete = (
             has_message
-            and bool(content.finishes)
             and found.dialect.call_form is not CallForm.WHOLE
             and len(content.fragments) == len(response.fragments)
         )
