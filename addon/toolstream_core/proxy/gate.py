@@ -1,6 +1,6 @@
 """Time inside mitmproxy: one stream waits, breaks, or ends differently, while all others continue.
 
-The only file that uses mitmproxy's internals: its layers, which are no stable interface. `missing` names the first
+Uses mitmproxy's layers, which are no stable interface, as `socket_layer` does for WebSockets. `missing` names the first
 part that this version lacks.
 """
 
