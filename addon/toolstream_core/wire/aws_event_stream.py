@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
+from io import BytesIO
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -112,39 +113,24 @@ def with_payload(raw: bytes, payload: bytes) -> bytes:
     return signed + crc32(signed).to_bytes(4)
 
 
-class _Block:
-    """The header block, read part by part."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def __bool__(self) -> bool:
-        return self._at < len(self._data)
-
-    def take(self, size: int) -> bytes:
-        data = self._data[self._at : self._at + size]
-        if len(data) < size:
-            raise DamageError("the headers of a message are incomplete")
-        self._at += size
-        return data
-
-    def sized(self, width: int) -> bytes:
-        """Bytes that follow their length."""
-        return self.take(int.from_bytes(self.take(width)))
-
-
 @lru_cache(maxsize=32)
 def _headers(block: bytes) -> tuple[Header, ...]:
     """The headers of a block. Most messages of a stream have one of a few blocks."""
-    left, headers = _Block(block), []
-    while left:
-        name = left.sized(1).decode("utf-8", "surrogateescape")
-        kind = left.take(1)[0]
+    left, headers = BytesIO(block), []
+    while size := left.read(1):
+        name = _taken(left, size[0]).decode("utf-8", "surrogateescape")
+        kind = _taken(left, 1)[0]
         if kind not in _SIZES and kind not in {_BYTES, STRING}:
             raise DamageError(f"a message header has the unknown type {kind}")
-        headers.append(Header(name, kind, left.take(_SIZES[kind]) if kind in _SIZES else left.sized(2)))
+        width = _SIZES[kind] if kind in _SIZES else int.from_bytes(_taken(left, 2))
+        headers.append(Header(name, kind, _taken(left, width)))
     return tuple(headers)
+
+
+def _taken(left: BytesIO, size: int) -> bytes:
+    if len(data := left.read(size)) < size:
+        raise DamageError("the headers of a message are incomplete")
+    return data
 
 
 # What a frame shows of its message:

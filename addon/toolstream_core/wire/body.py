@@ -27,42 +27,26 @@ NOT_OURS: Final = NotOurs.NOT_OURS
 
 type _Choice = type[SseFramer | LineFramer | ArrayFramer | DocumentFramer | EventStreamFramer] | NotOurs | None
 
-
-class _Label(enum.Enum):
-    SSE = enum.auto()
-    LINES = enum.auto()
-    JSON = enum.auto()
-    MESSAGES = enum.auto()
-    OPEN = enum.auto()
-    """Not present, or not reliable."""
-    FOREIGN = enum.auto()
-
-
-_LABELS = {
-    "text/event-stream": _Label.SSE,
-    "application/x-ndjson": _Label.LINES,
-    "application/ndjson": _Label.LINES,
-    "application/jsonl": _Label.LINES,
-    "application/x-jsonl": _Label.LINES,
-    "application/jsonlines": _Label.LINES,
-    "application/x-jsonlines": _Label.LINES,
-    "application/x-json-stream": _Label.LINES,
-    "application/stream+json": _Label.LINES,
-    "application/json": _Label.JSON,
-    "text/json": _Label.JSON,
-    MESSAGES: _Label.MESSAGES,
-    "application/pdf": _Label.FOREIGN,
-    "application/zip": _Label.FOREIGN,
+_LABELS: dict[str, _Choice] = {
+    "text/event-stream": SseFramer,
+    "application/x-ndjson": LineFramer,
+    "application/ndjson": LineFramer,
+    "application/jsonl": LineFramer,
+    "application/x-jsonl": LineFramer,
+    "application/jsonlines": LineFramer,
+    "application/x-jsonlines": LineFramer,
+    "application/x-json-stream": LineFramer,
+    "application/stream+json": LineFramer,
+    "application/json": DocumentFramer,
+    "text/json": DocumentFramer,
+    MESSAGES: EventStreamFramer,
+    "application/pdf": NOT_OURS,
+    "application/zip": NOT_OURS,
 }
+"""The framing that a content type names; for JSON, the body may be an array of events too."""
 _FOREIGN = ("image/", "audio/", "video/", "font/", "multipart/", "application/grpc")
 _FIELD = re.compile(rb"[\r\n]*+(?:(?:data|event|id|retry)[:\r\n]|:)")
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:")
-_WHEN_UNSAID: dict[_Label, _Choice] = {
-    _Label.SSE: SseFramer,
-    _Label.LINES: LineFramer,
-    _Label.JSON: DocumentFramer,
-    _Label.MESSAGES: EventStreamFramer,
-}
 
 
 def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | NotOurs | None:
@@ -73,28 +57,29 @@ def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | N
     change the result.
     """
     label = _label(content_type)
-    if label is _Label.FOREIGN:
+    if label is NOT_OURS:
         return NOT_OURS
     head = head[:MAX_HEAD]
     lead = b"" if BOM.startswith(head) else head.removeprefix(BOM)
     choice = _look(label, lead)
     if choice is None and (ended or len(head) == MAX_HEAD):
-        document = label is not _Label.LINES and lead.lstrip().startswith(b"{")
-        choice = DocumentFramer if document else _WHEN_UNSAID.get(label, NOT_OURS)
+        document = label is not LineFramer and lead.lstrip().startswith(b"{")
+        choice = DocumentFramer if document else label or NOT_OURS
     return choice() if isinstance(choice, type) else choice
 
 
-def _label(content_type: str) -> _Label:
+def _label(content_type: str) -> _Choice:
+    """The framing that a content type names; `None` if there is none, or it is not reliable."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind.startswith(_FOREIGN):
-        return _Label.FOREIGN
-    return _LABELS.get(kind, _Label.JSON if kind.endswith("+json") else _Label.OPEN)
+        return NOT_OURS
+    return _LABELS.get(kind, DocumentFramer if kind.endswith("+json") else None)
 
 
-def _look(label: _Label, lead: bytes) -> _Choice:
+def _look(label: _Choice, lead: bytes) -> _Choice:
     if _FIELD.match(lead):
         return SseFramer
-    if lead.startswith(b"\0") and label in {_Label.MESSAGES, _Label.OPEN}:
+    if lead.startswith(b"\0") and label in {EventStreamFramer, None}:
         return _message(label, lead)
     text = lead.lstrip()
     if not text:
@@ -103,46 +88,46 @@ def _look(label: _Label, lead: bytes) -> _Choice:
         return _object(label, text)
     if text.startswith(b"["):
         return _array(label, text)
-    if label is not _Label.SSE and _may_be_field(lead):
+    if label is not SseFramer and _may_be_field(lead):
         return None
-    return _WHEN_UNSAID.get(label, NOT_OURS)
+    return label or NOT_OURS
 
 
-def _message(label: _Label, lead: bytes) -> _Choice:
+def _message(label: _Choice, lead: bytes) -> _Choice:
     """A binary message, or other binary? Lengths and their checksum show it; no message has 16 MiB."""
     if len(lead) < PRELUDE:
         return None
     try:
         length(lead[:PRELUDE])
     except DamageError:
-        return _WHEN_UNSAID.get(label, NOT_OURS)
+        return label or NOT_OURS
     return EventStreamFramer
 
 
-def _object(label: _Label, text: bytes) -> _Choice:
+def _object(label: _Choice, text: bytes) -> _Choice:
     """A document, or the first of many lines? Without a content type of lines, only a line with a follower shows it."""
     line, end, rest = text.partition(b"\n")
     if not end:
         return None
     if not isinstance(parse(line), dict):
-        pretty = line.strip() == b"{" or label is not _Label.LINES
+        pretty = line.strip() == b"{" or label is not LineFramer
         return DocumentFramer if pretty else LineFramer
-    if label is _Label.LINES:
+    if label is LineFramer:
         return LineFramer
     if _FIELD.match(rest):
         return SseFramer
     return None if not rest.strip() or _may_be_field(rest) else LineFramer
 
 
-def _array(label: _Label, text: bytes) -> _Choice:
-    if label is _Label.LINES:
+def _array(label: _Choice, text: bytes) -> _Choice:
+    if label is LineFramer:
         return LineFramer
-    if label is _Label.JSON:
+    if label is DocumentFramer:
         return ArrayFramer
     inner = text[1:].lstrip()[:1]
     if not inner:
         return None
-    return ArrayFramer if inner in {b"{", b"]"} else _WHEN_UNSAID.get(label, NOT_OURS)
+    return ArrayFramer if inner in {b"{", b"]"} else label or NOT_OURS
 
 
 def _may_be_field(text: bytes) -> bool:
