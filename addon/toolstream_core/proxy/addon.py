@@ -215,17 +215,22 @@ class ToolstreamAddon:
 
     @_guarded
     def _prepared(self, flow: http.HTTPFlow) -> None:
-        if RESENT not in flow.metadata and (self._responses.settings.rewrites or self._ids):
-            self._prepare(flow)
+        """Restore the ids that the provider sent, and request a coding that can be decoded as it arrives."""
+        rewrites = self._responses.settings.rewrites
+        if RESENT in flow.metadata or not (rewrites or self._ids):
+            return
+        if not self._filtered(flow) or is_signed(flow.request):
+            return
+        restore(flow, self._ids)
+        if rewrites and looks_like_llm(flow.request.path, self._responses.request_of(flow)):
+            flow.request.headers["accept-encoding"] = "identity"
 
     @_guarded
     def _respond(self, flow: http.HTTPFlow) -> None:
-        if RESENT not in flow.metadata:
-            if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):
+        if flow.response is None and RESENT not in flow.metadata and self._filtered(flow):
+            if self._sockets.refuses(flow) or self._deliveries.refuses(flow):
                 return
-            if flow.response is None and self._filtered(flow) and self._deliveries.refuses(flow):
-                return
-            if self._responses.settings.destream and flow.response is None and self._filtered(flow):
+            if self._responses.settings.destream:
                 self._deliveries.destreams(flow)
         if self._provider is not None and flow.response is None:
             if self._deliveries.has(flow) and self._sockets.serves(flow):
@@ -355,14 +360,6 @@ class ToolstreamAddon:
     def _replayed(self, flow: http.HTTPFlow) -> None:
         if self._filtered(flow):
             self._reporters.replayed(flow)
-
-    def _prepare(self, flow: http.HTTPFlow) -> None:
-        """Restore the ids that the provider sent, and request a coding that can be decoded as it arrives."""
-        if not self._filtered(flow) or is_signed(flow.request):
-            return
-        restore(flow, self._ids)
-        if self._responses.settings.rewrites and looks_like_llm(flow.request.path, self._responses.request_of(flow)):
-            flow.request.headers["accept-encoding"] = "identity"
 
     def _configure_view(self, text: str) -> None:
         """Start the live view, or stop it. Raises `OptionsError`."""

@@ -22,15 +22,12 @@ from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
-from toolstream_core.wire.aws_event_stream import MESSAGES
-
-_STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
+from toolstream_core.wire.body import announces_stream
 
 
 def is_stream(response: http.Response) -> bool:
     """Whether the headers of a response announce a stream."""
-    kind: str = response.headers.get("content-type", "")
-    return kind.lower().startswith(_STREAMED)
+    return announces_stream(response.headers.get("content-type", ""))
 
 
 def place_of(flow: http.HTTPFlow) -> str:

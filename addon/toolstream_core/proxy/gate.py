@@ -27,7 +27,7 @@ type Commands = Generator[commands.Command, Any, None]
 
 def reset_soon(flow: http.HTTPFlow) -> None:
     """End the client's TCP connection with a reset, if it has its own socket."""
-    writer = None if flow.request.is_http2 else client_writer(flow)
+    writer = None if flow.request.is_http2 else _writer(flow, flow.client_conn)
     taken = writer.get_extra_info("socket") if writer is not None else None
     if taken is not None:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -39,7 +39,7 @@ def close_surely(flow: http.HTTPFlow) -> None:
     mitmproxy closes by cancelling the task that reads from the client. If that task is about to pass on the
     client's latest bytes (an HTTP/2 acknowledgement), it ends without closing the socket, and the client keeps waiting.
     """
-    writer = client_writer(flow)
+    writer = _writer(flow, flow.client_conn)
     if writer is not None:
         writer.close()
 
@@ -51,12 +51,8 @@ def read_upstream(flow: http.HTTPFlow, *, on: bool) -> None:
         (writer.transport.resume_reading if on else writer.transport.pause_reading)()
 
 
-def client_writer(flow: http.HTTPFlow) -> Any:
-    """The writer of the flow's client; `None` if it is not found."""
-    return _writer(flow, flow.client_conn)
-
-
 def _writer(flow: http.HTTPFlow, connection: Connection) -> Any:
+    """The writer of the flow's client or upstream; `None` if it is not found."""
     for handler in ctx.master.addons.get("proxyserver").connections.values():
         if handler.client is flow.client_conn and connection in handler.transports:
             return handler.transports[connection].writer

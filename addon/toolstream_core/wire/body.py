@@ -68,6 +68,11 @@ def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | N
     return choice() if isinstance(choice, type) else choice
 
 
+def announces_stream(content_type: str) -> bool:
+    """Whether a content type names a framing of several events."""
+    return _label(content_type) in {SseFramer, LineFramer, EventStreamFramer}
+
+
 def _label(content_type: str) -> _Choice:
     """The framing that a content type names; `None` if there is none, or it is not reliable."""
     kind = content_type.partition(";")[0].strip().lower()

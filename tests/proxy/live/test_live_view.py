@@ -67,7 +67,7 @@ def test_patches_add_up_to_the_document() -> None:
     async def run() -> None:
         view = LiveView(fail)
         page = json.loads(json.dumps(view.document()))
-        cursor = view.follow()
+        cursor = LiveCursor(view)
         flow = llm_flow()
         recording = begin(view, flow)
         recording.take_upstream(1.0, CHUNK)
@@ -95,7 +95,7 @@ def test_a_slow_viewer_gets_one_patch() -> None:
 
     async def run() -> None:
         view = LiveView(fail)
-        page, cursor = json.loads(json.dumps(view.document())), view.follow()
+        page, cursor = json.loads(json.dumps(view.document())), LiveCursor(view)
         recording = begin(view, llm_flow())
         recording.take_upstream(0.0, CHUNK)
         await apply_patches(cursor, page)

@@ -14,7 +14,7 @@ from mitmproxy.exceptions import OptionsError
 from tornado.httpserver import HTTPServer
 from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
-from tornado.web import Application, HTTPError, RequestHandler, _HandlerDelegate
+from tornado.web import Application, HTTPError, RequestHandler
 
 from toolstream_core.proxy.live.view import LiveCursor, LiveView
 from toolstream_core.redact import raised_at
@@ -49,7 +49,9 @@ class ServedView:
         self._changed = asyncio.Event()
         """Set when a viewer connects or disconnects."""
         routes = [(r"/", _Page), (r"/updates", _Updates), (r"/document", _Document)]
-        app = Application([(path, handler, {"served": self}) for path, handler in routes], log_function=_no_log)
+        # The address contains a token, and is not logged.
+        handlers = [(path, handler, {"served": self}) for path, handler in routes]
+        app = Application(handlers, log_function=lambda _: None)
         self._server = HTTPServer(app)
         self._server.add_sockets(sockets)
 
@@ -81,10 +83,6 @@ class ServedView:
         if not self._reported:
             self._reported = True
             logger.error("toolstream_view: the live view is not complete: %s. Traffic continues.", raised_at(error))
-
-
-def _no_log(handler: RequestHandler | _HandlerDelegate) -> None:
-    """The address contains a token, and is not logged."""
 
 
 class _Handler(RequestHandler):
@@ -142,7 +140,7 @@ class _Updates(_Handler):
         """Patches as an event stream, until the viewer disconnects. Unread patches of slow viewers are not queued."""
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
-        cursor = self._cursor = self.view.follow()
+        cursor = self._cursor = LiveCursor(self.view)
         self.served.connected(1)
         try:
             while not cursor.closed:

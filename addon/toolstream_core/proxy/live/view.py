@@ -95,7 +95,8 @@ class LiveView:
         """By flow, the responses that may change."""
         self._placed: list[Shown] = []
         """The responses in the order of the document."""
-        self._waiting: set[asyncio.Event] = set()
+        self.waiting: set[asyncio.Event] = set()
+        """Set after each change."""
         self._builder = ViewBuilder(live=True)
         self.ended = False
         """Whether the client has ended."""
@@ -138,10 +139,6 @@ class LiveView:
         document = self.document()
         return page({**document, "generated": {**document["generated"], "live": False}})
 
-    def follow(self) -> LiveCursor:
-        """A new viewer."""
-        return LiveCursor(self)
-
     def patches(self, cursor: LiveCursor) -> list[dict[str, Any]]:
         """The patch for a viewer. Called in a thread."""
         with self._lock:
@@ -155,14 +152,6 @@ class LiveView:
                 cursor.ended = True
                 found.append({"ended": True})
             return found
-
-    def wait(self, event: asyncio.Event) -> None:
-        """Set `event` after each change, until `leave`."""
-        self._waiting.add(event)
-
-    def leave(self, event: asyncio.Event) -> None:
-        """End `wait`."""
-        self._waiting.discard(event)
 
     def _grow(self) -> None:
         """Read the new chunks of each response that is not complete."""
@@ -210,7 +199,7 @@ class LiveView:
         return True
 
     def _wake(self) -> None:
-        for event in self._waiting:
+        for event in self.waiting:
             event.set()
 
 
@@ -221,7 +210,7 @@ class LiveCursor:
         self._view = view
         self._new = asyncio.Event()
         self._new.set()
-        view.wait(self._new)
+        view.waiting.add(self._new)
         self._seen: dict[int, tuple[int, int]] = {}
         """By place of the response, its version, and the number of its events that were sent."""
         self.ended = False
@@ -254,5 +243,5 @@ class LiveCursor:
     def close(self) -> None:
         """The viewer has gone."""
         self.closed = True
-        self._view.leave(self._new)
+        self._view.waiting.discard(self._new)
         self._new.set()
