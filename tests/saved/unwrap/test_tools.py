@@ -81,6 +81,15 @@ def test_a_long_second_response_is_no_reverse_order(tmp_path: Path) -> None:
     assert [record.finish for record in read(path)] == [["completed"], ["completed"]]
 
 
+def test_an_id_that_is_an_object_is_no_id(tmp_path: Path) -> None:
+    """A schema has one (braintrustdata/lingua, specs/google/discovery.json)."""
+    path = tmp_path / "pasted"
+    path.write_text(
+        "\n".join(f"chunk: {wrappers.compact({**one, 'id': {'a': 1}})}" for one in wrappers.payloads(bare(CHAT)))
+    )
+    assert [comparable(record) for record in read(path)] == [expected(CHAT)]
+
+
 @pytest.mark.parametrize(("first", "second"), [(CHAT, CHAT), (CLAUDE, CLAUDE), (RESPONSES, RESPONSES), (CHAT, CLAUDE)])
 def test_interleaved_responses_are_an_error(first: str, second: str, tmp_path: Path) -> None:
     """A log may have two simultaneous requests."""

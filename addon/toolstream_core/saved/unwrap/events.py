@@ -132,7 +132,8 @@ class Found:
         if not isinstance(self.payload, dict):
             return ABSENT
         payload = self._inner or self.payload
-        return payload.get("id") or payload.get("responseId") or ABSENT
+        found = payload.get("id") or payload.get("responseId")
+        return found if isinstance(found, str | int) else ABSENT
 
     @property
     def starts(self) -> bool:
