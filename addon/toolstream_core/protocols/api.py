@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -61,6 +62,8 @@ class Api:
     """One API. The methods that read requests know the forms of OpenAI, Anthropic and Ollama, and never raise."""
 
     specification: ClassVar[Specification]
+    request_paths: ClassVar[re.Pattern[str]]
+    """Its request paths, anywhere in the path: gateways put prefixes before them."""
     server: ClassVar[str]
     """Scheme and host of the provider who defined the protocol."""
     hosts: ClassVar[tuple[str, ...]] = ()

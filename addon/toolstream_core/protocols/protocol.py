@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.wire.frame import CONTENT_TYPES
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.calls.resolver import Calls
@@ -53,8 +52,6 @@ class WireProtocol:
     """Its name in options, reports and JSON (`dialect` there)."""
     package: str
     """The folder, as a dotted name."""
-    paths: re.Pattern[str]
-    """Request paths of this API, anywhere in the path: gateways put prefixes before them."""
     calls: type[Calls]
     """Decides which call a fragment belongs to."""
     recognise: Callable[[str, Json], bool]
@@ -88,10 +85,12 @@ class WireProtocol:
     """Whether the official clients skip SSE comments, as the standard requires."""
     read_only: bool = False
     """Whether its responses are only read and always forwarded unchanged."""
+    claims_every_path: bool = False
+    """Whether the user said that the response is this protocol's."""
 
     def claims(self, path: str) -> bool:
         """Whether `path` (with or without query) is one of this API's."""
-        return self.paths.search(path.partition("?")[0]) is not None
+        return self.claims_every_path or self.api.request_paths.search(path.partition("?")[0]) is not None
 
     @property
     def content_type(self) -> str:

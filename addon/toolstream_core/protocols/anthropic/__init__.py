@@ -1,6 +1,5 @@
 """Anthropic Messages: its reader, resolver, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.anthropic.api import AnthropicApi
@@ -11,10 +10,6 @@ from toolstream_core.protocols.protocol import WireProtocol
 ANTHROPIC: Final = WireProtocol(
     name="anthropic",
     package=__name__,
-    # Bedrock's InvokeModel takes the body of the model's vendor: Nova's is Converse's.
-    paths=re.compile(
-        r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$|/model/(?![^/]*nova)[^/]+/invoke(?:-with-response-stream)?$"
-    ),
     calls=AnthropicCalls,
     recognise=recognise,
     read=read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, override
 
@@ -17,6 +18,10 @@ class AnthropicApi(Api):
     specification = Specification(
         title="Anthropic, streaming messages",
         url="https://docs.anthropic.com/en/docs/build-with-claude/streaming",
+    )
+    # Bedrock's InvokeModel takes the body of the model's vendor: Nova's is Converse's.
+    request_paths = re.compile(
+        r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$|/model/(?![^/]*nova)[^/]+/invoke(?:-with-response-stream)?$"
     )
     server = "https://api.anthropic.com"
     hosts = ("api.anthropic.com",)

@@ -1,6 +1,5 @@
 """Amazon Bedrock ConverseStream: its reader, resolver, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.bedrock.api import BedrockApi
@@ -11,10 +10,6 @@ from toolstream_core.protocols.protocol import WireProtocol
 BEDROCK: Final = WireProtocol(
     name="bedrock",
     package=__name__,
-    # Nova's models stream Converse's events through InvokeModel too.
-    paths=re.compile(
-        r"/model/(?:[^/]+/converse(?:-stream)?|[^/]*nova[^/]*/invoke(?:-with-response-stream)?)$", re.IGNORECASE
-    ),
     calls=ConverseCalls,
     recognise=recognise,
     read=read,

@@ -29,6 +29,10 @@ class BedrockApi(Api):
         url="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
         server_sent_events=False,
     )
+    # Nova's models stream Converse's events through InvokeModel too.
+    request_paths = re.compile(
+        r"/model/(?:[^/]+/converse(?:-stream)?|[^/]*nova[^/]*/invoke(?:-with-response-stream)?)$", re.IGNORECASE
+    )
     server = "https://bedrock-runtime.us-east-1.amazonaws.com"
     hosts = ("bedrock-runtime.us-east-1.amazonaws.com",)
     prefix = ""

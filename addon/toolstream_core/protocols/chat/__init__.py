@@ -1,6 +1,5 @@
 """Chat Completions: its reader, resolver, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.chat.api import ChatApi
@@ -11,7 +10,6 @@ from toolstream_core.protocols.protocol import CallForm, WireProtocol
 CHAT: Final = WireProtocol(
     name="openai-chat",
     package=__package__,
-    paths=re.compile(r"/chat/completions/?$"),
     calls=ChatCalls,
     recognise=recognise,
     read=read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import override
 
@@ -16,6 +17,7 @@ class ChatApi(Api):
         title="OpenAI, Chat Completions: streaming events",
         url="https://platform.openai.com/docs/api-reference/chat-streaming",
     )
+    request_paths = re.compile(r"/chat/completions/?$")
     server = "https://api.openai.com"
     hosts = ("api.openai.com",)
     endpoint = "/chat/completions"

@@ -1,6 +1,5 @@
 """Cohere v2 chat: its reader, resolver, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.cohere.api import CohereApi
@@ -11,7 +10,6 @@ from toolstream_core.protocols.protocol import WireProtocol
 COHERE: Final = WireProtocol(
     name="cohere-v2",
     package=__name__,
-    paths=re.compile(r"/v2/chat/?$"),
     calls=CohereCalls,
     recognise=recognise,
     read=read,

@@ -1,5 +1,7 @@
 """The Cohere v2 chat API: messages, tools and repeated calls have the form of Chat Completions."""
 
+import re
+
 from toolstream_core.protocols.api import Api, ModelList, Specification
 
 
@@ -10,6 +12,7 @@ class CohereApi(Api):
         title="Cohere, streaming chat (v2)",
         url="https://docs.cohere.com/v2/docs/streaming",
     )
+    request_paths = re.compile(r"/v2/chat/?$")
     server = "https://api.cohere.com"
     hosts = ("api.cohere.com", "api.cohere.ai")
     prefix = "/v2"

@@ -1,6 +1,5 @@
 """Gemini generateContent, over SSE or as a streamed JSON array."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.gemini.api import GeminiApi
@@ -11,7 +10,6 @@ from toolstream_core.protocols.protocol import CallForm, WireProtocol
 GEMINI: Final = WireProtocol(
     name="gemini",
     package=__name__,
-    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
     calls=GeminiCalls,
     recognise=recognise,
     read=read,

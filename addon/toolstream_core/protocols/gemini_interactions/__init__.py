@@ -1,6 +1,5 @@
 """Gemini's Interactions API: its reader, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.calls.started_calls import SequentialCalls
@@ -11,8 +10,6 @@ from toolstream_core.protocols.protocol import WireProtocol
 GEMINI_INTERACTIONS: Final = WireProtocol(
     name="gemini-interactions",
     package=__name__,
-    # On Vertex, the location precedes it. Discord has `/interactions` too, without a version.
-    paths=re.compile(r"/(?:v1\w*|locations/[^/]+)/interactions/?$"),
     # A `step.start` opens a call, a `step.stop` ends it; a stop has only an index.
     calls=SequentialCalls,
     recognise=recognise,

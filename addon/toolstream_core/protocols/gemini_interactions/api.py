@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, override
 
@@ -18,6 +19,8 @@ class InteractionsApi(Api):
         title="Google, Gemini API: streaming interactions",
         url="https://ai.google.dev/gemini-api/docs/streaming",
     )
+    # On Vertex, the location precedes it. Discord has `/interactions` too, without a version.
+    request_paths = re.compile(r"/(?:v1\w*|locations/[^/]+)/interactions/?$")
     server = "https://generativelanguage.googleapis.com"
     prefix = "/v1beta"
     base_has_prefix = False

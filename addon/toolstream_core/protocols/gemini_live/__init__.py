@@ -1,6 +1,5 @@
 """The Gemini Live API, over a WebSocket."""
 
-import re
 from typing import Final
 
 from toolstream_core.calls.resolver import CompleteCalls
@@ -13,7 +12,6 @@ _CONTENT: Final = ("modelTurn", "outputTranscription", "turnComplete", "generati
 GEMINI_LIVE: Final = WireProtocol(
     name="gemini-live",
     package=__name__,
-    paths=re.compile(r"[./]BidiGenerateContent(?:Constrained)?/?$"),
     calls=CompleteCalls,
     recognise=recognise,
     read=read,

@@ -1,6 +1,5 @@
 """Ollama's native chat API."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.ollama.api import OllamaApi
@@ -13,7 +12,6 @@ _MESSAGE: Final = ("/message/content", "/message/thinking", "/message/tool_calls
 OLLAMA: Final = WireProtocol(
     name="ollama",
     package=__name__,
-    paths=re.compile(r"/api/chat/?$"),
     calls=OllamaCalls,
     recognise=recognise,
     read=read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import override
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ class RealtimeApi(ResponsesApi):
         url="https://platform.openai.com/docs/api-reference/realtime-server-events",
         server_sent_events=False,
     )
+    request_paths = re.compile(r"/realtime/?$")
     endpoint = "/realtime"
     stream_form = Form.LINES
 

@@ -1,6 +1,5 @@
 """Responses: its reader, resolver, requests, repairs and faults."""
 
-import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
@@ -11,7 +10,6 @@ from toolstream_core.protocols.responses.resolver import ResponsesCalls
 RESPONSES: Final = WireProtocol(
     name="openai-responses",
     package=__package__,
-    paths=re.compile(r"/responses/?$"),
     calls=ResponsesCalls,
     recognise=recognise,
     read=read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, override
 
@@ -17,6 +18,7 @@ class ResponsesApi(Api):
         title="OpenAI, Responses: streaming events",
         url="https://platform.openai.com/docs/api-reference/responses-streaming",
     )
+    request_paths = re.compile(r"/responses/?$")
     server = "https://api.openai.com"
     endpoint = "/responses"
     key_variables = ("OPENAI_API_KEY",)
