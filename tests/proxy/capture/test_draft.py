@@ -16,6 +16,7 @@ from toolstream_core.redaction import Redaction
 from toolstream_core.saved.flow import facts_of, read_flow, request_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -29,10 +30,12 @@ class CaptureFolder:
     def __init__(self, path: Path, limit: int = 10**6) -> None:
         self.path = path
         self.errors: list[tuple[str, Exception]] = []
+        self.drafts: list[Draft] = []
         self.store = Store(Folder(path, limit), Redaction(), lambda *error: self.errors.append(error), lambda _: None)
 
     def draft(self, flow: http.HTTPFlow) -> Draft:
-        return Draft(self.store, flow.id, flow.request)
+        self.drafts.append(Draft(self.store, flow.id, flow.request))
+        return self.drafts[-1]
 
     def only_capture(self) -> http.HTTPFlow:
         """Return the only capture in the folder, read by mitmproxy."""
@@ -41,9 +44,12 @@ class CaptureFolder:
 
 
 @pytest.fixture
-def captures(tmp_path: Path) -> CaptureFolder:
-    """Return an empty folder of captures."""
-    return CaptureFolder(tmp_path)
+def captures(tmp_path: Path) -> Iterator[CaptureFolder]:
+    """Yield an empty folder of captures."""
+    folder = CaptureFolder(tmp_path)
+    yield folder
+    for draft in folder.drafts:
+        draft.discard()
 
 
 def ending(flow: http.HTTPFlow, broken: str | None = None, *, differs: bool = False) -> Ending:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.proxy.capture.folder import Folder
-from toolstream_core.proxy.capture.spool import READ_SIZE, Memory, Spool
+from toolstream_core.proxy.capture.spool import READ_SIZE, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ CHUNK_COUNT = 64
 def write_first_half(path: Path, ready: int) -> None:
     """Write the first half of a long body, signal it through the pipe `ready`, and wait."""
     folder = Folder(path, LIMIT)
-    spool = Spool(path, Memory(0))
+    spool = Spool(path)
     for _ in range(CHUNK_COUNT):
         spool.write(b"x" * READ_SIZE)
 
@@ -99,7 +99,7 @@ def test_a_read_only_folder(read_only: Path) -> None:
     with pytest.raises(PermissionError):
         Folder(read_only, LIMIT)
     read_only.chmod(0o700)
-    folder, spool = Folder(read_only, LIMIT), Spool(read_only, Memory(0))
+    folder, spool = Folder(read_only, LIMIT), Spool(read_only)
     read_only.chmod(0o500)
     with pytest.raises(PermissionError):
         folder.write("x", 2, [b"ok"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
-from toolstream_core.proxy.capture.spool import Memory, Spool
+from toolstream_core.proxy.capture.spool import Spool
 from toolstream_core.redaction import BodyRedactor, Redaction
 from toolstream_core.wire.body import BodyDecoder
 
@@ -27,7 +27,6 @@ class Store:
     """Called with the id of a flow that is not kept, and why."""
     wrote: Callable[[Path], None]
     """Called with each file that was written."""
-    memory: Memory = field(default_factory=Memory)
 
 
 class KeptBody:
@@ -39,7 +38,7 @@ class KeptBody:
         `compared`: whether `digest` will be read.
         """
         self._redactor = BodyRedactor(store.redaction, known)
-        self._bytes, self._cuts = Spool(store.folder.path, store.memory), Spool(store.folder.path, store.memory)
+        self._bytes, self._cuts = Spool(store.folder.path), Spool(store.folder.path)
         self._begun: float | None = None
         self._digest = hashlib.sha256() if compared else None
         self._decoder = BodyDecoder(coding)

@@ -13,68 +13,36 @@ from toolstream_core.proxy.capture.folder import HIDDEN, PART, lock
 
 SPOOL = ".spool"
 """Suffix of a snapshot, from which `recovery` makes a capture."""
-MEMORY = 8 * 1024 * 1024
-"""Bytes that all spools together keep in memory."""
+OWN = 64 * 1024
+"""Bytes of a spool that are kept in memory."""
 READ_SIZE = 64 * 1024
 """Bytes that are read back from a file at once."""
 
 
-class Memory:
-    """The memory that spools share. Used only by the worker's thread."""
-
-    def __init__(self, width: int = MEMORY) -> None:
-        """`room` in bytes."""
-        self.room = width
-
-
 class Spool:
-    """Keeps bytes: in memory if there is room, else in a file, which has no name if the system supports that."""
+    """Keeps bytes: in memory if they are few, else in a file, which has no name if the system supports that."""
 
-    def __init__(self, folder: Path, memory: Memory) -> None:
+    def __init__(self, folder: Path) -> None:
         """The file is made in `folder`: on the disk of the complete capture."""
-        self._folder = folder
-        self._memory = memory
-        self._kept: list[bytes] = []
-        self._file: IO[bytes] | None = None
+        self._file = tempfile.SpooledTemporaryFile(OWN, dir=str(folder), prefix=HIDDEN, suffix=PART)  # noqa: SIM115
         self.size = 0
         """Bytes taken."""
 
     def write(self, data: bytes) -> None:
         """Append `data`. Raises `OSError` if the disk is full."""
-        if self._file is None and len(data) <= self._memory.room:
-            self._memory.room -= len(data)
-            self._kept.append(data)
-        else:
-            file = self._to_file()
-            file.write(data)
-            file.flush()
+        self._file.seek(self.size)
+        self._file.write(data)
+        self._file.flush()
         self.size += len(data)
 
     def chunks(self) -> Iterator[bytes]:
         """All bytes."""
-        yield from self._kept
-        if self._file is not None:
-            self._file.seek(0)
-            while block := self._file.read(READ_SIZE):
-                yield block
+        self._file.seek(0)
+        yield from iter(lambda: self._file.read(READ_SIZE), b"")
 
     def close(self) -> None:
         """Delete the bytes and the file."""
-        self._forget()
-        if self._file is not None:
-            self._file.close()
-
-    def _to_file(self) -> IO[bytes]:
-        """The file, with the bytes that were in memory."""
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(dir=str(self._folder), prefix=HIDDEN, suffix=PART)  # noqa: SIM115 - `close`
-            self._file.writelines(self._kept)
-            self._forget()
-        return self._file
-
-    def _forget(self) -> None:
-        self._memory.room += sum(map(len, self._kept))
-        self._kept = []
+        self._file.close()
 
 
 class Snapshot:
