@@ -35,12 +35,12 @@ DESTREAMING = [
     "toolstream_core.proxy.deliveries:Deliveries._fetch",
     "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.proxy.delivery:Delivery._next_chunk",
-    "toolstream_core.proxy.delivery:ActionQueue.read",
+    "toolstream_core.proxy.delivery:Delivery._read",
 ]
 STREAMING = [
     "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.delivery.schedule:Schedule.begin",
-    "toolstream_core.delivery.schedule:Schedule.feed",
+    "toolstream_core.delivery.schedule:Schedule._cut",
     "toolstream_core.proxy.deliveries:Deliveries._close",
 ]
 
@@ -134,7 +134,7 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.live_response:LiveResponse.stream#3",
     "toolstream_core.proxy.live_response:LiveResponse.finish#1",
     "toolstream_core.proxy.delivery:Delivery._next#5",
-    "toolstream_core.delivery.schedule:Schedule.feed#3",
+    "toolstream_core.delivery.schedule:Schedule._cut#3",
     "toolstream_core.engine.session:Session.feed_frames#3",
     "toolstream_core.sockets.lanes:Lanes.read_request#1",
     "toolstream_core.sockets.lanes:Lanes.read_event#3",

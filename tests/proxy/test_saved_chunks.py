@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.proxy.test_action_queue import FakeResponse
+from tests.proxy.test_delivery import FakeResponse
 from toolstream_core.proxy import delivery as module
 from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.proxy.flow_facts import Provided

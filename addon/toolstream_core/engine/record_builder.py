@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.engine.sink import Sink
@@ -40,13 +39,11 @@ class RecordBuilder:
         streamed: bool = True,
     ) -> None:
         """`exchange.request` has the offered tools, which help to interpret fragments."""
+        self._dialect, self._exchange = dialect, exchange
         model = dialect.api.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self._calls = dialect.calls(tools.parameters(exchange.request))
-        self._tool_name = partial(dialect.api.tool_name, exchange.request)
-        self._schemas = partial(tools.schemas, exchange.request)
-        self._lists_all_tools = partial(tools.lists_all, exchange.request)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -81,7 +78,7 @@ class RecordBuilder:
         """The calls so far, with the names of their tools."""
         calls = self._calls.resolved()
         for call in calls:
-            call.name = self._tool_name(call.name)
+            call.name = self._dialect.api.tool_name(self._exchange.request, call.name)
         return calls
 
     def incomplete_calls(self) -> Sequence[OpenCall]:
@@ -177,7 +174,8 @@ class RecordBuilder:
         record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
         findings = [*record.findings, *stream_checks.check(record, unread, incomplete)]
-        if record.calls and (schemas := self._schemas()) and self._lists_all_tools():
+        request = self._exchange.request
+        if record.calls and (schemas := tools.schemas(request)) and tools.lists_all(request):
             findings += stream_checks.unknown_tools(record, schemas)
         record.findings = findings[:MAX_FINDINGS]
         return record

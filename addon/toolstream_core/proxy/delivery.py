@@ -28,117 +28,14 @@ from toolstream_core.transit.actions import (
 )
 from toolstream_core.wire.frame import CONTENT_TYPES, Form
 
+logger = logging.getLogger(__name__)
+
 NOWHERE = EventPlace(0, 0, has_data=False)
 """The place of bytes that are not an event of the stream."""
 HEARTBEAT = Send(b": keep-alive\n\n", NOWHERE)
 """A comment, which clients skip."""
 _ACTION: Final = 256
 """Approximate size of an action without its data, in bytes."""
-
-
-class ActionQueue:
-    """The remaining actions of one response."""
-
-    def __init__(self, live: LiveResponse, schedule: Schedule | None) -> None:
-        """`schedule` has the timing faults; without it all bytes are sent unchanged."""
-        self._live = live
-        self._schedule = schedule
-        self._actions: deque[Action] = deque()
-        self.waiting = 0
-        """Bytes of the actions in memory."""
-
-    def __bool__(self) -> bool:
-        """Whether an action is left."""
-        return bool(self._actions)
-
-    def pop(self) -> Action:
-        """The next action."""
-        action = self._actions.popleft()
-        self.waiting -= _size(action)
-        return action
-
-    def add(self, *actions: Action) -> None:
-        """Add actions after all others."""
-        self._actions.extend(actions)
-        self.waiting += sum(map(_size, actions))
-
-    def add_first(self, action: Action) -> None:
-        """Add an action before all others."""
-        self._actions.appendleft(action)
-        self.waiting += _size(action)
-
-    def take_bytes(self) -> list[bytes]:
-        """The remaining bytes. The faults end here."""
-        held = () if self._schedule is None else self._schedule.release()
-        left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
-        self._schedule = None
-        self.clear()
-        return [one.raw if isinstance(one, Send) else one.event.frame.raw for one in left]
-
-    def clear(self) -> None:
-        """Drop all actions."""
-        self._actions.clear()
-        self.waiting = 0
-
-    def hold(self, hold: Hold) -> float | None:
-        """The next wait of `hold` in seconds, `None` if it is over. Actions after that wait are added."""
-        if hold.seconds is not None and hold.seconds <= 0:
-            return None
-        heartbeat = hold.heartbeat or math.inf
-        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
-        self.add(Hold(None if hold.seconds is None else hold.seconds - pause, hold.heartbeat))
-        if hold.heartbeat is not None and pause == heartbeat:
-            self.add_first(HEARTBEAT)
-        return pause
-
-    def begin(self) -> None:
-        """Called before the headers are sent."""
-        if self._schedule is not None:
-            self._add_scheduled(self._schedule, self._schedule.begin)
-
-    def read(self, data: bytes) -> None:
-        """Read bytes of a saved response, and send the result; `b""` is the end."""
-        for chunk in chunks(self._live.stream(data)):
-            self.send(chunk)
-
-    def send(self, chunk: bytes) -> None:
-        """Send a chunk through the faults; `b""` is the end."""
-        schedule = self._schedule
-        if schedule is not None:
-            self._add_scheduled(schedule, lambda: schedule.feed(chunk))
-        elif chunk:
-            self.add(Send(chunk, NOWHERE))
-
-    def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
-        """Add the schedule's actions. A schedule that fails is dropped, and its bytes are sent unchanged."""
-        try:
-            self.add(*actions())
-        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
-            self._schedule = None
-            self.add(*schedule.release())
-            self._live.failed(error)
-
-    def end(self) -> None:
-        """End the body normally, or by a disconnect if it stops inside a call."""
-        self.send(b"")
-        self._live.report_end()
-        if self._live.cut_off is not None:
-            self.add(repair_cut(self._live.cut_off.name))
-
-    def end_saved(self, broken: str | None) -> None:
-        """End a saved response as recorded: normally, or by the disconnect `broken` unless that is repaired."""
-        if broken is None or self._live.forgives(broken):
-            self.read(b"")
-            self.end()
-        else:
-            self.add(_broken(self._live, broken))
-
-
-def _size(action: Action) -> int:
-    return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)
-
-
-logger = logging.getLogger(__name__)
 
 ASKING = 60.0
 """Seconds to wait for a repeated request; then the client gets the stream unchanged."""
@@ -188,7 +85,11 @@ class Delivery:
         """Whether it decides on every chunk, and not only on the end of the response."""
         self._live = live
         self._sent = live.delivered() if schedule or fetch or (saved and live.rewrites) else None
-        self._queue = ActionQueue(live, schedule)
+        self._schedule = schedule
+        self._actions: deque[Action] = deque()
+        """The remaining actions, in order."""
+        self.waiting = 0
+        """Bytes of these actions in memory."""
         chunks, self._broken, _ = saved or Provided((), None)
         self._saved = deque(chunks)
         """The remaining saved chunks."""
@@ -207,7 +108,8 @@ class Delivery:
     def offer_headers(self) -> None:
         """Called before the headers are sent."""
         self.heading = True
-        self._queue.begin()
+        if self._schedule is not None:
+            self._add_scheduled(self._schedule, self._schedule.begin)
 
     def offer(self, chunk: bytes | None) -> None:
         """A chunk of the body is about to be sent; `None` is the end of the body.
@@ -220,28 +122,26 @@ class Delivery:
         if chunk is None:
             self._last = True
             if not self.provided:
-                self._queue.end()
+                self._end_body()
         elif not self.provided:
-            self._queue.send(chunk)
-
-    @property
-    def waiting(self) -> int:
-        """Bytes that wait to be sent."""
-        return self._queue.waiting
+            self._send(chunk)
 
     def take_waiting(self) -> list[bytes]:
         """The bytes that wait to be sent; no fault acts on them any more."""
         step = [self._step] if isinstance(self._step, bytes) else []
-        self._step = None
-        return step + self._queue.take_bytes()
+        held = () if self._schedule is None else self._schedule.release()
+        left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
+        self._step = self._schedule = None
+        self._clear()
+        return step + [one.raw if isinstance(one, Send) else one.event.frame.raw for one in left]
 
     def cut_short(self, last: bytes) -> None:
         """End a saved response with `last` in place of all remaining chunks."""
-        self._queue.clear()
+        self._clear()
         self._saved.clear()
         self._providing, self._due = False, None
-        self._queue.read(last)
-        self._queue.end_saved(None)
+        self._read(last)
+        self._end_saved(None)
 
     def next(self) -> Step:
         """The next step. After `Wait`, call it once more when `wait` is over."""
@@ -256,7 +156,7 @@ class Delivery:
 
     def _next(self) -> Step:
         if self._gone.is_set():
-            self._queue.clear()
+            self._clear()
             self._saved.clear()
             self._end()
             return None
@@ -264,8 +164,10 @@ class Delivery:
             if self._due is not None and self._due > _now():
                 return Wait(math.inf if self.pause is None else self.pause)
             self._due = None
-            if self._queue:
-                if step := self._do(self._queue.pop()):
+            if self._actions:
+                action = self._actions.popleft()
+                self.waiting -= _size(action)
+                if step := self._do(action):
                     return step
             elif self._fetch is not None and (self.heading or self._providing) and self._still_fetching(self._fetch):
                 continue
@@ -317,8 +219,8 @@ class Delivery:
             return
         self._overflown = True
         logger.error("toolstream: flow %s ends with an error: %s", self._live.flow.id, OVERFLOW)
-        self._queue.clear()
-        self._queue.add(Cut(BreakKind.RESET, OVERFLOW))
+        self._clear()
+        self._add(Cut(BreakKind.RESET, OVERFLOW))
         self._due = None
         self._wake.set()
 
@@ -345,11 +247,21 @@ class Delivery:
                 self._closed()
                 return action
             case Hold():
-                pause = self._queue.hold(action)
-                self._due = None if pause is None else _now() + pause
+                self._hold(action)
             case Ask():
                 return self._wait_for(action)
         return None
+
+    def _hold(self, hold: Hold) -> None:
+        """Wait until the next comment, or the end of `hold`. The rest of it is added."""
+        if hold.seconds is not None and hold.seconds <= 0:
+            return
+        heartbeat = hold.heartbeat or math.inf
+        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
+        self._add(Hold(None if hold.seconds is None else hold.seconds - pause, hold.heartbeat))
+        if hold.heartbeat is not None and pause == heartbeat:
+            self._add_first(HEARTBEAT)
+        self._due = _now() + pause
 
     def _wait_for(self, ask: Ask) -> bytes | None:
         """Wait for the second response, with a comment now and then."""
@@ -363,7 +275,7 @@ class Delivery:
                 self._live.failed(error)
             return ask.event.frame.raw if error is not None else self._requested.result()
         self._due = _now() + BEAT
-        self._queue.add_first(ask)
+        self._add_first(ask)
         comment = HEARTBEAT.raw if self._waited and ask.comments else None
         self._waited = True
         return comment
@@ -383,7 +295,7 @@ class Delivery:
                 return False
             self._patience = _now() + BEAT
             if self._live.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
-                self._queue.add(HEARTBEAT)
+                self._add(HEARTBEAT)
                 return True
         self._due = self._patience
         return True
@@ -396,18 +308,74 @@ class Delivery:
         self._begun = now if self._begun is None else self._begun
         if not self._saved:
             self._providing = False
-            self._queue.end_saved(self._broken)
-            return bool(self._queue)
+            self._end_saved(self._broken)
+            return bool(self._actions)
         due = self._begun + (self._saved[0].after / 1000 / self._speed if self._speed else 0.0)
         if due > now:
             self._due = due
             return True
         data = self._saved.popleft().data
         if self.unread:
-            self._queue.add(Send(data, NOWHERE))
+            self._add(Send(data, NOWHERE))
         else:
-            self._queue.read(data)
+            self._read(data)
         return True
+
+    def _add(self, *actions: Action) -> None:
+        """Add actions after all others."""
+        self._actions.extend(actions)
+        self.waiting += sum(map(_size, actions))
+
+    def _add_first(self, action: Action) -> None:
+        """Add an action before all others."""
+        self._actions.appendleft(action)
+        self.waiting += _size(action)
+
+    def _clear(self) -> None:
+        """Drop all actions."""
+        self._actions.clear()
+        self.waiting = 0
+
+    def _read(self, data: bytes) -> None:
+        """Read bytes of a saved response, and send the result; `b""` is the end."""
+        for chunk in chunks(self._live.stream(data)):
+            self._send(chunk)
+
+    def _send(self, chunk: bytes) -> None:
+        """Send a chunk through the faults; `b""` is the end."""
+        schedule = self._schedule
+        if schedule is not None:
+            self._add_scheduled(schedule, lambda: schedule.feed(chunk))
+        elif chunk:
+            self._add(Send(chunk, NOWHERE))
+
+    def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
+        """Add the schedule's actions. A schedule that fails is dropped, and its bytes are sent unchanged."""
+        try:
+            self._add(*actions())
+        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+            self._schedule = None
+            self._add(*schedule.release())
+            self._live.failed(error)
+
+    def _end_body(self) -> None:
+        """End the body normally, or by a disconnect if it stops inside a call."""
+        self._send(b"")
+        self._live.report_end()
+        if self._live.cut_off is not None:
+            self._add(repair_cut(self._live.cut_off.name))
+
+    def _end_saved(self, broken: str | None) -> None:
+        """End a saved response as recorded: normally, or by the disconnect `broken` unless that is repaired."""
+        if broken is None or self._live.forgives(broken):
+            self._read(b"")
+            self._end_body()
+        else:
+            self._add(_broken(self._live, broken))
+
+
+def _size(action: Action) -> int:
+    return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)
 
 
 def _broken(live: LiveResponse, why: str) -> Cut:

@@ -10,7 +10,7 @@ from tests.e2e.harness.captures import metadata, read
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.capture.body import Store
-from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError
+from toolstream_core.proxy.capture.draft import Draft, Ending
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.flow import facts_of, read_flow, request_json
@@ -157,7 +157,7 @@ def test_a_failed_capture_is_reported_once(tmp_path: Path) -> None:
     with pytest.raises(QuotaError) as raised:
         draft.add_upstream(BATCH, "")
     draft.give_up(raised.value)
-    draft.give_up(SlowDiskError())
+    draft.give_up(OSError())
     draft.add_upstream(BATCH, "")
     draft.finish(ending(flow))
     draft.discard()

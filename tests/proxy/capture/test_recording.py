@@ -133,7 +133,7 @@ def test_an_unwanted_capture_is_discarded() -> None:
     recording.take_upstream(1.0, CHUNK)
     recording.take_client()(1.0, CHUNK)
     recording.end(flow, None, None, differs=False)
-    assert (slow.ends, slow.upstream) == (["SlowDiskError", "discarded"], [])
+    assert (slow.ends, slow.upstream) == (["OSError", "discarded"], [])
 
 
 def test_saves_are_limited_to_a_share_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.options import Options
 
 from toolstream_core.proxy.capture.body import Store
-from toolstream_core.proxy.capture.draft import Draft, SlowDiskError, When, is_kept
+from toolstream_core.proxy.capture.draft import Draft, When, is_kept
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording, Saves
 from toolstream_core.proxy.capture.recovery import recover
@@ -85,13 +85,9 @@ class Capture:
                     "Delete some and restart, or raise toolstream_capture_max.",
                     error,
                 )
-        elif isinstance(error, OSError | SlowDiskError):
-            if not self._failing:
-                self._failing = True
-                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for the traffic"
-                logger.error("toolstream_capture: flow %s is not captured: %s. Traffic continues.", flow_id, why)
-        else:
-            why = raised_at(error)
+        elif not (self._failing and isinstance(error, OSError)):
+            self._failing = self._failing or isinstance(error, OSError)
+            why = error.strerror if isinstance(error, OSError) else raised_at(error)
             logger.error("toolstream_capture: flow %s is not captured: %s. Traffic continues.", flow_id, why)
 
 

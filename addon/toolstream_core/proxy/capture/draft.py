@@ -48,10 +48,6 @@ class Ending:
     """Whether the client's times or end were changed by a fault."""
 
 
-class SlowDiskError(Exception):
-    """Bytes arrive faster than they can be redacted and written."""
-
-
 class Draft:
     """The bodies of one flow while they arrive. Used only by the worker's thread, except `give_up` and `compares`."""
 

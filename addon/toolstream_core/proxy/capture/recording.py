@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from mitmproxy import http
 
 from toolstream_core.model import Record
 from toolstream_core.proxy.capture.body import TimedChunk
-from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError
+from toolstream_core.proxy.capture.draft import Draft, Ending
 from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.flow_facts import provided
 
@@ -163,7 +164,7 @@ class Recording:
 
     def _submit(self, job: Callable[[], None], size: int) -> None:
         if not self._lost and not self._worker.submit(job, self, size):
-            self.give_up(SlowDiskError())
+            self.give_up(OSError(errno.EBUSY, "the disk is too slow for the traffic"))
 
 
 class _Chunks:

@@ -18,7 +18,7 @@ from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest, SocketWire, Start
 from toolstream_core.proxy.delivery import Delivery
-from toolstream_core.proxy.flow_facts import Provided, note_fault, opens_socket
+from toolstream_core.proxy.flow_facts import note_fault, opens_socket
 from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.provider import SocketProvider
@@ -214,7 +214,9 @@ class Sockets:
             note_fault(flow, error.spec)
             settings = NOTHING
         provider = self.provider if relay.served and error is None else None
-        saved = None if provider is None else self._saved(provider, flow, place)
+        saved = None if provider is None else provider.respond(flow, place)
+        if saved is not None:
+            self._replayed(flow)
         live, faults = self._responses.begin(flow, self._responses.request_of(flow), delivering=True, settings=settings)
         delivery = None
         if settings.transit or saved is not None:
@@ -232,12 +234,6 @@ class Sockets:
         self._requests += 1
         facts = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
         return http_error(settings, facts, self._requests, Moment.MESSAGE)
-
-    def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
-        """The response to a request that no provider gets."""
-        saved = provider.respond(flow, place)
-        self._replayed(flow)
-        return saved
 
     def _close(self, response: SocketResponse) -> None:
         """Nothing more of a response is sent to the client."""

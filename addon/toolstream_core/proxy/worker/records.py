@@ -73,9 +73,7 @@ class Tally(Sink):
         if claiming(flow.request.path) is not None:
             self._counts["websockets"] += 1
 
-    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
-        """Count a request over a WebSocket."""
-        self.request(flow)
+    toolstream_socket_request = request
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
         """The reader of each response. The refusal of a WebSocket has none."""
@@ -244,9 +242,7 @@ class Ledger:
             hide,
         )
 
-    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
-        """Keep a client's request over a socket as a separate request."""
-        self.request(flow)
+    toolstream_socket_request = request
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
         """The reader of the response to a request that is kept."""

@@ -12,7 +12,8 @@ import pytest
 from tests.invariants.healthy import over_all_transports
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.model import Event, EventContent
-from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue
+from toolstream_core.proxy import delivery
+from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, Delivery
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit.actions import Action, Ask, BreakKind, Cut, Hold, Send, Wait
 from toolstream_core.transit.faults import Drip, Recut, Stage
@@ -51,6 +52,9 @@ class FakeResponse:
         """Count the ends."""
         self.ends += 1
 
+    def delivered(self) -> None:
+        """Take no bytes."""
+
 
 class BrokenSchedule:
     """A schedule that raises on each chunk."""
@@ -67,17 +71,9 @@ class BrokenSchedule:
         return [Send(bytes(self.rest), NOWHERE)]
 
 
-def queue(response: FakeResponse, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
-    """Return the queue of a response."""
-    return ActionQueue(cast("LiveResponse", response), cast("Schedule | None", schedule))
-
-
-def actions(body: ActionQueue) -> list[Action]:
-    """Remove and return all actions of a queue."""
-    found = []
-    while body:
-        found.append(body.pop())
-    return found
+def delivery_of(response: FakeResponse, schedule: BrokenSchedule | Schedule | None = None) -> Delivery:
+    """Return the delivery of a response."""
+    return Delivery(cast("LiveResponse", response), cast("Schedule | None", schedule))
 
 
 @pytest.mark.parametrize(
@@ -92,29 +88,31 @@ def actions(body: ActionQueue) -> list[Action]:
     ],
 )
 def test_a_hold_with_heartbeats_waits_from_comment_to_comment(
-    hold: Hold, pause: float | None, remaining: list[Action]
+    monkeypatch: pytest.MonkeyPatch, hold: Hold, pause: float | None, remaining: list[Action]
 ) -> None:
     """Each wait ends at the next SSE comment or at the end of the hold."""
-    body = queue(FakeResponse())
-    assert body.hold(hold) == pause
-    assert actions(body) == remaining
+    monkeypatch.setattr(delivery, "_now", lambda: 0.0)
+    body = delivery_of(FakeResponse())
+    body._hold(hold)
+    assert body._due == pause
+    assert [*body._actions] == remaining
 
 
 def test_an_internal_error_of_a_fault_loses_no_bytes() -> None:
     """The current chunk and all later chunks are forwarded unchanged, and the error is reported once."""
     response = FakeResponse()
-    body = queue(response, BrokenSchedule())
-    body.send(b"a")
-    body.send(b"b")
-    assert actions(body) == [Send(b"a", NOWHERE), Send(b"b", NOWHERE)]
+    body = delivery_of(response, BrokenSchedule())
+    body._send(b"a")
+    body._send(b"b")
+    assert [*body._actions] == [Send(b"a", NOWHERE), Send(b"b", NOWHERE)]
     assert [type(error) for error in response.errors] == [ZeroDivisionError]
 
 
 def test_an_incomplete_call_ends_with_a_disconnect() -> None:
     """The reason of the disconnect names the repair."""
-    body = queue(response := FakeResponse(cut_off="cut-off-call"))
-    body.end()
-    assert actions(body) == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
+    body = delivery_of(response := FakeResponse(cut_off="cut-off-call"))
+    body._end_body()
+    assert [*body._actions] == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
     assert response.ends == 1
 
 
@@ -131,10 +129,10 @@ def test_a_saved_response_ends_as_recorded(
     *, broken: str | None, ignores_disconnect: bool, http2: bool, expected: list[Action]
 ) -> None:
     """A saved response ends in order or with the recorded disconnect, unless a repair removes it."""
-    body = queue(FakeResponse(ignores_disconnect=ignores_disconnect, http2=http2))
-    body.read(b"x")
-    body.end_saved(broken)
-    assert actions(body) == [Send(b"X", NOWHERE), *expected]
+    body = delivery_of(FakeResponse(ignores_disconnect=ignores_disconnect, http2=http2))
+    body._read(b"x")
+    body._end_saved(broken)
+    assert [*body._actions] == [Send(b"X", NOWHERE), *expected]
 
 
 FAULTS = ["stall:ms=1,at=event:3", "drip:ms=1", "recut:bytes=3", "recut:events=4"]
@@ -168,20 +166,20 @@ def test_no_byte_is_lost_wherever_a_fault_fails(
 
     monkeypatch.setattr(owner, name, fails)
     response = FakeResponse()
-    body = queue(response, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
-    body.begin()
+    body = delivery_of(response, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
+    body.offer_headers()
     for begin in range(0, len(STREAM.body), 50):
-        body.send(STREAM.body[begin : begin + 50])
-    body.send(b"")
-    assert bytes_of(actions(body)) == STREAM.body
+        body._send(STREAM.body[begin : begin + 50])
+    body._send(b"")
+    assert bytes_of([*body._actions]) == STREAM.body
     assert len(response.errors) == (next(calls) > at)
 
 
 def test_held_events_are_forwarded_if_the_delivery_fails() -> None:
     """A held finish event and the start of an incomplete event are forwarded."""
     schedule = Schedule(STREAM.exchange, ())
-    body = queue(FakeResponse(), schedule)
+    body = delivery_of(FakeResponse(), schedule)
     event = Event(Frame(b"data: {}\n\n", 0, b"{}"), lambda _: EventContent())
-    body.add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten()))
-    body.send(STREAM.body[:70])
-    assert b"".join(body.take_bytes()) == b"adata: {}\n\n" + STREAM.body[:70]
+    body._add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten()))
+    body._send(STREAM.body[:70])
+    assert b"".join(body.take_waiting()) == b"adata: {}\n\n" + STREAM.body[:70]
