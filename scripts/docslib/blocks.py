@@ -177,10 +177,11 @@ def clients() -> str:
             f"`for:{defect.name}`",
             f"[{defect.client}]({defect.source}) {defect.versions}",
             codes((*defect.shapes, *defect.repairs)),
+            defect.why,
         )
         for defect in CLIENTS
     ]
-    return _table(("Name", "Client", "Shapes and repairs"), rows)
+    return _table(("Name", "Client", "Shapes and repairs", "Reason"), rows)
 
 
 def transit() -> str:

@@ -19,7 +19,7 @@ from toolstream_core.report.columns import table
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tests.invariants.healthy import Healthy
     from toolstream_core.agents import Agent
@@ -125,10 +125,10 @@ _DEFECTS = DOCS / "defects"
 _HEADING = "## "
 
 
-_DEFECTS_HEAD = """# Defects, shapes, presets, clients
+_DEFECTS_HEAD = """# Defects
 
 `scripts/docs.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
-name.
+name. Other pages list [shapes and clients](../shapes.md), and [presets, timing and connection faults](../faults.md).
 
 The live log and `toolstream inspect` report defects, `toolstream_repair` repairs them, and `toolstream_fault` injects
 them. Severities:
@@ -144,27 +144,8 @@ _DEFECTS_COLUMNS = ("code", "name", "family", "severity", "repair", "fault", "di
 
 def _overview() -> Iterator[str]:
     """The lines of docs/defects/README.md."""
-    document = catalogue.document()
-    yield from _DEFECTS_HEAD.splitlines()
-    yield from _table_between(_DEFECTS_COLUMNS, [_defect(one) for one in document["defects"]])
-    yield "## Shapes"
-    shapes = [(code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
-    yield from _table_between(("shape", "dialects", "description"), shapes)
-    yield "## Timing and connection faults"
-    transit = [
-        (code(one["name"]), one["meaning"], "; ".join(f"{code(key['name'])}: {key['values']}" for key in one["keys"]))
-        for one in document["transit"]
-    ]
-    yield from _table_between(("fault", "description", "keys"), transit)
-    yield "## Presets"
-    presets = [
-        (code(one["name"]), codes(one["parts"]), f"[{one['meaning']}]({one['source']})") for one in document["presets"]
-    ]
-    yield from _table_between(("preset", "faults", "description"), presets)
-    yield "## Clients"
-    yield from _table_between(
-        ("`toolstream_shape=`", "client", "needs", "reason"), [_client(one) for one in document["clients"]]
-    )
+    yield from (*_DEFECTS_HEAD.splitlines(), "")
+    yield from table(_DEFECTS_COLUMNS, [_defect(one) for one in catalogue.document()["defects"]])
 
 
 def _defect(one: dict[str, Any]) -> tuple[str, ...]:
@@ -172,17 +153,6 @@ def _defect(one: dict[str, Any]) -> tuple[str, ...]:
     fault, dialects = "yes" if one["plant"] else "", ", ".join(one["dialects"])
     repair = one["repair"] or ""
     return one["code"], name, one["family"], one["severity"], repair, fault, dialects, one["meaning"]
-
-
-def _client(one: dict[str, Any]) -> tuple[str, ...]:
-    needs = [*map(code, one["shapes"]), *(f"repair {code(word)}" for word in one["repairs"])]
-    client = f"[{one['client']}]({one['source']}) {one['versions']}"
-    return code(f"for:{one['name']}"), client, ", ".join(needs), one["why"]
-
-
-def _table_between(_page_head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table between blank lines."""
-    yield from ("", *table(_page_head, rows), "")
 
 
 def _page_head(defect: Defect) -> str:
