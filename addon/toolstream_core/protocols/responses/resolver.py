@@ -32,19 +32,6 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
     return call.arguments.is_complete and contradicts(call, fragment)
 
 
-def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment with an index may belong to an open call.
-
-    It does not belong to a call without an index and with another item, unless it is a delta and the call incomplete.
-    """
-    if is_other_call(call, fragment):
-        return False
-    item = nonblank(fragment.item_id)
-    if isinstance(call.index, int) or not (item and call.item_id) or item == call.item_id:
-        return True
-    return not (call.arguments.is_complete or nonblank(fragment.id))
-
-
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     name = nonblank(fragment.name)
     return bool(name and call.name) and name != call.name
@@ -389,7 +376,7 @@ class ResponsesCalls(Calls):
             if newest is not None and not is_other_call(newest, fragment):
                 return newest
             here = islice(self._open_calls.at(fragment.index, fragment.kind), MAX_ALIKE)
-            return next((call for call in here if may_be_at(call, fragment)), None)
+            return next((call for call in here if not is_other_call(call, fragment)), None)
         recent = islice(self._open_calls.newest(fragment.kind), MAX_ALIKE)
         call = next(recent, None)
         if call is None or is_other_call(call, fragment):

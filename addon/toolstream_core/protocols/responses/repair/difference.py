@@ -158,14 +158,6 @@ class Difference:
         """Handle an event that adds an item again."""
         intended, payload = received.intended, received.payload
         has = intended.item
-        arguments = json_access.get(payload, "item", "arguments")
-        if (
-            arguments
-            and isinstance(arguments, str)
-            and not (has.done or has.closed)
-            and self._stream.repairs(PREFILLED_ARGUMENTS, intended)
-        ):
-            has.why["arguments"] = PREFILLED_ARGUMENTS
         own = json_access.get(payload, "item", "id")
         if own == has.id and (why := has.why.pop("added", None)) is not None:
             drop = self._stream.repairs(why, intended)
@@ -256,7 +248,7 @@ class Difference:
         """Send a delta: the intended arguments so far, without the part that the client has."""
         intended, has = received.intended, received.intended.item
         if has.closed or has.done:
-            self._after_end(received, has)
+            self._writer.forward(received)
         elif last and received.delta and intended.needs(received.delta):
             has.text.grow(len(received.delta))
             self._writer.send(received, has.delta(received.delta))
@@ -297,15 +289,6 @@ class Difference:
         has.text.add(more if shown or not isinstance(delta, str) else delta, intended.arguments)
         self._stream.send_for(received, out)
 
-    def _after_end(self, received: CallEvent, has: ClientItem) -> None:
-        """A delta after the event with the complete arguments."""
-        intended = received.intended
-        known = same_arguments(has.text.text, intended.reading(over=True).text)
-        message = "a delta follows the event with the complete arguments"
-        again = (intended.call.over or known) and bool(received.payload.get("delta"))
-        if not (again and self._stream.repairs(REPLAYED_ARGUMENTS, intended, message)):
-            self._writer.forward(received)
-
     def send_missing(self, intended: IntendedCall, text: str) -> bool:
         """Send a delta with the part of the complete arguments that the client lacks; whether one was needed."""
         has = intended.item
@@ -338,10 +321,7 @@ class Difference:
         held = intended.defect
         text = self.reading(intended, over=True)
         intended.defect = intended.defect or held
-        sure = intended.call.over and self._stream.calls.is_complete(intended)
-        if sure or not isinstance(received, str) or not received or not text.startswith(received):
-            return text
-        return received if received.startswith(intended.item.text.text) else text
+        return text
 
     def _object_for_nothing(self, intended: IntendedCall, received: object) -> str:
         """The `{}` that a closed call of a function without arguments gets; `""` if it gets none."""

@@ -63,7 +63,7 @@ class ResponseDifference:
     def created(self, payload: Payload) -> tuple[Payload | None, bool]:
         """`response.created` as it is sent (`None` if it is withheld), and whether it starts another response."""
         stream, client = self._stream, self._stream.client
-        payload = self._in_envelope(payload, CREATED, denied=False)
+        payload = self._in_envelope(payload, CREATED)
         response = payload.get("response")
         if client.created is None:
             client.created = response if isinstance(response, dict) else {}
@@ -88,13 +88,10 @@ class ResponseDifference:
             return None if stream.report(REPEATED_STOP, "the response ends again") else payload
         received, kind = kind, by_status(payload) if kind == REALTIME_DONE else kind
         own = REALTIME_DONE if stream.realtime else kind
-        # Clients may read calls from the terminal event alone: one with other calls must not become readable.
-        denied = any(contradicts(call, fragment) for fragment, call in resolved)
-        foreign = own != received and stream.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}")
-        if foreign and not denied:
+        if own != received and stream.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}"):
             payload = {**payload, "type": own}
         client.ended = True
-        payload = self._in_envelope(payload, kind, denied=denied)
+        payload = self._in_envelope(payload, kind)
         if kind == COMPLETED:
             self._unstreamed(payload, resolved)
             self._close_open()
@@ -126,11 +123,10 @@ class ResponseDifference:
         over = (over or status == "completed") and status != "incomplete"
         return call.kind is Kind.SERVER or self._stream.shaping.stays(call, over=over)
 
-    def _in_envelope(self, payload: Payload, kind: str, *, denied: bool) -> Payload:
-        """Put a bare response into the envelope of its event, unless `denied`: it contradicts the stream."""
+    def _in_envelope(self, payload: Payload, kind: str) -> Payload:
+        """Put a bare response into the envelope of its event."""
         stream = self._stream
-        bare = is_bare(payload) and stream.report(BARE_RESPONSE, "the response has no envelope")
-        if denied or not bare:
+        if not (is_bare(payload) and stream.report(BARE_RESPONSE, "the response has no envelope")):
             return payload
         created = stream.client.created or {}
         kept = {key: value for key, value in payload.items() if key in OF_EVENT}
@@ -252,21 +248,16 @@ class ResponseDifference:
         client = self._stream.client
         if not items:
             return client.output
-        missing = [(one.has.place, client.closed[one.has.place]) for one in lacking if one.has is not None]
-        places = sorted(client.closed)
-        known = [place for place in places if place not in {place for place, _ in missing}]
-        if len(known) == len(items):
-            return [item for _, item in sorted([*zip(known, items, strict=True), *missing], key=lambda one: one[0])]
-        return [*items, *(item for _, item in missing)]
+        missing = [(one.item.place, client.closed[one.item.place]) for one in lacking]
+        known = sorted(client.closed.keys() - dict(missing).keys())
+        if len(known) != len(items):
+            return [*items, *dict(missing).values()]
+        return [item for _, item in sorted([*zip(known, items, strict=True), *missing], key=lambda one: one[0])]
 
     def at_end(self, *, clean: bool) -> bool:
         """Send the missing parts at the end of the body. Returns whether the response is complete then."""
         completed = self._completes(clean=clean)
         if not completed:
-            for intended in self._stream.calls.open:
-                if intended.is_split and self._stream.on(ITEM_PER_FRAGMENT) and self._may_close(intended):
-                    self._stream.because(ITEM_PER_FRAGMENT)
-                    self._items.put_end(intended)
             self.send_withheld()
         return completed
 

@@ -43,7 +43,6 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
-from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.repair.client_text import is_withheld, skip
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.queue import Queue
@@ -112,7 +111,7 @@ class ResponsesRepair(Repairer):
             return [frame]
         stream.now = frame.number
         if frame.name and isinstance(frame.json, dict) and "type" not in frame.json:
-            event = self._with_type(event, frame.json, resolved)
+            event = self._with_type(event, frame.json)
         received = None if self._passes else self._receive(event.frame, resolved)
         is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
         if received is not None and is_plain and self._is_next_delta(received):
@@ -134,14 +133,12 @@ class ResponsesRepair(Repairer):
         self._waiting.sent()
         return out
 
-    def _with_type(self, event: Event, payload: Payload, resolved: Sequence[ResolvedFragment]) -> Event:
+    def _with_type(self, event: Event, payload: Payload) -> Event:
         """The event with its type in the data, where clients look for it."""
         frame = event.frame
         if not frame.name.startswith("response.") or not (is_bare(payload) or payload.keys() & OF_ANY):
             return event
-        repairs = self.report(MISSING_EVENT_TYPE, frame.number, f"the data of {frame.name} has no type")
-        # Clients may read calls from the terminal event alone: one with other calls must not become readable.
-        if not repairs or (event.content.finishes and any(contradicts(call, fragment) for fragment, call in resolved)):
+        if not self.report(MISSING_EVENT_TYPE, frame.number, f"the data of {frame.name} has no type"):
             return event
         self._renames = True
         typed: Payload = {"type": frame.name, **payload}
@@ -211,9 +208,8 @@ class ResponsesRepair(Repairer):
         if ends and stream.calls.ends_in_part(intended):
             others = (other.received for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
-        over = intended.has is not None and (intended.has.done or intended.has.closed)
         snapshots = intended.meaning.newest is not None and stream.on(SNAPSHOT_ARGUMENTS)
-        if received.kind != DELTA or over or not (snapshots or stream.calls.text_waits(intended)):
+        if received.kind != DELTA or not (snapshots or stream.calls.text_waits(intended)):
             return False
         if followed and not self._arguments_follow(intended, math.inf if snapshots else _FEW):
             intended.meaning.settle(over=False)
