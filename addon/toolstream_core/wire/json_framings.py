@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import override
 
 from toolstream_core.wire.frame import MAX_FRAME, Cutter, Frame, TextCutter
 from toolstream_core.wire.sse import BOM
@@ -23,15 +22,6 @@ class LineFramer(TextCutter):
         """Lines over `max_frame` bytes are forwarded unread."""
         super().__init__(max_frame)
         self._blank = True
-
-    @override
-    def feed(self, chunk: bytes) -> list[Frame]:
-        one_line = chunk.find(b"\n") == len(chunk) - 1 and not (self._held or self._over or chunk.isspace())
-        if not (chunk and one_line) or len(chunk) > self._max:
-            return super().feed(chunk)
-        frame = self._read(chunk, trailing=False)
-        self._number += 1
-        return [frame]
 
     def _seek(self, chunk: bytes, at: int) -> int:
         while at < len(chunk):
