@@ -302,8 +302,8 @@ _BAR: Final = r"(?:\||｜|‖){1,2}"
 _NAME: Final = r"[\w.:-]{1,128}"
 _MARKUP: Final = (
     # Elements: those of calls with their names, others without.
-    rf"</?{_BAR}[^<>\n]{{0,128}}>|</?(?:antml:|minimax:)?(?:tool_calls?|function_calls?|function|invoke|parameter|arg_key"
-    r"|arg_value|think|thinking|tool_response)(?:[=\s][^<>]{0,200})?>|</?[A-Za-z_][\w.:-]{0,64}\s*/?>"
+    rf"</?{_BAR}[^<>\n]{{0,128}}>|</?(?:antml:|minimax:|steptml:)?(?:tool_calls?|function_calls?|function|invoke|parameter"
+    r"|arg_key|arg_value|think|thinking|tool_response)(?:[=\s][^<>]{0,200})?>|</?[A-Za-z_][\w.:-]{0,64}\s*/?>"
     # The text before or after a mark without a counterpart.
     rf"|(?<=<tool_call>)\s*{_NAME}(?=\s*<)|(?<=<arg_key>)[^<]{{1,128}}(?=</arg_key>)"
     rf"|(?<=｜>){_NAME}(?=\s*(?:<｜|```|\{{))|(?<=\|>)\s*(?:functions\.)?{_NAME}(?=\s*<\|)"
@@ -311,10 +311,12 @@ _MARKUP: Final = (
     rf"|<tool_call\|>|\bcall:{_NAME}(?=\s*\{{)"
     rf"|(?<=<\|channel\|>)\w+ to=(?:functions\.)?{_NAME}(?:\s+\w+)?(?=<\|)"
     r"|(?<=<\|open\|>)[^<>\n]{1,256}(?=<\|sep\|>)|(?<=<\|close\|>)\w{1,64}(?=<\|sep\|>)|\[ARGS\]"
+    r"|\]<\]minimax\[>\[|\bfunctools(?=\s*\[)"
     rf"|\[TOOL_CALLS\]\s*(?:{_NAME})?|\[/?[A-Z]{{3,}}_?[A-Z]{{2,}}\]|```\w*"
 )
 _JSON: Final = (
-    r'|"[^"\\\n]{0,128}"(?=\s*:)|(?<="name":)\s*"[\w.:-]{1,128}"|(?<="name": )"[\w.:-]{1,128}"'
+    r'|"[^"\\\n]{0,128}"(?=\s*:)'
+    r'|(?<="name":)\s*"[\w.:-]{1,128}"|(?<="name": )"[\w.:-]{1,128}"|(?<="tool_name": )"[\w.:-]{1,128}"'
     r"|(?<![^\s{\[,:(=>])(?:true|false|null|None|True|False|NaN)(?![^\s}\],)\"'\\<])"
     r"|(?<=[0-9])[eE](?=[+-]?[0-9])|\\[a-z\"\\/]"
 )
@@ -325,9 +327,12 @@ _WITH_JSON: Final = re.compile((_MARKUP + _JSON).encode())
 _WITH_CODE: Final = re.compile((_MARKUP + _JSON + _CODE).encode())
 _WITH_WORD_KEYS: Final = re.compile((_MARKUP + _JSON + _WORD_KEYS).encode())
 _IS_JSON: Final = re.compile(
-    rb"\s*(?:<\|python_tag\|>)?\s*[\[{]|<tool_call>|<[|\xe2\xef]|TOOL_CALLS|mentary to=|<(?:\w+:)?(?:invoke|function)"
+    rb"\s*(?:<\|python_tag\|>|functools)?\s*[\[{]|<tool_call>|<[|\xe2\xef]|TOOL_CALLS|mentary to="
+    rb"|<(?:\w+:)?(?:invoke|function)"
 )
-_IS_CODE: Final = re.compile(rb"\A\s*(?:<\|python_tag\|>)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(|<\|tool_call_start\|>")
+_IS_CODE: Final = re.compile(
+    rb"\A\s*(?:<[^<>\n]{0,32}>|```tool_code)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(|<\|tool_call_start\|>"
+)
 _HAS_WORD_KEYS: Final = re.compile(rb"\bcall:[\w.:-]{1,128}\s*\{")
 """A call in Gemma's syntax."""
 

@@ -41,12 +41,23 @@ def test_calls_of_unknown_tools_are_found_after_text(defect: str) -> None:
     assert (found.defect.name, found.name) == (defect, "get_weather")
 
 
-_CALL = '{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}'
+_ARGUMENTS = '{"city": "Oslo", "days": 3}'
+_CALL = f'{{"name": "get_weather", "arguments": {_ARGUMENTS}}}'
+_ACTION = f'[{{"tool_name": "get_weather", "parameters": {_ARGUMENTS}}}]'
 
 
 XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
 <|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>
 <|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"""
+
+
+SOLAR = f"<|tool_call:begin|>a1<|tool_call:name|>get_weather<|tool_call:args|>{_ARGUMENTS}<|tool_call:end|>"
+STEP = """<steptml:invoke name="get_weather"><steptml:parameter name="city">Oslo</steptml:parameter>
+<steptml:parameter name="days">3</steptml:parameter></steptml:invoke>"""
+M3 = """]<]minimax[>[<tool_call>
+]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<days>3]<]minimax[>[\
+</days>]<]minimax[>[</invoke>
+]<]minimax[>[</tool_call>"""
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -70,6 +81,17 @@ XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
         ("leaked-deepseek", '<|DSML|invoke name="get_weather">{"city": "Oslo", "days": 3}</|DSML|invoke>'),
         ("leaked-harmony", '<|channel|>analysis to=get_weather code<|message|>{"city":"Oslo","days":3}<|call|>'),
         ("leaked-kimi", XTML),
+        ("leaked-hermes", f"<|START_ACTION|>{_ACTION}<|END_ACTION|>"),
+        ("leaked-hermes", f"<|action_start|><|plugin|>\n{_CALL}<|action_end|>"),
+        ("leaked-hermes", f"function call<|role_sep|>\n{_CALL}<|message_sep|>"),
+        ("leaked-hermes", f"<|function_call|>{_CALL}"),
+        ("leaked-hermes", f"<function_call> {_CALL}"),
+        ("leaked-hermes", SOLAR),
+        ("leaked-invoke", '<invoke name="get_weather"><city>Oslo</city>\n<days>3</days></invoke>'),
+        ("leaked-invoke", M3),
+        ("leaked-invoke", STEP),
+        ("leaked-gemma", "<start_function_call>call:get_weather{city:<escape>Oslo<escape>,days:3}<end_function_call>"),
+        ("leaked-xml", "<get_weather>\n<city>Oslo</city>\n<days>3</days>\n</get_weather>"),
     ],
 )
 def test_variants_of_a_syntax_are_found(defect: str, text: str, size: int) -> None:
@@ -77,6 +99,24 @@ def test_variants_of_a_syntax_are_found(defect: str, text: str, size: int) -> No
     [found] = scanned(f"Let me see. {text}", size)
     assert (found.defect.name, found.name) == (defect, "get_weather")
     assert json.loads(found.arguments) == {"city": "Oslo", "days": 3}
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("defect", "text"),
+    [
+        ("leaked-json", f"<|python_tag|>{_CALL}<|eom_id|>"),
+        ("leaked-json", f" functools[{_CALL}]"),
+        ("leaked-code", '<|python_start|>[get_weather(city="Oslo", days=3)]<|python_end|>'),
+        ("leaked-code", '```tool_code\nprint(default_api.get_weather(city="Oslo", days=3))\n```\n'),
+    ],
+)
+def test_marks_around_a_message_that_is_only_calls(defect: str, text: str, size: int) -> None:
+    """Special tokens, and the fence of Gemma's code, are no other text."""
+    [found] = scanned(text, size)
+    assert (found.defect.name, found.name) == (defect, "get_weather")
+    assert json.loads(found.arguments) == {"city": "Oslo", "days": 3}
+    assert scanned(f"Like this: {text}", size) == []
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

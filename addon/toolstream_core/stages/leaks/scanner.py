@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.leak import LEAKED_XML
 from toolstream_core.model import Json
-from toolstream_core.stages.leaks.syntax import CLOSED, bare_calls
+from toolstream_core.stages.leaks.syntax import CLOSED, bare_calls, elements
 from toolstream_core.wire import json_access, numbers
 
 # Text is examined only after the possible beginning of a markup; other text costs a search for each fragment. Markup in
@@ -18,7 +18,7 @@ from toolstream_core.wire import json_access, numbers
 MAX_OPEN = 256 * 1024
 """Maximum characters of an open markup; a longer one is text."""
 _BEGINS = re.compile(
-    r"<(?:(?:longcat_)?tool_call|toolcall>|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS?\]"
+    r"<(?:(?:longcat_)?tool_call|toolcall>|function[=_]|(?:antml:|steptml:)?invoke|antml:|minimax:|start_function_call>|[|｜‖])|\[TOOL_CALLS?\]"
     r"|c?o?m?mentary to=",
     re.IGNORECASE,
 )
@@ -31,6 +31,8 @@ _HEADS: Final = (
     "<invoke",
     "<",
     "<minimax:",
+    "<steptml:invoke",
+    "<start_function_call>",
     "<|",
     "<｜",
     "<‖",
@@ -179,10 +181,16 @@ class Scanner:
                     break
         for match in self._ad_hoc.finditer(self._open) if self._ad_hoc else ():
             if (self._ticks + self._open[: match.start()].count("`")) % 2 == 0:
-                yield match.start(), match.end(), [self._leaked(LEAKED_XML, match[1], _body(match[2]))]
+                yield match.start(), match.end(), [self._leaked(LEAKED_XML, match[1], self._body(*match.groups()))]
 
     def _known(self, name: str) -> bool:
         return not self._schemas or name in self._schemas
+
+    def _body(self, name: str, text: str) -> dict[str, Json]:
+        children, known = elements(text), json_access.get(self._schemas.get(name), "properties")
+        if children and isinstance(known, dict) and children.keys() <= known.keys():
+            return {key: value.strip("\n") for key, value in children.items()}
+        return _body(text)
 
     def _leaked(self, defect: Defect, name: str, arguments: dict[str, Json]) -> Leaked:
         properties = json_access.get(self._schemas.get(name), "properties")
@@ -191,12 +199,12 @@ class Scanner:
 
 
 def _may_be_complete(begin: str, schemas: Mapping[str, Json]) -> bool:
-    if begin[0] in "{[<":
+    if begin[0] in "{[<`":
         return True
     word = re.match(r"[\w.]+", begin)
     if word is None:
         return False
-    heads = ("print(default_api.", "default_api.", "commentary to=", "call:", *schemas)
+    heads = ("print(default_api.", "default_api.", "commentary to=", "call:", "functools", *schemas)
     return any(head.startswith(begin[: len(head)]) or begin.startswith(head) for head in heads)
 
 

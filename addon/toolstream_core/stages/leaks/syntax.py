@@ -41,10 +41,10 @@ def json_object(text: str) -> dict[str, Json] | None:
 
 
 def named_object(value: Json) -> Found | None:
-    """`{"name": …, "arguments" | "parameters": {…}}`, `{"tool": …, "args": {…}}`; arguments may be JSON text."""
+    """`{"name": …, "arguments" | "parameters": {…}}`, or with other keys; arguments may be JSON text."""
     if not isinstance(value, dict):
         return None
-    name = value.get("name", value.get("tool"))
+    name = next((value[key] for key in ("name", "tool", "tool_name") if key in value), None)
     given = next((value[key] for key in ("arguments", "parameters", "args") if key in value), None)
     arguments = json_object(given) if isinstance(given, str) else given
     return (name, arguments) if isinstance(name, str) and isinstance(arguments, dict) else None
@@ -53,7 +53,10 @@ def named_object(value: Json) -> Found | None:
 _NAME = r"[\w.:-]{1,128}"
 _DSML = r"[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}"
 _BAR = "｜"
-_PARAMETER = re.compile(r'<parameter\s+name="([^"]+)"[^>]*>(.*?)</parameter>', re.DOTALL)
+_PARAMETER = re.compile(r'<(?:steptml:)?parameter\s+name="([^"]+)"[^>]*>(.*?)</(?:steptml:)?parameter>', re.DOTALL)
+_ELEMENT = re.compile(r"\s*<([\w.-]+)>(.*?)</\1>\s*", re.DOTALL)
+_MINIMAX = "]<]minimax[>["
+"""The token before each tag of MiniMax-M3."""
 _DSML_PARAMETER = re.compile(
     rf'<{_DSML}\s*parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*parameter>', re.DOTALL
 )
@@ -64,7 +67,8 @@ _FUNCTION_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", 
 _OPEN_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\s*(?=<parameter=|\Z)", re.DOTALL)
 _GEMMA = re.compile(rf"call:(?P<name>{_NAME})\s*(?P<body>\{{.*\}})", re.DOTALL)
 _GEMMA_TOKEN = re.compile(
-    r'<\|"\|>(?P<text>.*?)<\|"\|>|"(?:[^"\\]|\\.)*"|(?P<word>[^\s{}\[\],:"<][^{}\[\],:"<]*)(?P<colon>:?)', re.DOTALL
+    r'(?P<mark><\|"\|>|<escape>)(?P<text>.*?)(?P=mark)|"(?:[^"\\]|\\.)*"|(?P<word>[^\s{}\[\],:"<][^{}\[\],:"<]*)(?P<colon>:?)',
+    re.DOTALL,
 )
 """A string of Gemma's, a string of JSON, or a word: a key before a colon, or a value."""
 _ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
@@ -83,13 +87,13 @@ def _tagged(match: re.Match[str]) -> Iterator[Found]:
     yield from filter(None, map(named_object, _objects(_values(match["body"]))))
 
 
-def _list_after(match: re.Match[str]) -> Iterator[Found]:
-    """The list after a tag that nothing closes."""
+def _after(match: re.Match[str]) -> Iterator[Found]:
+    """The object or list after a tag that nothing closes."""
     try:
         calls = numbers.first(match.string, match.end())[0]
     except (ValueError, RecursionError):
         return
-    yield from filter(None, map(named_object, json_access.items(calls)))
+    yield from filter(None, map(named_object, _objects([calls])))
 
 
 def _with_json(match: re.Match[str]) -> Iterator[Found]:
@@ -98,8 +102,15 @@ def _with_json(match: re.Match[str]) -> Iterator[Found]:
         yield match["name"], arguments
 
 
+def elements(text: str) -> dict[str, str]:
+    """The texts of elements by their names; empty if there is anything else."""
+    return {} if _ELEMENT.sub("", text) else dict(_ELEMENT.findall(text))
+
+
 def _invoke(match: re.Match[str]) -> Iterator[Found]:
-    yield _with_parameters(match, {key: value.strip("\n") for key, value in _PARAMETER.findall(match["body"])})
+    body = match["body"].replace(_MINIMAX, "")
+    found = dict(_PARAMETER.findall(body)) or elements(body)
+    yield _with_parameters(match, {key: value.strip("\n") for key, value in found.items()})
 
 
 def _dsml(match: re.Match[str]) -> Iterator[Found]:
@@ -182,6 +193,8 @@ _TAGS: Final = {
     r"<longcat_tool_call>": r"</longcat_tool_call>",
     r"<TOOLCALL>": r"</TOOLCALL>",  # Nemotron
     r"\[TOOL_CALL\]": r"\[/TOOL_CALL\]",  # MiniMax-M2 in LM Studio
+    r"<\|START_ACTION\|>": r"<\|END_ACTION\|>",  # Command A, Command R
+    r"<\|action_start\|>\s*<\|plugin\|>": r"<\|action_end\|>",  # InternLM
 }
 """The tags around the JSON of calls, by model."""
 
@@ -190,7 +203,17 @@ CLOSED: Final = (
         Syntax(LEAKED_HERMES, re.compile(rf"{begin}\s*(?P<body>[\[{{].*?[\]}}])\s*{end}", re.DOTALL), _tagged)
         for begin, end in _TAGS.items()
     ),
-    Syntax(LEAKED_HERMES, re.compile(r"<(\|?)tool_call\1>\s*(?=\[)"), _list_after),  # Granite, Phi-4-mini
+    Syntax(LEAKED_HERMES, re.compile(r"<(\|?)tool_call\1>\s*(?=\[)"), _after),  # Granite, Phi-4-mini
+    Syntax(LEAKED_HERMES, re.compile(r"<(?:\|?function_call\|?|\|role_sep\|)>\s*(?=[\[{])"), _after),  # GigaChat
+    Syntax(
+        LEAKED_HERMES,
+        re.compile(
+            rf"<\|tool_call:begin\|>\w*<\|tool_call:name\|>(?P<name>{_NAME})<\|tool_call:args\|>\s*(?P<body>\{{.*?\}})\s*"
+            r"<\|tool_call:end\|>",
+            re.DOTALL,
+        ),
+        _with_json,
+    ),  # Solar
     Syntax(
         LEAKED_FUNCTION,
         re.compile(
@@ -227,8 +250,9 @@ CLOSED: Final = (
     Syntax(
         LEAKED_INVOKE,
         re.compile(
-            rf'(?:<(?:antml:)?function_calls>\s*|<minimax:tool_call>\s*)?<(?:antml:)?invoke name="(?P<name>{_NAME})">'
-            r"(?P<body>.*?)</(?:antml:)?invoke>(?:\s*</(?:antml:)?function_calls>|\s*</minimax:tool_call>)?",
+            r"(?:<(?:antml:)?function_calls>\s*|<minimax:tool_call>\s*)?"
+            rf'<(?:antml:|steptml:)?invoke name="(?P<name>{_NAME})">(?P<body>.*?)</(?:antml:|steptml:)?invoke>'
+            r"(?:\s*</(?:antml:)?function_calls>|\s*</minimax:tool_call>)?",
             re.DOTALL,
         ),
         _invoke,
@@ -273,7 +297,11 @@ CLOSED: Final = (
     ),
     Syntax(
         LEAKED_GEMMA,
-        re.compile(rf"<\|tool_call>\s*{_GEMMA.pattern.replace('.*', '.*?')}\s*<tool_call\|>", re.DOTALL),
+        re.compile(
+            rf"(?:<\|tool_call>|<start_function_call>)\s*{_GEMMA.pattern.replace('.*', '.*?')}\s*"
+            r"(?:<tool_call\|>|<end_function_call>)",
+            re.DOTALL,
+        ),
         _gemma,
     ),
     Syntax(
@@ -287,11 +315,16 @@ CLOSED: Final = (
 
 MAX_CODE: Final = 16 * 1024
 """Maximum characters of a message that is read as code."""
+_FRAME: Final = re.compile(
+    r"\A\s*(?:<\|python_(?:tag|start)\|>|functools(?=\s*\[)|```tool_code\n)?\s*"
+    r"|\s*(?:<\|(?:python_end|eom_id|eot_id)\|>|(?<=[)\]])\s*```)?\s*\Z"
+)
+"""What models write around a message that is only calls: Llama, Phi-4-mini, Gemma 3."""
 
 
 def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect, Found]]:
     """The calls of a message that is only calls: bare JSON, Gemma's syntax, or code; only of offered tools."""
-    bare = text.strip().removeprefix("<|python_tag|>").strip()
+    bare = _FRAME.sub("", text)
     if bare[:1] in {"{", "["}:
         values = _values(bare)
         for one in _objects(values):
