@@ -222,10 +222,10 @@ _TAKEN_BACK: Final = 24
 """Maximum number of characters that are removed one by one: an unfinished number or word."""
 _MEMBERS: Final = 8
 """Maximum number of removed members."""
-_MAX_DEPTH: Final = 100
-"""Maximum depth of nested brackets that are completed."""
 _DECODER: Final = json.JSONDecoder()
 _CLOSING: Final = {"{": "}", "[": "]"}
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?P<closed>")?|[{}\[\],]', re.DOTALL)
+"""A string, perhaps without its end, a bracket or a comma."""
 
 
 def head(text: str) -> str:
@@ -252,67 +252,41 @@ def completed(text: str) -> str:
     """The text with its open string and brackets closed, shortened as little as it takes; `""` if that is none."""
     if found := head(text):
         return found
-    if len(text) > MAX_TEXT:
-        return ""
-    cuts = _Cuts(text)
-    return cuts.first_complete(range(len(text), max(len(text) - _TAKEN_BACK, 0), -1)) or cuts.first_complete(
-        cuts.members
-    )
+    ends = range(len(text), max(len(text) - _TAKEN_BACK, 0), -1)
+    return _first_complete(text, [*ends, *_members(text)]) if len(text) <= MAX_TEXT else ""
 
 
 def shortened(text: str) -> str:
     """The text up to its last complete member, with its brackets closed; `""` if that is none."""
     if found := head(text):
         return found
-    cuts = _Cuts(text[:MAX_TEXT])
-    return cuts.first_complete(cuts.members) if len(text) <= MAX_TEXT else ""
+    return _first_complete(text, _members(text)) if len(text) <= MAX_TEXT else ""
 
 
-class _Cuts:
-    """The places where a text may be cut, and the brackets that close it there."""
+def _members(text: str) -> list[int]:
+    """The places where a bracket opens, or a member ends, the last ones first."""
+    ends = [found.end() - (found[0] == ",") for found in _TOKEN.finditer(text) if found[0] in {"{", "[", ","}]
+    return ends[: -_MEMBERS - 1 : -1]
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._closings: dict[int, str] = {}
-        self._open: list[str] = []
-        self._quoted = self._escaped = False
-        ends: list[int] = []
-        for at, letter in enumerate(text):
-            if len(self._open) > _MAX_DEPTH:
-                ends.clear()
-                self._closings.clear()
-                break
-            ends += self._step(at, letter)
-            if at + 1 > len(text) - _TAKEN_BACK:
-                self._note(at + 1)
-        self.members = ends[: -_MEMBERS - 1 : -1]
-        """The places where a bracket opens, or a member ends, the last ones first."""
 
-    def first_complete(self, cuts: Iterable[int]) -> str:
-        """The text up to the first of these places where closing it makes it JSON; `""` if there is none."""
-        closed = (self._text[:cut] + self._closings[cut] for cut in cuts if cut in self._closings)
-        return next(filter(is_json, closed), "")
+def _first_complete(text: str, cuts: Iterable[int]) -> str:
+    """The text up to the first of these places where closing it makes it JSON; `""` if there is none."""
+    return next(filter(is_json, (text[:cut] + _closing(text[:cut]) for cut in cuts)), "")
 
-    def _step(self, at: int, letter: str) -> list[int]:
-        """Read one letter, and record the place if a member may end there."""
-        if self._escaped:
-            self._escaped = False
-        elif self._quoted:
-            self._escaped, self._quoted = letter == "\\", letter != '"'
-        elif letter == '"':
-            self._quoted = True
-        elif letter == ",":
-            return [self._note(at)]
-        elif letter in _CLOSING:
-            self._open.append(_CLOSING[letter])
-            return [self._note(at + 1)]
-        elif letter in "}]" and self._open:
-            self._open.pop()
-        return []
 
-    def _note(self, cut: int) -> int:
-        self._closings[cut] = ('"' if self._quoted else "") + "".join(reversed(self._open))
-        return cut
+def _closing(text: str) -> str:
+    """What closes the open string and brackets of a text."""
+    brackets: list[str] = []
+    quote = ""
+    for found in _TOKEN.finditer(text):
+        first = found[0][0]
+        if first in _CLOSING:
+            brackets.append(_CLOSING[first])
+        elif first in "}]":
+            del brackets[-1:]
+        elif first == '"' and not found["closed"]:
+            quote = '"'
+    return quote + "".join(reversed(brackets))
 
 
 WRAPPED: Final = "INVALID_JSON"
