@@ -11,7 +11,7 @@ from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import DEFECTS, named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
-from toolstream_core.shrinking.condition import Condition, Oracle, RecordCache, shows
+from toolstream_core.shrinking.condition import Condition, Oracle, shows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +39,7 @@ def sample_of(name: str) -> Sample:
             result = injected(healthy.body, exchange, name)
             if name in result.finding_names:
                 original = (turn(0, exchange, [Chunk(0, result.out)]),)
-                reader = RecordCache()
-                return Sample(name, original, Condition(reader, original), shows(reader, named([name])))
+                return Sample(name, original, Condition(original), shows(named([name])))
     raise AssertionError(name)
 
 

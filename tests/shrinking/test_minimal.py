@@ -13,7 +13,7 @@ from tests.shrinking.samples import NAMES, Sample, sample_of
 from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, digest, events, size, turn
-from toolstream_core.shrinking.condition import Condition, RecordCache, shows
+from toolstream_core.shrinking.condition import Condition, shows
 from toolstream_core.shrinking.search import Search, passes
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -63,10 +63,9 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     healthy = next(one for one in streams() if one.dialect == "gemini")
     body = injected(healthy.body, healthy.exchange, "missing-name").out
     original = (turn(0, healthy.exchange, [Chunk(0, body)]),)
-    reader = RecordCache()
-    sample = Sample("missing-name", original, Condition(reader, original), shows(reader, named(["missing-name"])))
+    sample = Sample("missing-name", original, Condition(original), shows(named(["missing-name"])))
     [best] = smallest(sample)
-    record = reader.record(best)
+    record = best.record
     assert record is not None
     assert [call.arguments for call in record.calls] == ['{"city":""}']
     assert b'"role":"model"' in b"".join(chunk.data for chunk in best.chunks)

@@ -23,7 +23,7 @@ from toolstream_core.saved.fixtures import flow_files, write_all
 from toolstream_core.saved.flow import LlmFlow, packed
 from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size
-from toolstream_core.shrinking.condition import Condition, Oracle, RecordCache, has_verdict, shows, verdicts, worst
+from toolstream_core.shrinking.condition import Condition, Oracle, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
@@ -134,14 +134,13 @@ def run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     finding = frozenset().union(*args.select) if args.select else None
     output = _output(args)
-    reader = RecordCache()
-    saved = reproduction(args.flow, shows(reader, finding) if finding else None)
+    saved = reproduction(args.flow, shows(finding) if finding else None)
     if saved.note:
         say(saved.note)
-    condition = Condition(reader, saved.original, lax=args.any, for_client=finding is None)
+    condition = Condition(saved.original, lax=args.any, for_client=finding is None)
     with (
         interrupted_by_signals(),
-        _oracle(args, finding, saved, reader) as oracle,
+        _oracle(args, finding, saved) as oracle,
         _tried(args, finding, saved.original) as tried,
     ):
         show = _Display(quiet=args.quiet)
@@ -149,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
             condition, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress
         )
         if not (condition.allows(saved.original) and search.shows(saved.original)):
-            raise ToolstreamError(_does_not_show(args, verdicts(saved.original, reader)))
+            raise ToolstreamError(_does_not_show(args, verdicts(saved.original)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
@@ -184,24 +183,26 @@ def _output(args: argparse.Namespace) -> Path | None:
 
 
 @contextlib.contextmanager
-def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reader: RecordCache) -> Iterator[Oracle]:
+def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction) -> Iterator[Oracle]:
     if finding and args.command_line:
         raise ToolstreamError("--select and a command exclude each other. Expected one of them")
     if not (finding or args.verdict or args.command_line):
         raise ToolstreamError("no bug to keep. Expected --select DEFECT, --verdict NAME, or a command after `--`")
     if not args.command_line:
-        yield _saved_bug(args, finding, saved.original, reader)
+        yield _saved_bug(args, finding, saved.original)
         return
 
     with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, ProxySlots(args.jobs) as slots:
         yield CommandBug(args, slots, Path(folder), saved).shows
 
 
-def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:
+def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate) -> Oracle:
     """The oracle without a command: a candidate needs the finding, and the verdict of the saved conversation."""
-    verdict = args.verdict or (None if args.any_failure else worst(verdicts(original, reader)))
-    wanted = [*([shows(reader, finding)] if finding else []), *([has_verdict(reader, verdict)] if verdict else [])]
-    return lambda candidate: all(oracle(candidate) for oracle in wanted)
+    verdict = args.verdict or (None if args.any_failure else worst(verdicts(original)))
+    has_finding = shows(finding) if finding else None
+    return lambda candidate: (
+        (has_finding is None or has_finding(candidate)) and (verdict is None or verdict in verdicts(candidate))
+    )
 
 
 def _tried(args: argparse.Namespace, finding: Codes, original: Candidate) -> TriedCandidates:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from toolstream_core.model import ABSENT, Json, StreamFacts
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import ABSENT, Json, Record, StreamFacts
 from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
@@ -213,6 +214,11 @@ class Turn:
             hashed.update(b"%d:" % len(part))
             hashed.update(part)
         return hashed.hexdigest()
+
+    @cached_property
+    def record(self) -> Record | None:
+        """Its record; `None` if no protocol recognises it."""
+        return read_body((chunk.data for chunk in self.chunks), self.exchange, broken=self.broken)
 
     @property
     def events(self) -> int:

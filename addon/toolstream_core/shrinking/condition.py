@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
 from toolstream_core.calls.json_text import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, Json, Record
 from toolstream_core.protocols.requests import conversation, match_key, tools
 from toolstream_core.shrinking.candidate import Candidate, Turn
@@ -21,36 +19,17 @@ from toolstream_core.wire.frame import Frame
 type Oracle = Callable[[Candidate], bool]
 """Whether a candidate shows the bug."""
 
-_KEPT = 256
 
-
-class RecordCache:
-    """The records of candidates' responses; the last few are kept."""
-
-    def __init__(self) -> None:
-        self._records: OrderedDict[str, Record | None] = OrderedDict()
-
-    def record(self, turn: Turn) -> Record | None:
-        """The record of a response; `None` if no protocol recognises it."""
-        key = turn.digest
-        if key not in self._records:
-            self._records[key] = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
-            if len(self._records) > _KEPT:
-                self._records.popitem(last=False)
-        return self._records[key]
-
-    def names(self, candidate: Candidate, *, notes: bool = True) -> frozenset[str]:
-        """The defects in a candidate, by name; without `notes`, errors and warnings only."""
-        records = (self.record(turn) for turn in candidate)
-        found = (finding for record in records if record is not None for finding in record.findings)
-        return frozenset(finding.name for finding in found if notes or finding.severity.counts)
+def names(candidate: Candidate, *, notes: bool = True) -> frozenset[str]:
+    """The defects in a candidate, by name; without `notes`, errors and warnings only."""
+    found = (finding for turn in candidate if turn.record is not None for finding in turn.record.findings)
+    return frozenset(finding.name for finding in found if notes or finding.severity.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """Compares candidates with the original."""
 
-    records: RecordCache
     original: Candidate
     lax: bool = False
     """Whether further defects are allowed."""
@@ -70,10 +49,10 @@ class Condition:
             return False
         if self.lax:
             return True
-        if self.records.names(candidate, notes=False) - self.records.names(self.original, notes=False):
+        if names(candidate, notes=False) - names(self.original, notes=False):
             return False
         like = self.original if self.for_client and like is None else like
-        return like is None or not self.records.names(candidate) - self.records.names(like)
+        return like is None or not names(candidate) - names(like)
 
     def _in_order(self, candidate: Candidate) -> bool:
         """Whether the responses of a conversation still differ in the number of tool results before them."""
@@ -85,9 +64,8 @@ class Condition:
         return next(one for one in self.original if one.number == turn.number)
 
     def _responses(self, turn: Turn) -> bool:
-        record = self.records.record(turn)
         original_turn = self._before(turn)
-        original = self.records.record(original_turn)
+        record, original = turn.record, original_turn.record
         if record is None or original is None:
             return record is original  # an HTTP error need not have an event of the protocol
         if (record.dialect, record.streamed) != (original.dialect, original.streamed):
@@ -100,7 +78,7 @@ class Condition:
 
     def _keeps_arguments(self, call: Call, original_turn: Turn) -> bool:
         """Whether a call still shows whether a client read its arguments, and its tool can still be run."""
-        original, exchange = self.records.record(original_turn), original_turn.exchange
+        original, exchange = original_turn.record, original_turn.exchange
         before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
         if self.for_client:
             return any(same(one.arguments, call.arguments) for one in before)
@@ -153,17 +131,14 @@ def _fits(turn: Turn, original_turn: Turn) -> bool:
     return history in ((0, frozenset()), (old_request.results, conversation.earlier_ids(old)))
 
 
-def shows(reader: RecordCache, codes: Collection[str]) -> Oracle:
+def shows(codes: Collection[str]) -> Oracle:
     """The oracle for a finding: a response has one of these codes."""
-
-    def oracle(candidate: Candidate) -> bool:
-        records = (reader.record(turn) for turn in candidate)
-        return any(finding.code in codes for record in records if record is not None for finding in record.findings)
-
-    return oracle
+    return lambda candidate: any(
+        finding.code in codes for turn in candidate if turn.record is not None for finding in turn.record.findings
+    )
 
 
-def verdicts(candidate: Candidate, records: RecordCache) -> frozenset[Outcome]:
+def verdicts(candidate: Candidate) -> frozenset[Outcome]:
     """The verdicts on responses that the client misread, and that a request of the candidate follows."""
     found: set[Outcome] = set()
 
@@ -173,13 +148,8 @@ def verdicts(candidate: Candidate, records: RecordCache) -> frozenset[Outcome]:
 
     conversations = Conversations[SentResponse](tell)
     for turn in candidate:
-        _take(turn, records, conversations)
+        _take(turn, conversations)
     return frozenset(found)
-
-
-def has_verdict(records: RecordCache, wanted: Outcome) -> Oracle:
-    """The oracle for a verdict on the saved conversation."""
-    return lambda candidate: wanted in verdicts(candidate, records)
 
 
 def worst(found: frozenset[Outcome]) -> Outcome | None:
@@ -187,11 +157,11 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
     return min(found, key=list(Outcome).index, default=None)
 
 
-def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentResponse]) -> None:
+def _take(turn: Turn, conversations: Conversations[SentResponse]) -> None:
     exchange, token = turn.exchange, str(turn.number)
     if not conversations.llm_request(token, exchange):
         return
-    record = records.record(turn)
+    record = turn.record
     if record is None:
         conversations.no_response(token)
         return

@@ -237,8 +237,7 @@ def required_fields(original: Candidate) -> Required:
 
 def _arguments(turn: Turn) -> frozenset[bytes]:
     """The arguments of all calls, as compact JSON: their keys are the tool's, not the protocol's."""
-    record = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
-    calls = record.calls if record is not None else []
+    calls = turn.record.calls if turn.record is not None else []
     values = (parse(call.arguments.encode("utf-8", "replace")) for call in calls)
     return frozenset(encoded(value) for value in values if isinstance(value, dict) and value)
 
