@@ -117,12 +117,13 @@ class Selection:
 
     @property
     def is_positive(self) -> bool:
+        """Whether any words select cases; without them all are run."""
         return any(not word.startswith("-") for word in self.words)
 
     def names(self, case: Case) -> bool:
-        """Whether a word names the case by more than its kind: such a case is reported even if it cannot run."""
+        """Whether it takes a case that a word names by more than its kind: it is reported even if it cannot run."""
         words = [word for word in self.words if word not in COLLECTIVE and not word.startswith("-")]
-        return any(_means(word, case) for word in words)
+        return self.takes(case) and any(_means(word, case) for word in words)
 
     def check(self, cases: list[Case]) -> None:
         """Raise `ToolstreamError` for a word that selects none of the existing cases."""
@@ -322,18 +323,6 @@ class Plan:
     """Limit of equal requests per response of `flows`; 0 sets none."""
     sessions: bool = False
     """Keep the sessions of failed cases for the page."""
-
-    def wants(self, case: Case) -> bool:
-        return self.selection.takes(case)
-
-    def names(self, case: Case) -> bool:
-        """Whether a wanted case is reported even if the client's protocol does not have it."""
-        return self.wants(case) and self.selection.names(case)
-
-    @property
-    def names_cases(self) -> bool:
-        """Whether any words select cases; without them all are run."""
-        return self.selection.is_positive
 
     @property
     def makes_calls(self) -> bool:

@@ -187,27 +187,29 @@ class ClientCheck:
     def ran_wanted(self) -> bool:
         """Whether any of the wanted cases was tried."""
         ran = {identity for identity, found in self._results.items() if found["grade"] not in _UNTRIED}
-        return any(case.id in ran and self._plan.wants(case) for case in self._cases)
+        return any(case.id in ran and self._plan.selection.takes(case) for case in self._cases)
 
     def _fitted(self, fitting: Fitting | None) -> list[Case]:
         """The cases that are wanted, with what each needs."""
         if self.protocol is None:
             return []
-        wanted = [case for case in cases_of(named(self.protocol)) if self._plan.wants(case)]
+        takes = self._plan.selection.takes
+        wanted = [case for case in cases_of(named(self.protocol)) if takes(case)]
         if fitting is None:
             return wanted
-        return fitting.fitted(wanted, wants=self._plan.wants) if self._plan.makes_calls else fitting.aimed(wanted)
+        return fitting.fitted(wanted, wants=takes) if self._plan.makes_calls else fitting.aimed(wanted)
 
     def _left_out(self, there: set[str], fitting: Fitting | None) -> Iterator[tuple[Case, Result]]:
         """The wanted cases of this protocol that cannot run, and the named ones of other protocols, each with why."""
         have = {case.id for case in all_cases() if case.protocol == self.protocol}
+        selection = self._plan.selection
         for case in all_cases():
             here = replace(case, protocol=self.protocol or "")
             if case.protocol == self.protocol:
-                left, wanted = case, (self._plan.names if case.kind is Kind.HEALTHY else self._plan.wants)(case)
+                left, wanted = case, (selection.names if case.kind is Kind.HEALTHY else selection.takes)(case)
             else:
-                left = here if self._plan.wants(here) else case
-                wanted = self._plan.names(left) and left.id not in have
+                left = here if selection.takes(here) else case
+                wanted = selection.names(left) and left.id not in have
             if wanted and left.id not in there:
                 there.add(left.id)
                 yield left, self._why_not(left, have, fitting)

@@ -298,7 +298,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         return CANNOT
     if _has_failed(report):
         return NOT_OK
-    if plan.names_cases and not any(check.ran_wanted for check in checks):
+    if plan.selection.is_positive and not any(check.ran_wanted for check in checks):
         say("no named case could run. See `toolstream explain NAME` for the protocols of a case")
         return CANNOT
     return OK
