@@ -9,6 +9,7 @@ from typing import Final
 
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Fields, spans
+from toolstream_core.redaction.channels import framing
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.headers import header_sensitivity
 from toolstream_core.redaction.names import Sensitivity
@@ -41,7 +42,7 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
 def _redacted(text: str, secrets: tuple[str, ...]) -> str:
     (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
     found = list(leaves(data)) if '"' in text else []
-    signatures = Signatures(finder).among(data, found, len(data))
+    signatures = Signatures(finder).among(data, found, len(data), framing(data))
     plain = edited(data, without(signatures))
     edits = [*finder.edits(plain), *fields.edits(plain, found)]
     if signatures and finder.sure:

@@ -31,7 +31,6 @@ from toolstream_core.wire.frame import Frame
 
 type Span = tuple[int, int]
 
-_NAMES: Final = 4096
 _LONGEST: Final = 128
 _NAME: Final = 64
 _NAMING: Final = frozenset({b"name", b"key", b"header", b""})
@@ -47,11 +46,10 @@ _KEY_LENGTH: Final = 16
 
 
 class Fields:
-    """The fields of one body; remembers the names that it has seen."""
+    """The fields of a body."""
 
     def __init__(self, finder: SecretFinder) -> None:
         self._finder = finder
-        self._levels: dict[bytes, Sensitivity] = {}
 
     def edits(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
         for begin, stop in self._strings(text, found):
@@ -98,13 +96,7 @@ class Fields:
                 yield number.span(1)
 
     def _level(self, name: bytes) -> Sensitivity:
-        level = self._levels.get(name)
-        if level is None:
-            level = self._finder.sensitivity(name[:_LONGEST].decode("latin-1"))
-            if len(self._levels) >= _NAMES:
-                self._levels.clear()
-            self._levels[name] = level
-        return level
+        return self._finder.sensitivity(name[:_LONGEST].decode("latin-1"))
 
 
 # A secret in base64 would not be found, and a changed byte makes a checksum wrong. Therefore the text of the messages
@@ -261,8 +253,8 @@ class _TextRedactor:
         self._held = bytearray()
         self._before = b""
         self._open_key: bytes | None = None
-        self._by_lines: bool | None = None
-        """Whether each line may be an event; known when the first window has arrived."""
+        self._framing: Framing | None = None
+        """Known when the first window has arrived."""
         self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
         self._fields = Fields(self._finder)
 
@@ -290,21 +282,22 @@ class _TextRedactor:
 
     def _look(self, window: bytes, *, last: bool, begun: list[int] | None = None) -> bytes:
         """The finished part of a window, redacted; `begun` as for `Channels.edits`."""
-        if self._by_lines is None:
-            self._by_lines = framing(window) is Framing.LINES
+        self._framing = self._framing or framing(window)
         end = len(window) if last else _line_end(window)
         found = list(leaves(window, self._open_key))
         flushed, open_key = (end, None) if end else _cut(window, found)
         # Secrets last: nothing of them remains, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
-        clean = edited(window, [*texts, *self._edits(window, found, flushed, begun)])
+        clean = edited(window, [*texts, *self._edits(window, found, flushed, self._framing, begun)])
         self._open_key = open_key
         return clean[:flushed]
 
-    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None) -> Iterator[Edit]:
-        signatures = self._signatures.among(window, found, flushed)
+    def _edits(
+        self, window: bytes, found: Sequence[Leaf], flushed: int, framing: Framing, begun: list[int] | None
+    ) -> Iterator[Edit]:
+        signatures = self._signatures.among(window, found, flushed, framing)
         if self._in_signatures is not None:
-            yield from self._in_signatures.edits(window, signatures, flushed)
+            yield from self._in_signatures.edits(window, signatures, flushed, framing)
         text = edited(window, without(signatures))
         raw, shift = self._before + text, len(self._before)
         for found_at, found_end in self._finder.find_by_themselves(raw):
@@ -312,7 +305,7 @@ class _TextRedactor:
                 yield Edit(start - shift, filled(raw[start:end]))
         self._before = raw[: shift + flushed][-_TAIL:]
         yield from self._fields.edits(text, found)
-        yield from self._channels.edits(text, found, flushed, begun)
+        yield from self._channels.edits(text, found, flushed, framing, begun)
 
 
 def _line_end(window: bytes) -> int:
@@ -412,7 +405,7 @@ def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     """The secrets in a file of any text."""
     clean = bytearray(redacted_body(data, redaction))
     finder = SecretFinder(redaction)
-    signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
+    signatures = Signatures(finder).among(data, list(leaves(data)), len(data), framing(data))
     for span in finder.find(edited(data, without(signatures))):
         for start, end in beside_escapes(data, *span):
             clean[start:end] = filled(data[start:end])

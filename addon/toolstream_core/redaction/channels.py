@@ -244,20 +244,19 @@ class Channels:
     def __init__(self, finder: SecretFinder) -> None:
         self._finder = finder
         self._tails: dict[Name, bytes] = {}
-        self._framing: Framing | None = None
-        """Known when the first window has come."""
         self._amid = False
         """Whether the event in which the window begins began before it."""
 
-    def edits(self, text: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None = None) -> list[Edit]:
+    def edits(
+        self, text: bytes, found: Sequence[Leaf], flushed: int, framing: Framing, begun: list[int] | None = None
+    ) -> list[Edit]:
         """Edits that overwrite secrets in the leaves of a window, whose first `flushed` bytes will not be passed again.
 
-        `begun` receives the place of each leaf from which on a secret may continue after the window.
+        `framing` is the body's. `begun` receives the place of each leaf from which on a secret may continue after the
+        window.
         """
-        if self._framing is None:
-            self._framing = framing(text)
         open_: dict[Name, Channel] = {}
-        for names, events in self._groupings(text, found, self._framing):
+        for names, events in _groupings(text, found, framing):
             for leaf, name, event in zip(found, names, events, strict=True):
                 channel = open_.get(name)
                 if channel is None:
@@ -268,9 +267,9 @@ class Channels:
             other.append(line, at, raw=False)
         if flushed < len(text):
             self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        self._amid = self._framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
+        self._amid = framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
         channels = [*open_.values(), *arrays(text, found)]
-        if self._framing is Framing.DOCUMENT:
+        if framing is Framing.DOCUMENT:
             channels += chunks(text, found)
         if begun is not None:
             begun += [place for channel in channels if (place := channel.begun(self._finder)) is not None]
@@ -284,19 +283,17 @@ class Channels:
         for name in list(self._tails)[:-_MOST]:
             del self._tails[name]
 
-    @staticmethod
-    def _groupings(
-        text: bytes, found: Sequence[Leaf], framing: Framing
-    ) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
-        """Each way to mark which leaves belong together, and the event of each."""
-        if framing is not Framing.LINES:
-            # Together, but not joined.
-            yield [_DOCUMENT] * len(found), [0] * len(found)
-        if framing is Framing.DOCUMENT:
-            return
-        events = lines(text, found) if framing is Framing.LINES else range(1, len(found) + 1)
-        for addresses in _addresses(text, found):
-            yield zip(addresses, [leaf.key for leaf in found], strict=True), events
+
+def _groupings(text: bytes, found: Sequence[Leaf], framing: Framing) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
+    """Each way to mark which leaves belong together, and the event of each."""
+    if framing is not Framing.LINES:
+        # Together, but not joined.
+        yield [_DOCUMENT] * len(found), [0] * len(found)
+    if framing is Framing.DOCUMENT:
+        return
+    events = lines(text, found) if framing is Framing.LINES else range(1, len(found) + 1)
+    for addresses in _addresses(text, found):
+        yield zip(addresses, [leaf.key for leaf in found], strict=True), events
 
 
 def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:

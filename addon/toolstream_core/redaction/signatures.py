@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from toolstream_core.redaction.channels import Framing, framing
+from toolstream_core.redaction.channels import Framing
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.strings import INSIDE, Edit, Leaf
 
@@ -96,24 +96,25 @@ class Signatures:
 
     def __init__(self, finder: SecretFinder) -> None:
         self._finder = finder
-        self._by_lines: bool | None = None
-        """Whether each line is a document; known when the first window has come."""
         self._frame: _Frame | None = None
         """The object in which the window begins."""
         self._is_open = False
         """Whether the window begins inside a signature."""
 
-    def among(self, text: bytes, found: Sequence[Leaf], flushed: int) -> list[Leaf]:
-        """Those of a window's `found` that are signatures; its first `flushed` bytes will not be passed again."""
+    def among(self, text: bytes, found: Sequence[Leaf], flushed: int, framing: Framing) -> list[Leaf]:
+        """Those of a window's `found` that are signatures; its first `flushed` bytes will not be passed again.
+
+        `framing` is the body's.
+        """
         candidates = {leaf.start: leaf for leaf in found if leaf.key in PLACES and self._may_be(text, leaf)}
         if flushed == len(text) and not candidates:
             return []
-        if self._by_lines is None:
-            self._by_lines = framing(text) is Framing.LINES
-        goes_on = flushed < len(text) and not (self._by_lines and text[flushed - 1 : flushed] == b"\n")
+        by_lines = framing is Framing.LINES
+        goes_on = flushed < len(text) and not (by_lines and text[flushed - 1 : flushed] == b"\n")
         signatures = [candidates[0]] if self._is_open and 0 in candidates else []
         frame, self._frame = self._frame, None
-        for begin, end in self._documents(text, [*candidates, flushed] if goes_on else candidates):
+        places = [*candidates, flushed] if goes_on else candidates
+        for begin, end in _lines(text, places) if by_lines else [(0, len(text))]:
             reader = _Reader(candidates, None if begin else frame)
             at = _after_string(found, 0) if begin == 0 else begin
             if goes_on and begin <= flushed < end:
@@ -128,14 +129,12 @@ class Signatures:
         named = self._finder.sensitivity(leaf.key.decode("latin-1"))
         return not named and _BASE64.fullmatch(text, leaf.start, leaf.end) is not None
 
-    def _documents(self, text: bytes, places: Iterable[int]) -> Iterator[Span]:
-        """The documents that contain one of the places."""
-        if not self._by_lines:
-            yield 0, len(text)
-            return
-        for begin in sorted({text.rfind(b"\n", 0, place) + 1 for place in places}):
-            end = text.find(b"\n", begin)
-            yield begin, end if end >= 0 else len(text)
+
+def _lines(text: bytes, places: Iterable[int]) -> Iterator[Span]:
+    """The lines that contain one of the places."""
+    for begin in sorted({text.rfind(b"\n", 0, place) + 1 for place in places}):
+        end = text.find(b"\n", begin)
+        yield begin, end if end >= 0 else len(text)
 
 
 def _after_string(found: Sequence[Leaf], at: int) -> int:
