@@ -217,7 +217,7 @@ def test_neither_response_has_the_bug(tmp_path: Path, capsys: pytest.CaptureFixt
         ([FLOW, "--select", "nonsense"], "unknown defect 'nonsense'"),
         ([FLOW, "--select", "empty-id", "--jobs", "0"], "is not a count. Expected a whole number from 1 on"),
         (["none.flow", "--select", "empty-id"], "cannot be read"),
-        ([Path(__file__), "--select", "empty-id"], "contains no LLM stream. Expected a file"),
+        ([Path(__file__), "--select", "empty-id"], "with its body: it contains no LLM stream. Expected"),
     ],
 )
 def test_usage_errors(

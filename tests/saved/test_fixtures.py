@@ -14,7 +14,8 @@ from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.fixtures import conversations, stem_of
-from toolstream_core.saved.flow import LlmFlow, exchange_of, flow_of, read_flow
+from toolstream_core.saved.flow import LlmFlow, flow_of, read_flow
+from toolstream_core.saved.flowfile import saved_response
 from toolstream_core.saved.read import LeftOut, gathered, load
 
 FILES = sorted(FLOWS.glob("*.flow"))
@@ -67,7 +68,7 @@ def assert_same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
 def test_conversions_are_lossless(path: Path, tmp_path: Path) -> None:
     """A flow that is converted to bare files or a cassette and back is equal; bare files keep the chunks, too."""
     originals = flows_in(path)
-    saved = [exchange_of(original.flow, f"x#{at}") for at, original in enumerate(originals)]
+    saved = [saved_response(original.flow, f"x#{at}").decoded() for at, original in enumerate(originals)]
     for exchange, flow, from_cassette in zip(saved, originals, exchanges(cassette(saved), "x"), strict=True):
         assert_same(flow.flow, flow_of(from_cassette))
         folder = tmp_path / str(exchange.source)
@@ -86,11 +87,11 @@ def test_errors_are_kept(tmp_path: Path) -> None:
     assert original.flow.response
     original.flow.response.status_code = 503
     original.flow.error = tflow.tflow(err=True).error
-    converted = flow_of(exchange_of(original.flow, "x"))
+    converted = flow_of(saved_response(original.flow, "x").decoded())
     fixture = read_flow(converted, "x")
     assert fixture
     assert (fixture.status, fixture.record.broken) == (503, "error")
-    for name, data in bare.files_of(exchange_of(original.flow, "x")).items():
+    for name, data in bare.files_of(saved_response(original.flow, "x").decoded()).items():
         (tmp_path / name).write_bytes(data)
     assert [found.record.broken for found in flows_in(tmp_path)] == ["error"]
 

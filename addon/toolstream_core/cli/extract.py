@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from toolstream_core.cli.arguments import CANNOT, NOT_OK, OK, requested_redaction, selected_codes
@@ -15,7 +16,8 @@ from toolstream_core.printable import counted, word
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.cassette import cassette
 from toolstream_core.saved.fixtures import bare_files, conversations, flow_files, new_stem, write_all
-from toolstream_core.saved.flow import LlmFlow, exchange_of
+from toolstream_core.saved.flow import LlmFlow, broken_in
+from toolstream_core.saved.flowfile import saved_response
 from toolstream_core.saved.read import gathered
 from toolstream_core.saved.redact import redact
 
@@ -74,8 +76,10 @@ def _write(group: Sequence[LlmFlow], stem: str, args: argparse.Namespace, redact
     if args.format == "flow":
         files = flow_files(f"{stem}.flow", clean)
     else:
-        pairs = zip(clean, group, strict=True)
-        exchanges = [exchange_of(flow, one.source, broke=one.record.broken is not None) for flow, one in pairs]
+        exchanges = [
+            replace(saved_response(flow, one.source).decoded(), broken=one.record.broken and broken_in(flow))
+            for flow, one in zip(clean, group, strict=True)
+        ]
         files = bare_files(stem, exchanges) if args.format == "bare" else {f"{stem}.yaml": cassette(exchanges)}
     outputs = [Output(args.output / name, force=args.force) for name in files]
     check_outputs(outputs, map(Path, args.paths), makes_folders=True)

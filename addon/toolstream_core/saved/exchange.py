@@ -18,6 +18,7 @@ from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.redaction import known_secrets
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
+from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 
@@ -140,6 +141,18 @@ class Exchange:
     def timed_chunks(self) -> list[Chunk]:
         """The chunks with their times; empty if the times are not known."""
         return [Chunk(when, data) for when, data in zip(self.times, self.chunks, strict=True)] if self.times else []
+
+    def decoded(self) -> Exchange:
+        """The same response with its chunks in memory and without a content coding, if that can be undone."""
+        chunks = list(self.chunks)
+        decoder = BodyDecoder(self.facts.content_encoding)
+        plain = [decoder.decode(chunk) for chunk in chunks]
+        if decoder.failure is not None:
+            return replace(self, chunks=chunks)
+        if rest := decoder.decode(b""):
+            plain.append(rest)
+        times = [*self.times, *self.times[-1:]] if len(plain) > len(chunks) else self.times
+        return replace(self, chunks=plain, times=times, facts=replace(self.facts, content_encoding=""))
 
     def as_client_got(self) -> Exchange:
         """The response as the client got it: the same object unless it was changed in flight."""

@@ -249,29 +249,6 @@ def _note(flow: http.HTTPFlow, exchange: Exchange) -> None:
         flow.metadata["toolstream"]["broken"] = exchange.broken
 
 
-def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exchange:
-    """The exchange of a flow; `broke`: its error is the response's, not that the client disconnected."""
-    assert flow.response is not None
-    chunks = chunks_of(flow)
-    return Exchange.of(
-        source=source,
-        method=flow.request.method,
-        url=f"{flow.request.scheme}://{flow.request.pretty_host}{_port(flow.request)}{flow.request.path}",
-        request_headers=_pairs(flow.request.headers),
-        request_body=content_of(flow.request),
-        status=flow.response.status_code,
-        reason=flow.response.reason,
-        response_headers=_pairs(flow.response.headers),
-        body=b"".join(chunk.data for chunk in chunks),
-        began=flow.request.timestamp_start,
-        table=[(chunk.after, len(chunk.data)) for chunk in chunks]
-        if "chunks" in flow.metadata.get("toolstream", {})
-        else (),
-        line_ends=line_ends_of(flow).places,
-        broken=_broken(flow) if broke else None,
-    )
-
-
 def _address(url: str) -> tuple[str, str, int]:
     try:
         split = urlsplit(url)
@@ -279,10 +256,6 @@ def _address(url: str) -> tuple[str, str, int]:
         return scheme, split.hostname or "unknown.invalid", split.port or _PORTS[scheme]
     except ValueError:
         return "https", "unknown.invalid", _PORTS["https"]
-
-
-def _port(request: http.Request) -> str:
-    return "" if request.port == _PORTS.get(request.scheme) else f":{request.port}"
 
 
 def _fields(headers: Headers, body: bytes) -> http.Headers:
@@ -296,10 +269,17 @@ def _fields(headers: Headers, body: bytes) -> http.Headers:
     return http.Headers(fields)
 
 
-def _pairs(headers: http.Headers) -> Headers:
+def url_of(request: http.Request) -> str:
+    """The URL of a request, with the host of its `Host` header, and the port if it is not the usual one."""
+    port = "" if request.port == _PORTS.get(request.scheme) else f":{request.port}"
+    return f"{request.scheme}://{request.pretty_host}{port}{request.path}"
+
+
+def headers_of(message: http.Message) -> Headers:
+    """The headers of a message whose content coding is undone."""
     return tuple(
         (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
-        for name, value in headers.fields
+        for name, value in message.headers.fields
         if name.lower() != b"content-encoding"
     )
 
@@ -347,7 +327,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
     request = parse(body)
     what = match_key.read(flow.request.path, request)
     chunks = chunks_of(flow)
-    broken = _broken(flow)
+    broken = broken_in(flow)
     if what is None or not (chunks or _arrived_empty(flow, broken)):
         return None
     payloads = _Payloads()
@@ -386,7 +366,8 @@ def _text(flow: http.HTTPFlow) -> str:
     return noted if noted in set(TextMode) else TextMode.KEEP
 
 
-def _broken(flow: http.HTTPFlow) -> str | None:
+def broken_in(flow: http.HTTPFlow) -> str | None:
+    """How the connection of a response broke, if it did."""
     noted = json_access.get(flow.metadata, "toolstream", "broken")
     if noted and isinstance(noted, str):
         return noted

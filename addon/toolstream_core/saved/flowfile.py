@@ -17,14 +17,18 @@ from toolstream_core.saved.exchange import Cut, Exchange, NewBody, chunk_table, 
 from toolstream_core.saved.flow import (
     LINE_ENDS,
     caused_in,
+    content_of,
     facts_of,
     flows_in,
+    headers_of,
+    line_ends_of,
     packed,
     request_json,
     secrets_of,
     sent_in,
     table_of,
     unlabel,
+    url_of,
 )
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import line_of
@@ -281,6 +285,13 @@ def saved_response(http_flow: http.HTTPFlow, source: str, socket: SocketLane | N
         response=response_id([body or b""], facts),
         socket=socket,
         missing=None if body or socket or not was_llm(facts, http_flow.request.method) else _why(http_flow),
+        method=http_flow.request.method,
+        url=url_of(http_flow.request),
+        request_headers=headers_of(http_flow.request),
+        request_body=content_of(http_flow.request),
+        reason=http_flow.response.reason,
+        response_headers=headers_of(http_flow.response),
+        line_ends=line_ends_of(http_flow).places,
     )
 
 

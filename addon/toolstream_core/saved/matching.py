@@ -225,7 +225,6 @@ def _shown(value: Any) -> str:
 class Ran(NamedTuple):
     """A tool result with its call."""
 
-    id: str
     name: str
     arguments: str | None
     """`None` if neither the request nor a saved response has the call."""
@@ -252,7 +251,7 @@ def _has_result(
     new, old = ([*_results(call, conversation, saved, rejectable=rejectable)] for conversation in (now, recorded))
     if now.continues:  # each request has only the latest results
         return bool({one.result.text for one in new} - {one.result.text for one in old})
-    own = call.id in {one.id for one in new} - {one.id for one in old} - {""}
+    own = call.id in {one.result.id for one in new} - {one.result.id for one in old} - {""}
     return own or len(new) > len(old)  # a model may poll: the recorded request has such results too
 
 
@@ -270,12 +269,12 @@ def _ran(conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]
         result = next((one for one in left if _responses(one, call.id or "", call.name)), None)
         if result is not None:
             left.remove(result)
-            yield Ran(result.id, call.name, call.arguments, result)
+            yield Ran(call.name, call.arguments, result)
     for result in left if conversation.continues else ():
         if known := saved.get(result.id):
-            yield Ran(result.id, known.name, known.arguments, result)
+            yield Ran(known.name, known.arguments, result)
         elif not result.id:
-            yield Ran("", result.name, None, result)
+            yield Ran(result.name, None, result)
 
 
 def _responses(result: ToolResult, identity: str, name: str) -> bool:

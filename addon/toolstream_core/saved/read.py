@@ -71,15 +71,27 @@ def load(path: Path) -> list[LlmFlow]:
     Files without an LLM response are skipped in a folder.
     """
     check_served(path)
-    flows = []
+    return _responses(path)
+
+
+def read_responses(path: Path) -> list[LlmFlow]:
+    """As `load`, redacted; the path may be read only once (`-`)."""
+    found = ((one, read_flow(redact(one.flow), one.source)) for one in _responses(path))
+    return [replace(clean, is_bare=one.is_bare) for one, clean in found if clean is not None]
+
+
+def _responses(path: Path) -> list[LlmFlow]:
+    flows, reasons = [], []
     for one in gathered(str(path)):
         if isinstance(one, LlmFlow):
             flows.append(one)
         elif one.unreadable:
             raise ToolstreamError(f"{one.source} {one.why}")
+        else:
+            reasons.append(f": {'it' if one.source == str(path) else one.source} {one.why}")
     if not flows:
         raise ToolstreamError(
-            f"{path} contains no LLM response with its body. Expected {READABLE}"
+            f"{path} contains no LLM response with its body{''.join(reasons[:1])}. Expected {READABLE}"
             " (mitmproxy saves streamed bodies only with --set store_streamed_bodies=true)"
         )
     return flows
@@ -157,25 +169,6 @@ def _found(flow: http.HTTPFlow, source: str) -> LlmFlow | LeftOut:
     if not flow.response.raw_content:
         return LeftOut(source, "has no body; record streams with toolstream_capture or store_streamed_bodies=true")
     return LeftOut(source, "is not an LLM response")
-
-
-def read_responses(path: Path) -> list[LlmFlow]:
-    """The LLM responses in a saved file of any form, or in a folder, redacted. Raises `ToolstreamError`."""
-    responses: list[LlmFlow] = []
-    left_out: list[LeftOut] = []
-    for one in gathered(str(path)):
-        if isinstance(one, LeftOut):
-            left_out.append(one)
-            continue
-        saved = read_flow(redact(one.flow), one.source)
-        if saved is not None:
-            responses.append(replace(saved, is_bare=one.is_bare))
-    for one in left_out:
-        if one.unreadable or not responses:
-            raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")
-    if not responses:
-        raise ToolstreamError(f"{path} contains no LLM response with its body")
-    return responses
 
 
 def as_client_got(saved: LlmFlow) -> LlmFlow:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import INVALID, same, value_of
 from toolstream_core.model import Json
@@ -236,11 +236,7 @@ def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_
             yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
 
 
-class _WithId(Protocol):
-    @property
-    def id(self) -> str | None: ...
-    @property
-    def name(self) -> str: ...
+type _WithId = IntendedCall | EchoedCall
 
 
 def judge_results(

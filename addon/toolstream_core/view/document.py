@@ -17,7 +17,7 @@ from toolstream_core.saved.exchange import Exchange, messages_of
 from toolstream_core.version import __version__
 from toolstream_core.view.readings import Models
 from toolstream_core.view.received import Alignment
-from toolstream_core.view.response import NONE, UNKNOWN, ReadResponse, as_received, decoded, read, without_secrets
+from toolstream_core.view.response import NONE, UNKNOWN, ReadResponse, as_received, read, without_secrets
 
 FORM: Final = "toolstream-view"
 VERSION: Final = 1
@@ -47,7 +47,7 @@ class ViewBuilder:
 
     def take(self, saved: Exchange) -> bool:
         """Take the next saved response. Returns whether it is an LLM's."""
-        clean = decoded(saved) if self._raw else without_secrets(saved)
+        clean = saved.decoded() if self._raw else without_secrets(saved)
         response = read(clean)
         self.requests[clean.facts.source] = clean.facts.request
         for verdict in self._judging.take(clean, response.record):

@@ -20,27 +20,13 @@ from toolstream_core.redaction import Redaction, redacted_body, redacted_path
 from toolstream_core.report.jsonform import call_object, message_object
 from toolstream_core.saved.exchange import Cut, Exchange, messages_of
 from toolstream_core.view.events import Events, shortened
-from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 
-def decoded(saved: Exchange) -> Exchange:
-    """The same response with its chunks in memory and without a content coding, if that can be undone."""
-    chunks = list(saved.chunks)
-    decoder = BodyDecoder(saved.facts.content_encoding)
-    plain = [decoder.decode(chunk) for chunk in chunks]
-    if decoder.failure is not None:
-        return replace(saved, chunks=chunks)
-    if rest := decoder.decode(b""):
-        plain.append(rest)
-    times = [*saved.times, *saved.times[-1:]] if len(plain) > len(chunks) else saved.times
-    return replace(saved, chunks=plain, times=times, facts=replace(saved.facts, content_encoding=""))
-
-
 def without_secrets(saved: Exchange) -> Exchange:
-    """As `decoded`, with secrets overwritten in the request, in both bodies and in reports on the response."""
-    plain, hide = decoded(saved), partial(redacted, secrets=saved.secrets)
+    """As `Exchange.decoded`, with secrets overwritten in the request, in both bodies and in reports on the response."""
+    plain, hide = saved.decoded(), partial(redacted, secrets=saved.secrets)
     body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
     exchange = replace(
         plain.facts,

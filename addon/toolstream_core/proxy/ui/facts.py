@@ -17,7 +17,7 @@ from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.events import TimedEvent
-from toolstream_core.view.response import decoded, read, without_secrets
+from toolstream_core.view.response import read, without_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Facts:
 
 def facts_of(saved: Exchange) -> Facts | None:
     """The facts of a saved response; `None` if it is not an LLM's."""
-    clean = without_secrets(decoded(saved))
+    clean = without_secrets(saved)
     response = read(clean)
     record = response.record
     return None if record is None else Facts(record, response.events.frames, response.places, as_sent(clean))
