@@ -142,7 +142,7 @@ class Judging:
             secrets=saved.secrets,
         )
         if got.calls:
-            self._keep(exchange.source, _received(saved))
+            self._keep(exchange.source, received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
         self._conversations.response(exchange.source, response, left=left)
         return decided
@@ -171,7 +171,8 @@ class Judging:
         )
 
 
-def _received(saved: Exchange) -> ReceivedBytes:
+def received(saved: Exchange) -> ReceivedBytes:
+    """The response as the client got it."""
     got = saved.as_client_got()
     return ReceivedBytes(got.facts, got.body, got.broken)
 

@@ -198,8 +198,6 @@ class Lines(Sink):
         self._protocol = ""
         self._model: str | None = None
         self._headed = False
-        self._changes: dict[tuple[str, tuple[str, ...]], str] = {}
-        """The texts of changes, by kind and defects."""
         self._widths = [0, 0, 0, 0]
         """The widest id, item id, name and place so far: the columns that follow are aligned."""
         self._alike: tuple[object, ...] = ()
@@ -255,7 +253,7 @@ class Lines(Sink):
         begin = self._event(number)
         self._write(f"{begin}{self._head}{self._arguments(arguments)}")
         if change is not None:
-            self._write(f"{begin}{self._change(change)}")
+            self._write(f"{begin}{_change(change)}")
 
     @override
     def found(self, finding: Finding) -> None:
@@ -268,7 +266,7 @@ class Lines(Sink):
 
     @override
     def changed(self, changed: Change) -> None:
-        self._line(changed.event, self._change(changed))
+        self._line(changed.event, _change(changed))
 
     @override
     def ended(self, record: Record) -> None:
@@ -311,13 +309,6 @@ class Lines(Sink):
 
     def _line(self, number: int, text: str) -> None:
         self._write(f"{self._event(number)}{text}")
-
-    def _change(self, changed: Change) -> str:
-        key = (changed.kind, changed.names)
-        text = self._changes.get(key)
-        if text is None:
-            text = self._changes[key] = f"{changed.kind}: {', '.join(changed.names)}"
-        return text
 
     def _finding(self, finding: Finding, begin: str) -> None:
         self._marked(begin, finding_line(finding, self._hide))
@@ -362,6 +353,10 @@ class Lines(Sink):
     def _aligned(self, column: int, text: str) -> str:
         self._widths[column] = max(self._widths[column], len(text))
         return f"{text:<{self._widths[column]}}"
+
+
+def _change(changed: Change) -> str:
+    return f"{changed.kind}: {', '.join(changed.names)}"
 
 
 class EndLines(Lines):

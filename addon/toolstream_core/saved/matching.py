@@ -352,8 +352,6 @@ class Matcher:
         self.repeats = repeats
         self._given: dict[_Talk, dict[Key, _Given]] = {}
         """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
-        self._calls: dict[int, frozenset[str]] = {}
-        """The earlier calls of each flow's conversation, by the flow's identity."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
         """The match for a POST of `body` to `path` (with query); `None` if that requests no completion.
@@ -387,11 +385,12 @@ class Matcher:
         return max(alike, key=lambda one: shared(one.request, request), default=None)
 
     def _shared_calls(self, saved: LlmFlow, calls: frozenset[str]) -> int:
-        if not calls:
-            return 0
-        if id(saved) not in self._calls:
-            self._calls[id(saved)] = earlier_calls(saved.path, saved.request)
-        return len(calls & self._calls[id(saved)])
+        return len(calls & self._earlier_calls[id(saved)])
+
+    @cached_property
+    def _earlier_calls(self) -> dict[int, frozenset[str]]:
+        """The earlier calls of each flow's conversation, by the flow's identity."""
+        return {id(one): earlier_calls(one.path, one.request) for one in self.flows}
 
     def _recorded(self, request: _Request) -> Key | None:
         """The key of the recorded requests that are equal to one."""

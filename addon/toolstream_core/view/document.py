@@ -100,7 +100,7 @@ class ViewBuilder:
         made["verdict"] = _verdict(response, judged, alignment)
         if record.calls and response.protocol is not None:
             explanation = None if judged is None else judged.explained.explanation
-            made["readings"] = self._models.readings(response, theirs, alignment, explanation)
+            made["readings"] = self._models.readings(response, alignment, explanation)
         if judged is not None and judged.request in self.requests:
             before, after = messages_of(response.saved.facts.request), messages_of(self.requests[judged.request])
             shared = first_difference(before, after)

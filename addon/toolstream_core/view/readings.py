@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from toolstream_core.clients.deviations import QUIRKS, MeasuredClient, fix, measured_in, projects
 from toolstream_core.clients.explanation import Explanation, parting
 from toolstream_core.clients.fit import concerning
-from toolstream_core.clients.model import STANDARD, ClientModel, Deviation, Id, ReceivedEvent, entries_of
-from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.clients.model import STANDARD, ClientModel, Deviation, Id
+from toolstream_core.clients.received import Received
 from toolstream_core.clients.stepping import Change, SteppedCall, Trace, What, intended, traces
 from toolstream_core.model import Fragment
 from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.report.judging import received
 from toolstream_core.view.received import Alignment
 from toolstream_core.view.response import ReadResponse
 
@@ -157,17 +157,13 @@ class Models:
         return first.index(name) if name in first else len(first) + ("client" not in self.table[name])
 
     def readings(
-        self,
-        response: ReadResponse,
-        theirs: ReadResponse | None,
-        alignment: Alignment | None,
-        explanation: Explanation | None,
+        self, response: ReadResponse, alignment: Alignment | None, explanation: Explanation | None
     ) -> dict[str, Any]:
-        """The readings of a response with calls: `theirs` is the response that the client got, if it differs."""
+        """The readings of a response with calls; with an `alignment` if the client got another one."""
         assert response.record is not None
         if not response.record.streamed:
             return self._unstreamed(response)
-        got = _Got(response, theirs, alignment, None if explanation is None else explanation.choice)
+        got = _Got(response, alignment, None if explanation is None else explanation.choice)
         found, models, same = dict[str, int](), list[dict[str, Any]](), list[str]()
         client = None if explanation is None else explanation.model
         its_name = None if client is None else self.name(client, got.protocol)
@@ -190,25 +186,17 @@ class Models:
 class _Got:
     """A response as the client got it, with the provider's numbers of events."""
 
-    def __init__(
-        self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None, choice: int | None
-    ) -> None:
+    def __init__(self, response: ReadResponse, alignment: Alignment | None, choice: int | None) -> None:
         """`choice`: the only one that the client read, if known."""
-        got = theirs or response
         assert response.protocol is not None
         self.protocol = response.protocol
         self.form = self.protocol.call_form
         self._changed = frozenset[int]() if alignment is None else frozenset(alignment.changed)
-        entries = entries_of(ReceivedEvent(one.number, one.content) for one in got.events.resolved_events)
-        if alignment is not None:
-            entries = [one._replace(event=alignment.numbers.get(one.event, one.event)) for one in entries]
-        self.entries = [one for one in entries if choice in (None, one.fragment.choice)]
         self._fragments = fragment_places(response)
-        self._numbers = {} if alignment is None else alignment.numbers
-        saved = got.saved
-        exchange = replace(saved.facts, content_encoding="")
-        self._received = Received(ReceivedBytes(exchange, b"".join(saved.chunks), saved.broken), choice)
-        self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
+        self._received = Received(received(response.saved), choice)
+        numbers = {} if alignment is None else alignment.numbers
+        entries = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
+        self.entries = [one._replace(event=numbers.get(one.event, one.event)) for one in entries]
 
     def encoded(self, trace: Trace) -> dict[str, Any]:
         steps = Steps(self._fragments, self._changed)
@@ -223,10 +211,8 @@ class _Got:
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
         """The first difference between the reading of a model and the protocol's."""
-        parted = parting(model, self.form, self._parted)
-        if parted is None:
-            return {}
-        return {"diverges": {"event": self._numbers.get(parted.event, parted.event), "value": parted.seen}}
+        parted = parting(model, self.form, self.entries)
+        return {} if parted is None else {"diverges": {"event": parted.event, "value": parted.seen}}
 
 
 def _described(deviations: tuple[Deviation, ...], names: Iterable[str], protocol: WireProtocol) -> dict[str, Any]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from toolstream_core.engine.chain import StageSet
-from toolstream_core.engine.fast_path import FastPath
-from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.saved.unwrap.events import Found, Group, recognised
 from toolstream_core.saved.unwrap.parts import AfterEnd
 from toolstream_core.wire.body import BodyFraming
@@ -35,9 +32,6 @@ class _Body:
         self.chunks = self._cut(source)
         self._framing = BodyFraming(content_type)
         self._after_end = AfterEnd()
-        self._protocol: WireProtocol | None = None
-        self._fast: FastPath | None = None
-        """Reads events that differ from earlier ones only in a text, without parsing them."""
 
     def _cut(self, source: Iterator[bytes]) -> Iterator[bytes]:
         waiting = bytearray()
@@ -64,19 +58,7 @@ class _Body:
         return [] if isinstance(self._framing.framer, DocumentFramer) else self._framing.feed(chunk)
 
     def _begins_another(self, frame: Frame) -> bool:
-        if frame.data is None or self._is_inside(frame):
+        if frame.data is None:
             return False
-        event = recognised(Found(Group("", "data"), frame.name, frame.data.decode("utf-8", "replace"), frame.json))
-        if self._protocol is None and event.dialect is not None and self._framing.framer is not None:
-            self._protocol = event.dialect
-            self._fast = FastPath(self._framing.framer, event.dialect.read, event.dialect.quiet, StageSet())
-        return self._after_end(event)
-
-    def _is_inside(self, frame: Frame) -> bool:
-        """Whether an event neither ends the response nor comes after its end."""
-        if self._protocol is None or self._fast is None or self._after_end.finished:
-            return False
-        if self._protocol.quiet(frame.raw):
-            return True
-        content = self._fast.read(frame)
-        return not (content.end or content.finishes)
+        found = Found(Group("", "data"), frame.name, frame.data.decode("utf-8", "replace"), frame.json)
+        return self._after_end(recognised(found))

@@ -222,10 +222,6 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (re.compile(r"^\* Received [\d.]+ \w*B chunk", re.MULTILINE), f"is Insomnia's timeline, without the body: {_HAR}"),
     (
-        re.compile(r"^(?:=> Send|<= Recv) (?:header|data), \d+ bytes", re.MULTILINE),
-        "is the output of curl --trace-ascii, which does not keep line ends: use `curl -N -i`, or --trace",
-    ),
-    (
         re.compile(r"^curl(?:\.exe)? .*https?://|^\s*-H '|^fetch\(\"https?://", re.MULTILINE),
         "holds a command without its output: run it with `curl -N -i` and save what it prints",
     ),
