@@ -11,7 +11,7 @@ from toolstream_core.calls.parameters import UNKNOWN, Parameters
 from toolstream_core.calls.placeholders import BEFORE
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announced_before,
@@ -89,8 +89,6 @@ class ChatCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
-        self._waiting: dict[int, list[OpenCall]] = {}
-        """By choice, the open calls at a finish reason that arrived while one of them had incomplete arguments."""
         self._in_names: set[int] = set()
         """By `id`: calls with a part of their arguments in a name."""
 
@@ -189,26 +187,14 @@ class ChatCalls(Calls):
 
     @override
     def _end(self, choice: int) -> None:
-        # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
-        # rest of that one still arrives, which `resolved` finds out.
-        calls = self._not_over.get(choice, {})
-        if _has_incomplete(calls.values()):
-            self._waiting[choice] = list(calls.values())
-        else:
+        # If one call is incomplete, the finish reason may be early: calls without arguments are not complete.
+        if not _has_incomplete(self._not_over.get(choice, {}).values()):
             super()._end(choice)
-
-    @override
-    def resolved(self) -> list[Call]:
-        for calls in self._waiting.values():
-            if not _has_incomplete(calls):
-                for call in calls:
-                    call.over = True
-        return super().resolved()
 
     @override
     def _id_counts(self, opened: OpenCall) -> bool:
         """An id alone is not a call after the end of the response (OpenBitFun#398)."""
-        return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
+        return bool(opened.id) and not opened.over
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         before = state.all[-1] if state.all else None
@@ -244,10 +230,7 @@ class ChatCalls(Calls):
         """Whether an entry of `message` has the next fragment of the arguments, not all of them."""
         if id(call) not in self._choices[call.choice].in_messages:
             return False
-        if not is_object(text):
-            return not call.arguments.is_complete
-        before = call.arguments
-        return before.inside_value and not before.restarted_by(text) and not text.startswith(before.text())
+        return not (is_object(text) or call.arguments.is_complete)
 
     def _by_index(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)

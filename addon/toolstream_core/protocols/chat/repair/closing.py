@@ -230,10 +230,3 @@ class Closing:
 
     def _withheld_events(self, number: int) -> list[Frame]:
         return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
-
-    def text_follows(self, following: Waiting | None) -> bool:
-        """Whether text of the only choice follows a finish, or an error: missing arguments may follow too."""
-        content = None if following is None else following.event.content
-        if content is None or content.end or len(self._client.turns) > 1:
-            return bool(content and content.error)
-        return bool(content.error or content.text.strip() or content.thought.strip())

@@ -297,7 +297,8 @@ class ChatEvents:
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, own_calls, event, before), own_calls, event, ends=bool(ends))
-        made = over and WORDS.is_complete(ends[0].reason) and not self._closing.text_follows(following)
+        fails = following is not None and following.event.content.error is not None
+        made = over and WORDS.is_complete(ends[0].reason) and not fails
         if isinstance(out.get("delta"), dict):
             out = self._delta(out, own_calls, event, over=over)
             if over and own_calls and self._holds:
