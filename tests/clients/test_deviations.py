@@ -281,6 +281,13 @@ def test_a_deviation_alone_explains_the_returned_calls(case: Case) -> None:
     assert STANDARD.having([case.deviation]) in fitting(form, entries, returned)
 
 
+def test_an_id_of_the_response_was_not_generated_by_the_client() -> None:
+    """A client that returns the item's id uses it: it does not generate ids."""
+    form, entries = RESPONSES.call_form, entries_of(responses(*ITEMS))
+    assert fitting(form, entries, echoed(("fc0", "f", X))) == [STANDARD.having([Id.ITEM])]
+    assert STANDARD.having([Id.OWN]) in fitting(form, entries, echoed(("mine", "f", X)))
+
+
 def test_every_deviation_has_a_sample_and_a_description() -> None:
     """The exception is `string-as-invalid`, which has no effect alone."""
     every = {value for values in AXES.values() for value in values[1:]}

@@ -265,13 +265,13 @@ def test_an_internal_error_is_logged_once(
 
 @pytest.mark.parametrize(("ids_kept", "outcome"), [(True, "wrong-id"), (False, "ok")])
 def test_a_verdict_sink(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
-    """The sink gets each verdict; with `ids_kept` a client must return the same ids."""
+    """The sink gets each verdict; with `ids_kept` a client must return the same ids, or ids of its own."""
     reports: list[LiveVerdict] = []
     addon = ToolstreamAddon(lambda _: (), reports.append, ids_kept=ids_kept)
     with taddons.context(Proxyserver(), NextLayer(), addon) as context:
         proxy = Proxy(addon, context, tmp_path / "lines")
         proxy.respond(proxy.request(), *stream())
-        proxy.request(*returned("other"))
+        proxy.request(*returned("c1c1"))
         addon.done()
     assert [report.reported.verdict.outcome for report in reports] == [outcome]
 

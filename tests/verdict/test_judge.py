@@ -236,11 +236,15 @@ def test_an_incomplete_call_may_be_dropped() -> None:
     assert not judge([A], None).understood
 
 
-def test_ids_of_the_client_are_wrong_if_ids_are_kept() -> None:
-    """A client may use ids of its own, but it did not keep the sent ones."""
+def test_a_client_may_give_calls_ids_of_its_own() -> None:
+    """Any distinct id is accepted, unless the sent ids were kept, and it is made of them."""
     calls, results = [returned("mine", "ls", '{"p":1}')], [result("mine")]
     assert verdict([A], calls, results).understood
-    assert verdict([A], calls, results, ids_kept=True).outcome is Outcome.WRONG_ID
+    assert verdict([A], calls, results, ids_kept=True).understood
+    for changed in ("c1c1", "c", "c1_1"):
+        calls, results = [returned(changed, "ls", '{"p":1}')], [result(changed)]
+        assert verdict([A], calls, results).understood
+        assert verdict([A], calls, results, ids_kept=True).outcome is Outcome.WRONG_ID
 
 
 def test_results_alone_are_enough_if_the_server_stores_the_calls() -> None:

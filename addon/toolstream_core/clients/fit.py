@@ -293,7 +293,7 @@ def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
         if echoed.id is None:
             continue
         made = id_of(group, rule)
-        own = bool(echoed.id) and all(one.fragment.id != echoed.id for one in group.entries)
+        own = bool(echoed.id) and all(echoed.id not in (one.fragment.id, group.item_id) for one in group.entries)
         replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
         if not (own if replaced else made in (echoed.id, "")):
             return False

@@ -226,14 +226,20 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_kept: bool) -> Iterable[Problem]:
     """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept.
 
-    Without `ids_kept`, only those that were returned with an empty id: no client gives a call such an id of its own.
+    A client may give calls ids of its own. An empty id is none, and with `ids_kept` neither is one with a sent id in it
+    or around it.
     """
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
-        if not ids_kept and one.written.id != "":
+        if one.written.id != "" and not (ids_kept and _is_made_of(one.id or "", sent)):
             continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
             yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
+
+
+def _is_made_of(returned: str, sent: Iterable[str]) -> bool:
+    """Whether an id contains a sent one, or is a part of one."""
+    return any(one and (one in returned or returned in one) for one in sent)
 
 
 type _WithId = IntendedCall | EchoedCall
@@ -315,8 +321,8 @@ def judge(
 ) -> Verdict:
     """The verdict on a response's calls; `new` is what the next request adds to the one before, if there is one.
 
-    With `ids_kept`, the client was sent the ids of `calls` and has to return them; otherwise any distinct ids do
-    that are not empty.
+    With `ids_kept`, the client was sent the ids of `calls`: it has to return them, or ids of its own. Otherwise any
+    distinct ids do that are not empty.
     `dropped` are the places of calls that a correct client may leave out; it may leave out incomplete calls too.
     """
     if new is None:

@@ -53,7 +53,10 @@ class Outcome(Explained):
         "returned-without-arguments",
         "the client returned the calls with `{}` or nothing instead of their arguments",
     )
-    WRONG_ID = "wrong-id", "the client returned a call or result with an id that was not sent, or one id for two calls"
+    WRONG_ID = (
+        "wrong-id",
+        "the client returned a call with an empty or changed id, a result with an id that no call has, or one id for two calls",
+    )
     MISSING_RESULT = "missing-result", "the client returned a call without a result"
     CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
     RETRIED = "retried", "the client repeated the request; `count` is the number of repetitions"
