@@ -48,7 +48,7 @@ class Reason(Explained):
     MERGED = "returned merged calls", "the next request has several calls as one"
     WRONG_ID = (
         "wrong id",
-        "the next request has a call with an empty or changed id, or a result with an id that no call has",
+        "the next request has an empty or changed id, or a result whose id no call has",
     )
     NO_RESULT = "returned a call without a result", "the next request has a call, and no result for it"
     WRONG_NAME = "wrong name", "the next request has a call under another name"

@@ -55,7 +55,7 @@ class Outcome(Explained):
     )
     WRONG_ID = (
         "wrong-id",
-        "the client returned a call with an empty or changed id, a result with an id that no call has, or one id for two calls",
+        "the client returned an empty or changed id, a result whose id no call has, or one id for two calls",
     )
     MISSING_RESULT = "missing-result", "the client returned a call without a result"
     CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
