@@ -228,6 +228,7 @@ def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[
     return Exchange(
         facts=facts,
         chunks=unwrapped_.chunks,
+        request_headers=tuple(message.request_headers.items()),
         secrets=known_secrets(message.request_headers.items(), message.path),
         unwrapped=unwrapped_.removed,
         lost=_lost(unwrapped_),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from mitmproxy import http
 
@@ -35,20 +36,31 @@ from toolstream_core.saved.redact import redact
 from toolstream_core.shrinking.candidate import Candidate, Chunk, Turn, turn
 from toolstream_core.wire.write import encoded
 
+_OF_CONNECTION: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "transfer-encoding", "host", "connection", "accept-encoding"}
+)
 
-def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:
-    """A bare body as the response to `request`, or to the shortest request that fits."""
+
+def exchange_with(body: bytes, record: Record, saved: Exchange, request: Json = ABSENT) -> Exchange:
+    """A bare body as the response to `request`, or to the shortest request that fits.
+
+    Headers and the query of a request that the file shows are kept: redaction knows the secrets by their names.
+    """
     array = body.lstrip().startswith(b"[")
     protocol, model = named(record.dialect), record.model or "unknown"
     url = protocol.api.public_url(model, streamed=record.streamed, array=array)
+    query = saved.facts.path.partition("?")[2]
+    if query and "?" not in url:
+        url = f"{url}?{query}"
+    headers = [one for one in saved.request_headers if one[0].lower() not in _OF_CONNECTION]
     sent_request = protocol.api.shortest_request(model, streamed=record.streamed) if request is ABSENT else request
     kind = "application/json"
     if record.streamed and not array:
         kind = protocol.content_type
     return Exchange.of(
-        source=source,
+        source=saved.source,
         url=url,
-        request_headers=(("content-type", "application/json"),),
+        request_headers=(("content-type", "application/json"), *headers),
         request_body=encoded(sent_request) if request is not ABSENT else json.dumps(sent_request).encode(),
         reason="OK",
         response_headers=(("content-type", kind),),
@@ -127,7 +139,7 @@ def _file(path: str, request: Json) -> Iterator[LlmFlow | LeftOut]:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
                     complete = body + _end(body, record, saved.lost)
-                    one = _found_in(exchange_with(complete, record, saved.source, saved.facts.request))
+                    one = _found_in(exchange_with(complete, record, saved, saved.facts.request))
                     yield one if isinstance(one, LeftOut) else replace(one, is_bare=True)
 
 
@@ -154,7 +166,7 @@ def _addressed(exchange: Exchange) -> Exchange:
     record = read_body(exchange.chunks, raw.response([], exchange.source).facts)
     if record is None:
         return exchange
-    made = exchange_with(exchange.body, record, exchange.source, ABSENT)
+    made = exchange_with(exchange.body, record, exchange)
     if exchange.url:
         return replace(exchange, request_body=made.request_body)
     return replace(exchange, url=made.url, facts=replace(exchange.facts, host=made.facts.host, path=made.facts.path))

@@ -16,6 +16,7 @@ from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare, read
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.files import responses
+from toolstream_core.saved.read import read_responses
 from toolstream_core.saved.unwrap.events import Scanner
 
 if TYPE_CHECKING:
@@ -154,6 +155,21 @@ def test_the_http_head_is_read(tmp_path: Path) -> None:
     assert (response.facts.host, response.facts.path) == ("api.example.com", "/v1/chat/completions")
     assert response.facts.request["model"] == "m"
     assert any("sk-secret-value-1" in secret for secret in response.secrets)
+
+
+@pytest.mark.parametrize("secret", ["Authorization: Bearer VALUE", "Cookie: sid=VALUE", "query"])
+def test_a_secret_of_the_request_is_no_part_of_a_fixture(secret: str, tmp_path: Path) -> None:
+    """A value that is secret by the name of its header or parameter is overwritten in the response, too."""
+    value = "4711-Oslo-no-form-of-a-key"
+    path = tmp_path / "x"
+    text = wrappers.followed(bare(CHAT).replace(b"Oslo", value.encode())).decode()
+    if secret == "query":
+        text = text.replace("/v1/chat/completions", f"/v1/chat/completions?api_key={value}", 1)
+    path.write_text(text.replace("Host:", f"{secret.replace('VALUE', value)}\nHost:", 1) if ":" in secret else text)
+    (response,) = responses(str(path))
+    assert value in response.body.decode()
+    (fixture,) = read_responses(path)
+    assert value not in str(fixture.flow.get_state())
 
 
 def _two_logs(first: str, second: str) -> bytes:
