@@ -95,6 +95,12 @@ def test_secrets_of_the_request_are_hidden() -> None:
     assert output == f"some-client sse-value {' '.join([HIDDEN] * len(secrets))}"
 
 
+def test_attributes_of_cookies_are_no_secrets() -> None:
+    """Only the value of a cookie is a secret; `HttpOnly` and its like are ordinary words elsewhere."""
+    header = "sid=cookie-one; Path=/some/path; HttpOnly; Secure; SameSite=Strict; Partitioned; Max-Age=86400000"
+    assert known_secrets([("set-cookie", header)], "/") == ("cookie-one",)
+
+
 def test_the_longest_secret_is_hidden_first() -> None:
     """A secret that contains another secret is hidden completely."""
     secrets = known_secrets([("x-token", "inner-token"), ("x-secret", "inner-token-and-more")], "/")

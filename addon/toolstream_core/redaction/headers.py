@@ -30,8 +30,8 @@ _HARMLESS_HEADERS: Final = frozenset(
 _PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;?#]+)=([^&;#]*)")
 _COOKIES: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 _COOKIE: Final = re.compile(rb"(^|;\s*)(?:([^=;]+)(=))?([^;]+)")
-_COOKIE_ATTRIBUTES: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority"})
-_COOKIE_FLAGS: Final = frozenset({b"secure", b"httponly", b"partitioned"})
+_COOKIE_ATTRIBUTES: Final = frozenset({"path", "domain", "expires", "max-age", "samesite", "priority"})
+_COOKIE_FLAGS: Final = frozenset({"secure", "httponly", "partitioned"})
 _SCHEME: Final = re.compile(
     rb"(\s*(?:Bearer|Basic|Token|Digest|ApiKey|Key|AWS4-HMAC-SHA256)\s+)?(.*)", re.DOTALL | re.IGNORECASE
 )
@@ -83,9 +83,14 @@ def _remembered(text: bytes, redaction: Redaction, known: tuple[str, ...]) -> by
 
 def _without_cookie(found: re.Match[bytes]) -> bytes:
     name = found[2] or b""
-    if name.strip().lower() in _COOKIE_ATTRIBUTES or (not name and found[4].strip().lower() in _COOKIE_FLAGS):
+    if _is_attribute(name.decode("latin-1"), found[4].decode("latin-1")):
         return found[0]
     return found[1] + name + (found[3] or b"") + b"*" * len(found[4])
+
+
+def _is_attribute(name: str, value: str) -> bool:
+    """Whether a part of a `Set-Cookie` header is about the cookie: `Path=/`, `HttpOnly`."""
+    return name.strip().lower() in _COOKIE_ATTRIBUTES or (not name and value.strip().lower() in _COOKIE_FLAGS)
 
 
 def redacted_path(path: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
@@ -109,7 +114,6 @@ def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) ->
 _LONG: Final = 8
 _SHORTEST: Final = 6
 _USER: Final = re.compile(r"(?<=://)([^/?#@\s]*)@")
-_ATTRIBUTES: Final = frozenset({"path", "domain", "expires", "max-age", "samesite", "priority", "version", "comment"})
 
 
 def known_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
@@ -130,8 +134,8 @@ def _is_long_enough(value: str) -> bool:
 
 def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
     for name, value in headers:
-        if name.lower() in {"cookie", "set-cookie"}:
-            yield from cookie_values(value)
+        if name.lower() in _COOKIES:
+            yield from _cookie_values(value)
         elif header_sensitivity(name) is Sensitivity.STRONG:
             yield from _credentials(value)
     for user in _USER.findall(path):
@@ -141,12 +145,12 @@ def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
             yield from (value, unquote(value), unquote_plus(value))
 
 
-def cookie_values(header: str) -> Iterator[str]:
+def _cookie_values(header: str) -> Iterator[str]:
     """The values in a `Cookie` or `Set-Cookie` header, without its attributes."""
     for pair in header.split(";"):
-        name, sign, value = pair.partition("=")
-        if name.strip().lower() not in _ATTRIBUTES:
-            text = (value if sign else name).strip().strip('"')
+        name, value = pair.split("=", 1) if "=" in pair else ("", pair)
+        if not _is_attribute(name, value):
+            text = value.strip().strip('"')
             yield from {text, text.rpartition(" ")[2]}
 
 
