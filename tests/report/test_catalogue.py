@@ -20,10 +20,13 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     """All names are listed, as text and as JSON."""
     assert main(["list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document == catalogue.document()
+    assert document == json.loads(json.dumps(catalogue.document()))
     assert list(document) == ["version", "defects", "shapes", "transit", "presets", "clients", "verdicts"]
     keys = {"code", "name", "severity", "family", "dialects", "protocols", "meaning", "plant", "repair", "doc"}
     assert all(one.keys() == keys for one in document["defects"])
+    assert all([*one] == ["name", "meaning", "parts", "source"] for one in document["presets"])
+    keys_of_clients = ["name", "client", "versions", "shapes", "repairs", "why", "source"]
+    assert all([*one] == keys_of_clients for one in document["clients"])
     assert main(["list"]) == 0
     text = capsys.readouterr().out
     names = [one["name"] for key in ("defects", "shapes", "presets", "clients", "verdicts") for one in document[key]]

@@ -55,22 +55,8 @@ def document() -> dict[str, Any]:
         "defects": [described(defect) for defect in DEFECTS],
         "shapes": shapes(),
         "transit": [transit(one) for one in TRANSIT],
-        "presets": [
-            {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
-            for one in PRESETS
-        ],
-        "clients": [
-            {
-                "name": one.name,
-                "client": one.client,
-                "versions": one.versions,
-                "shapes": list(one.shapes),
-                "repairs": list(one.repairs),
-                "why": one.why,
-                "source": one.source,
-            }
-            for one in CLIENTS
-        ],
+        "presets": [one._asdict() for one in PRESETS],
+        "clients": [one._asdict() for one in CLIENTS],
         "verdicts": [{"name": one.value, "meaning": one.meaning} for one in Outcome],
     }
 
