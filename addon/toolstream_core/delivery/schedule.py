@@ -51,12 +51,14 @@ class Schedule:
         self._asks = asks
         self._index = -1
         self._event: Event | None = None
-        self._ways = [
+        self._contexts = [
             FaultContext(fault.values, socket=socket, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
             for fault, pick in faults
         ]
         makes = [fault.definition.make for fault, _ in faults]
-        self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
+        self._stages: list[Stage] = [
+            make(context) for make, context in zip(makes, self._contexts, strict=True) if make is not None
+        ]
         self._dialect: WireProtocol | None = None
         self._resolver: Calls | None = None
         self._calls: dict[int, OpenCall] = {}
@@ -147,8 +149,8 @@ class Schedule:
             asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
             self._resolver = found.calls(tools.parameters(self._exchange.request))
-            for way in self._ways:
-                way.protocol, way.binary = found, binary
+            for context in self._contexts:
+                context.protocol, context.binary = found, binary
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)

@@ -1,4 +1,4 @@
-"""A resolved call, and the numbers of its events."""
+"""The record of a response: its calls, findings and changes, and the numbers of its events."""
 
 from __future__ import annotations
 

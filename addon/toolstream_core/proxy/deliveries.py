@@ -37,6 +37,10 @@ from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import Form, joined, parse
 from toolstream_core.wire.write import encoded
 
+logger = logging.getLogger(__name__)
+
+DESTREAMED = "streamed by toolstream"
+"""The comment of a flow whose response the provider did not stream."""
 RESENT = "toolstream_again"
 """Key in the metadata of flows that toolstream itself makes."""
 
@@ -62,12 +66,6 @@ async def resend(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: s
         raise ConnectionError(again.error.msg if again.error else "no answer")
     response: http.Response = again.response
     return response
-
-
-logger = logging.getLogger(__name__)
-
-DESTREAMED = "streamed by toolstream"
-"""The comment of a flow whose response the provider did not stream."""
 
 
 class Deliveries:

@@ -28,7 +28,14 @@ from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Writte
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
+logger = logging.getLogger(__name__)
+
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
+OPTIONS = {"connection_strategy": "lazy"}
+"""The mitmproxy options that prevent upstream connections before the request was read."""
+_EACH_MS = 20
+"""Milliseconds between two events of a generated response, at speed 1."""
+_NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
 def models(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
@@ -81,14 +88,6 @@ def _listed(flows: Sequence[LlmFlow]) -> str:
     for one in flows:
         there.setdefault(one.request_key.dialect, set()).update(names_of(one)[:1])
     return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
-
-
-OPTIONS = {"connection_strategy": "lazy"}
-"""The mitmproxy options that prevent upstream connections before the request was read."""
-
-_EACH_MS = 20
-"""Milliseconds between two events of a generated response, at speed 1."""
-_NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
 class AnyProvider(ABC):
@@ -239,9 +238,6 @@ def json_response(status: int, body: Json) -> http.Response:
 
 def _compact(payload: Json) -> bytes:
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-logger = logging.getLogger(__name__)
 
 
 class CallProvider(AnyProvider):

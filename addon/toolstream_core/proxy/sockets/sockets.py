@@ -34,6 +34,8 @@ from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass
 class ToolstreamSocketRequestHook(Hook):
@@ -48,8 +50,6 @@ class ToolstreamSocketResponseHook(Hook):
 
     flow: http.HTTPFlow
 
-
-logger = logging.getLogger(__name__)
 
 _STOPPED: Final = "toolstream stopped reading the WebSocket"
 _INTERNAL_ERROR: Final = 1011

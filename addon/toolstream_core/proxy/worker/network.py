@@ -1,4 +1,4 @@
-"""The allowed upstream connections: none, to this machine, or all. Knows mitmproxy's flow and hooks."""
+"""The allowed upstream connections, and the servers of a reverse proxy. Knows mitmproxy's flow and hooks."""
 
 from __future__ import annotations
 
