@@ -91,7 +91,7 @@ class Deliveries:
         self._speed: float | None = None
         self._deliveries: dict[str, Delivery] = {}
         self._gate: Gate | None = None
-        self._running = self._reported = False
+        self._reported = False
         self._requests = 0
         self._fetching: dict[str, WireProtocol] = {}
         """Protocols of the responses that will be requested without a stream."""
@@ -99,13 +99,11 @@ class Deliveries:
     def configure(self, settings: Settings, speed: float | None) -> None:
         """Set the settings; `speed` is 0 if saved responses are sent at once, `None` if there are none."""
         self._settings, self._speed = settings, speed
-        # mitmproxy may accept connections before its `running` hook.
-        if self._running or ctx.master.addons.get("nextlayer") is not None:
+        if ctx.master.addons.get("nextlayer") is not None:  # else `run` does it
             self._install()
 
     def run(self) -> None:
-        """Called when the proxy's own addons are loaded."""
-        self._running = True
+        """Called when the proxy's own addons are loaded; mitmproxy may have accepted connections before."""
         self._install()
 
     def has(self, flow: http.HTTPFlow) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -34,10 +35,7 @@ class LineEnds:
     def add(self, at: int, message: bytes) -> None:
         """Record the line ends of a message whose line begins at an offset."""
         for key, end in _LINE_ENDS.items():
-            place = message.find(end)
-            while place >= 0:
-                self.places[key].append(at + place)
-                place = message.find(end, place + 1)
+            self.places[key] += [at + found.start() for found in re.finditer(end, message)]
 
     def messages(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
         """The messages that have line ends, by their lines."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 ROOM = 32 * 1024 * 1024
 """Bytes that may wait for the thread."""
+_new_thread = partial(ThreadPoolExecutor, 1, "toolstream-capture")
 
 
 class Owner(Protocol):
@@ -22,52 +23,34 @@ class Worker:
     """Runs jobs in order. The thread starts with the first job."""
 
     def __init__(self) -> None:
-        self._jobs: deque[tuple[Callable[[], None], Owner, int]] = deque()
-        self._waiting = 0
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._closed = False
+        self._thread = _new_thread()
+        self._jobs: dict[Future[None], tuple[Owner, int]] = {}
+        """The jobs that are not done, with their owners and sizes."""
 
     def submit(self, job: Callable[[], None], owner: Owner, size: int = 0) -> bool:
         """Queue `job`; return `False`, and drop all jobs of its `owner`, if too many bytes wait already.
 
         Never waits: that would block all streams. The owner gets the exception of a job; the thread continues.
         """
-        with self._changed:
-            if size and self._waiting >= ROOM:
-                dropped = [one for one in self._jobs if one[1] is owner]
-                self._jobs = deque(one for one in self._jobs if one[1] is not owner)
-                self._waiting -= sum(one[2] for one in dropped)
-                return False
-            self._jobs.append((job, owner, size))
-            self._waiting += size
-            self._changed.notify_all()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="toolstream-capture", daemon=True)
-            self._thread.start()
+        jobs = self._jobs.copy()
+        if size and sum(one for _, one in jobs.values()) >= ROOM:
+            for future, (other, _) in jobs.items():
+                if other is owner:
+                    future.cancel()
+            return False
+        future = self._thread.submit(_run, job, owner)
+        self._jobs[future] = owner, size
+        future.add_done_callback(self._jobs.pop)
         return True
 
     def close(self) -> None:
         """Wait until every job is done."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        self._closed = False
+        self._thread.shutdown()
+        self._thread = _new_thread()
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: bool(self._jobs) or self._closed)
-                if not self._jobs:
-                    return
-                job, owner, size = self._jobs.popleft()
-            try:
-                job()
-            except Exception as error:  # noqa: BLE001 - other captures continue
-                owner.give_up(error)
-            with self._changed:
-                self._waiting -= size
-                self._changed.notify_all()
+
+def _run(job: Callable[[], None], owner: Owner) -> None:
+    try:
+        job()
+    except Exception as error:  # noqa: BLE001 - other captures continue
+        owner.give_up(error)
