@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Picker
 from toolstream_core.model import (
@@ -22,6 +23,7 @@ from toolstream_core.model import (
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.requests import tools
 from toolstream_core.stages import stream_checks
+from toolstream_core.wire.frame import Form
 
 MAX_FINDINGS = 1000
 """Findings of one response that are kept."""
@@ -47,7 +49,8 @@ class RecordBuilder:
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
-        self._framing = stream_checks.Framing(self.found, dialect.quiet)
+        is_lines = dialect.api.stream_form is Form.LINES and dialect.name in UNTERMINATED_EVENT.dialects
+        self._framing = stream_checks.Framing(self.found, dialect.quiet, is_lines=is_lines)
         self._judged = True
         self.discards = False
         """Whether the client does not get the changes."""

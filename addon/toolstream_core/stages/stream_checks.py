@@ -45,10 +45,14 @@ _NO_JSON = frozenset({b"[DONE]", b""})
 class Framing:
     """Reports defects of the frames themselves, each kind once."""
 
-    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes], bool]) -> None:
-        """`found` gets each finding. `quiet` frames are mostly skipped, so they have no findings."""
+    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes], bool], *, is_lines: bool) -> None:
+        """`found` gets each finding. `quiet` frames are mostly skipped, so they have no findings.
+
+        `is_lines`: the protocol sends JSON lines; those of other protocols are a file's, whose last line may be open.
+        """
         self._found = found
         self._quiet = quiet
+        self._is_lines = is_lines
         self._over = False
         """Whether the stream's end arrived: every later frame is checked."""
         self._reported: set[str] = set()
@@ -67,9 +71,9 @@ class Framing:
             if why and (self._over or not self._quiet(frame.raw)):
                 joined = holds_several(data)
                 self._report(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
-        if frame.trailing:
+        if frame.trailing and (self._is_lines or frame.raw[:1] != b"{" or frame.json is ABSENT):
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-            self._report(UNTERMINATED_EVENT, frame, message)
+            self._report(UNTERMINATED_EVENT, frame, "the last line lacks its line feed" if self._is_lines else message)
 
     def _report(self, defect: Defect, frame: Frame, message: str) -> None:
         if defect.code not in self._reported:

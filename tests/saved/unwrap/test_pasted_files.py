@@ -113,6 +113,15 @@ def findings(text: bytes) -> list[str]:
     return [finding["name"] for finding in stream["findings"]]
 
 
+@pytest.mark.parametrize("name", [CHAT, CLAUDE, "openai-responses-parallel", "cohere-v2-single"])
+def test_a_last_json_line_without_a_line_feed_is_no_finding(name: str, tmp_path: Path) -> None:
+    """The provider sends no lines: a file has them (vercel/ai, *.chunks.txt)."""
+    path = tmp_path / "chunks.txt"
+    path.write_text("\n".join(map(wrappers.compact, wrappers.payloads(bare(name)))))
+    (record,) = read(path)
+    assert {one.name for one in record.findings} <= {"missing-done"}
+
+
 @pytest.mark.parametrize("quoted", ["- 'data: {}'\n", "INSERT INTO log VALUES (1, '{}');\n"])
 def test_a_doubled_quote_in_a_string_is_a_quote(quoted: str) -> None:
     """YAML and SQL double a quote inside a string."""
