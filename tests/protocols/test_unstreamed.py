@@ -15,7 +15,7 @@ from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import choose
-from toolstream_core.wire.frame import Cutter
+from toolstream_core.wire.frame import Framer
 from toolstream_core.wire.numbers import loads
 from toolstream_core.wire.write import encoded
 
@@ -126,7 +126,7 @@ def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProto
         record = read_body([body], StreamFacts(content_type=protocol.content_type))
         framer = choose(protocol.content_type, body, ended=True)
         assert record is not None
-        assert isinstance(framer, Cutter)
+        assert isinstance(framer, Framer)
         payloads = [one.json for one in framer.feed(body) if isinstance(one.json, dict)]
         for odd in variants(payloads):
             dicts = [payload for payload in json_access.items(odd) if isinstance(payload, dict)]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import StageSet
 from toolstream_core.model import Change, Event, EventContent, Phase, SkippedRun
-from toolstream_core.wire.frame import Frame, Framer, TextCutter
+from toolstream_core.wire.frame import Frame, Framer, TextFramer
 from toolstream_core.wire.json_value import scanstring
 
 # The events of a long call, or of a long text, are the same bytes but for one string, the number of the event
@@ -231,7 +231,7 @@ class FastPath:
         fast: bool = True,
     ) -> None:
         """`read` and `quiet` as in `WireProtocol`. Without `fast` every event is parsed; the result is the same."""
-        self._cutter = framer if fast and isinstance(framer, TextCutter) else None
+        self._framer = framer if fast and isinstance(framer, TextFramer) else None
         """Counts the frames that are not split off; `None` if every frame is."""
         self._read = read
         self._is_quiet = quiet
@@ -243,7 +243,7 @@ class FastPath:
         self._holders = [holder for chain in self._chains for holder in chain.holders]
         self._counters = [counter for chain in self._chains for counter in chain.counters]
         self._each = stages.reader is not None and stages.reader.each
-        self._learns = self._cutter is not None and stages.resolver is not None and not stages.wants_each
+        self._learns = self._framer is not None and stages.resolver is not None and not stages.wants_each
         self._texts: list[bytes] = []
         """The arguments of events that were not reported yet."""
 
@@ -253,7 +253,7 @@ class FastPath:
 
     def read(self, frame: Frame) -> EventContent:
         """The content of `frame`, as the protocol's reader gives it."""
-        if self._cutter is None:
+        if self._framer is None:
             return self._read(frame)
         like, raw = self._like, frame.raw
         match = like.match(raw, 0, _STRING) if like is not None else None
@@ -270,14 +270,14 @@ class FastPath:
 
     def forward_frame(self, chunk: bytes) -> bytes | None:
         """The bytes that are forwarded for a chunk that is one frame; `None` if it must be split."""
-        if self._cutter is None or self._cutter.holding:
+        if self._framer is None or self._framer.holding:
             return None
         found = self._pass(chunk, 0, None, stop=len(chunk))
         return None if found is None else found[1] if found[1] is not None else chunk
 
     def along(self, chunk: bytes, at: int, send: Send) -> int:
         """Forward the next frames of a chunk, from `at` on. Returns the start of the rest."""
-        if self._cutter is None or self._cutter.holding:
+        if self._framer is None or self._framer.holding:
             return at
         while at < len(chunk) and (found := self._pass(chunk, at, None)) is not None:
             send(chunk, at, *found)
@@ -399,8 +399,8 @@ class FastPath:
 
     def _counted(self) -> int:
         """The number of a frame that is not split off."""
-        assert self._cutter is not None
-        return self._cutter.skip()
+        assert self._framer is not None
+        return self._framer.skip()
 
     def _skip(self, way: Way, raw: bytes, at: int, match: Match, number: int, *, inside: bool) -> bytes | None:
         """Forward an event of a call. Returns its replacement. The numbers of a run are consecutive."""

@@ -76,19 +76,16 @@ class Output:
 
     def let_out(self, chunk: bytes) -> list[bytes]:
         """The chunks that are forwarded for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
-        out = self.joined() if self.collects else chunk
-        return [out] if out else []
+        if self.collects:
+            chunk = b"".join(self._out)
+            self._out.clear()
+        return [chunk] if chunk else []
 
     def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
         """The chunks that are forwarded for a chunk that is not read."""
         if self.collects:
             self._out.append(decoder.decode(chunk))
         return self.let_out(chunk)
-
-    def joined(self) -> bytes:
-        """The bytes collected since the last call."""
-        out, self._out = self._out, []
-        return b"".join(out)
 
     def _begin(self, frames: Sequence[Frame]) -> None:
         """Send the first frames. A byte order mark stays one at the start of the body, and only there."""

@@ -165,7 +165,9 @@ class Verdicts:
         secrets = () if self._request is None else secrets_of(self._request)
         hide = partial(redacted, secrets=(*judged.response.secrets, *secrets))
         reported = _described(judged, hide)
-        loop = _running_loop() if self._in_background else None
+        loop = None
+        with contextlib.suppress(RuntimeError):  # no loop runs
+            loop = asyncio.get_running_loop() if self._in_background else None
         if loop is None:
             self._report_safely(reported.explained(self._why(reported)))
         elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(reported):
@@ -217,13 +219,6 @@ def _is_to_be_explained(live_verdict: LiveVerdict) -> bool:
     body, verdict = live_verdict.response.body, live_verdict.reported.verdict
     kept = body is not None and len(body) <= EXPLAINED_BYTES
     return kept and verdict.may_be_explained
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _comparable(record: Record) -> list[tuple[object, ...]]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from toolstream_core.wire import numbers
-from toolstream_core.wire.frame import CONTENT_TYPES, MAX_FRAME, Cutter, DamagedFrame, Form, Frame, parse
+from toolstream_core.wire.frame import CONTENT_TYPES, MAX_FRAME, DamagedFrame, Form, Frame, Framer, parse
 from toolstream_core.wire.json_value import Json
 
 # All integers are big-endian. A message is
@@ -158,7 +158,7 @@ _NAMES: Final = {_EXCEPTION: ":exception-type", "error": ":error-code"}
 """The header with a message's name, by `:message-type`; every other message is an event."""
 
 
-class EventStreamFramer(Cutter):
+class EventStreamFramer(Framer):
     """Splits an AWS event stream into its messages.
 
     A message that the body's end cuts off is a frame without data, marked `trailing`.

@@ -6,7 +6,7 @@ import contextlib
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
@@ -142,21 +142,13 @@ def holds_several(data: bytes) -> bool:
     return text[end:].lstrip().removeprefix("data:").lstrip().startswith(("{", "[DONE]"))
 
 
-class Framer(Protocol):
-    """Splits a byte stream into frames, independent of chunk boundaries."""
-
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that `chunk` completes; `b""` is the end and gives what is left."""
-        ...
-
-
 def joined(frames: Iterable[Frame]) -> bytes:
     """The bytes of frames, joined."""
     return b"".join([frame.raw for frame in frames])
 
 
-class Cutter(ABC):
-    """The state that all framings share: the bytes of the open frame, and its number.
+class Framer(ABC):
+    """Splits a byte stream into frames, independent of chunk boundaries; keeps the open frame's bytes and number.
 
     A framing scans each byte once and remembers what it must (`_seek`), so a stream costs the same
     however it is cut. A frame above `max_frame` bytes, its leading blanks included, is returned in oversize
@@ -245,7 +237,7 @@ class Cutter(ABC):
         return raw
 
 
-class TextCutter(Cutter):
+class TextFramer(Framer):
     """A framing whose frames are complete lines: equal bytes are split in the same way everywhere."""
 
     end: bytes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import re
 
-from toolstream_core.wire.frame import MAX_FRAME, Cutter, Frame, TextCutter
+from toolstream_core.wire.frame import MAX_FRAME, Frame, Framer, TextFramer
 from toolstream_core.wire.sse import BOM
 
 
-class LineFramer(TextCutter):
+class LineFramer(TextFramer):
     """Cuts a body at its line feeds. Blank lines open the next frame.
 
     The last line may lack its line feed and is then a frame with data all the same: `trailing` only means
@@ -68,7 +68,7 @@ class _Where(enum.Enum):
 _IN_ELEMENT = {_Where.NESTED, _Where.STRING, _Where.WORD}
 
 
-class ArrayFramer(Cutter):
+class ArrayFramer(Framer):
     """Cuts `[{…},{…}]` after each element; commas and blanks belong to the element after them.
 
     Reads values without an array the same way. The rest after the last element is a frame
@@ -165,7 +165,7 @@ def _past(expression: re.Pattern[bytes], chunk: bytes, at: int) -> int:
     return at if match is None else match.end()
 
 
-class DocumentFramer(Cutter):
+class DocumentFramer(Framer):
     """Gathers the body for reading. Above the cap it is not one frame with data but oversize parts."""
 
     def _seek(self, chunk: bytes, at: int) -> int:
