@@ -105,7 +105,7 @@ class Recording:
             if self._saving is not None:
                 self._saving.cancel()
             self._safely(self._finish, lambda: Ending(self._state(flow), record, broken, differs))
-            self._safely(self._worker.submit, self._draft.discard, self)
+            self._safely(self._submit, self._draft.discard)
 
     def give_up(self, error: Exception) -> None:
         """End the capture of the flow and report why. Called by the worker's thread too."""
@@ -128,7 +128,7 @@ class Recording:
                 await asyncio.sleep(self._saves.wait(self.size))
                 saved, self._save_waits = self.size, True
                 self._safely(self._arrived.flush)
-                self._safely(self._worker.submit, partial(self._save, saved), self)
+                self._safely(self._submit, partial(self._save, saved))
 
     def _save(self, size: int) -> None:
         """Save, in the worker's thread."""
@@ -142,7 +142,7 @@ class Recording:
         self._forwarded.flush()
         ending = ended()
         if not self._lost and self._kept(ending):
-            self._worker.submit(partial(self._draft.finish, ending), self)
+            self._submit(partial(self._draft.finish, ending))
 
     def _state(self, flow: http.HTTPFlow) -> dict[str, Any]:
         """The state of the flow, with the response's head as the provider sent it, without the body."""
@@ -157,14 +157,18 @@ class Recording:
 
     def _upstream_sent(self, batch: Sequence[TimedChunk], size: int) -> None:
         coding = dict(self._head["headers"]).get(b"content-encoding", b"") if self._head else b""
-        self._submit(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
+        self._add(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
 
     def _client_got(self, batch: Sequence[TimedChunk], size: int) -> None:
-        self._submit(lambda: self._draft.add_client(batch), size)
+        self._add(lambda: self._draft.add_client(batch), size)
 
-    def _submit(self, job: Callable[[], None], size: int) -> None:
-        if not self._lost and not self._worker.submit(job, self, size):
+    def _add(self, job: Callable[[], None], size: int) -> None:
+        if not self._lost and not self._submit(job, size):
             self.give_up(OSError(errno.EBUSY, "the disk is too slow for the traffic"))
+
+    def _submit(self, job: Callable[[], None], size: int = 0) -> bool:
+        """Let the worker do a job; returns `False` if too many bytes wait."""
+        return self._worker.submit(partial(self._safely, job), self, size)
 
 
 class _Chunks:

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Protocol
 
 ROOM = 32 * 1024 * 1024
 """Bytes that may wait for the thread."""
 _new_thread = partial(ThreadPoolExecutor, 1, "toolstream-capture")
-
-
-class Owner(Protocol):
-    """The owner of jobs."""
-
-    def give_up(self, error: Exception) -> None:
-        """Called with the exception of a job, in the worker's thread."""
 
 
 class Worker:
@@ -24,13 +16,13 @@ class Worker:
 
     def __init__(self) -> None:
         self._thread = _new_thread()
-        self._jobs: dict[Future[None], tuple[Owner, int]] = {}
+        self._jobs: dict[Future[None], tuple[object, int]] = {}
         """The jobs that are not done, with their owners and sizes."""
 
-    def submit(self, job: Callable[[], None], owner: Owner, size: int = 0) -> bool:
+    def submit(self, job: Callable[[], None], owner: object, size: int = 0) -> bool:
         """Queue `job`; return `False`, and drop all jobs of its `owner`, if too many bytes wait already.
 
-        Never waits: that would block all streams. The owner gets the exception of a job; the thread continues.
+        Never waits: that would block all streams.
         """
         jobs = self._jobs.copy()
         if size and sum(one for _, one in jobs.values()) >= ROOM:
@@ -38,7 +30,7 @@ class Worker:
                 if other is owner:
                     future.cancel()
             return False
-        future = self._thread.submit(_run, job, owner)
+        future = self._thread.submit(job)
         self._jobs[future] = owner, size
         future.add_done_callback(self._jobs.pop)
         return True
@@ -47,10 +39,3 @@ class Worker:
         """Wait until every job is done."""
         self._thread.shutdown()
         self._thread = _new_thread()
-
-
-def _run(job: Callable[[], None], owner: Owner) -> None:
-    try:
-        job()
-    except Exception as error:  # noqa: BLE001 - other captures continue
-        owner.give_up(error)
