@@ -16,14 +16,17 @@ MARKS: Final = rf"(?:{WS}(?:{_MARK}))++"
 BEGUN_MARK: Final = r"</?(?:[A-Za-z_|｜][^<>]*)?|\[/?[A-Z_]+|`{1,2}"
 """The beginning of one that is cut off."""
 _BEGUN: Final = re.compile(rf"(?:\s|[}}\]]|{_MARK})*+(?:{BEGUN_MARK}|\[/?)?")
-EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
+_WORDS: Final = ("null", "None", "undefined")
+"""How JSON, Python and JavaScript write no value."""
+EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|{"|".join(_WORDS)}))'
+_BEGUN_WORD: Final = "|".join(word[:end] for word in _WORDS for end in range(len(word) - 1, 0, -1))
 PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
 """What may precede the arguments."""
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 _PLACEHOLDER: Final = re.compile(rf"{PLACEHOLDER}|(?:{MARKS})?{WS}(?:{BEGUN_MARK})")
 SEVERAL: Final = re.compile(rf"{EMPTY}{{2,}}{WS}")
-_BEGIN: Final = re.compile(rf'(?:{MARKS})?{EMPTY}*{WS}(?:{BEGUN_MARK}|\[/?|\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
+_BEGIN: Final = re.compile(rf'(?:{MARKS})?{EMPTY}*{WS}(?:{BEGUN_MARK}|\[/?|\{{|"|"\{{|"\{{{WS}\}}|{_BEGUN_WORD})?{WS}')
 BEFORE: Final = re.compile(rf'{PLACEHOLDER}(?=[{{"])')
 
 
