@@ -432,8 +432,7 @@ def _is_renamed(exchange: ProxiedExchange, problem: FoundProblem) -> bool:
 
 def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name or '(no name)'}: "
-    if exchange.verdict is None:
-        return f"{which}{problem.message}"
+    assert exchange.verdict is not None
     # After a failure, the client itself is run to find options that help.
     explanation, fix = exchange.verdict.explanation, exchange.verdict.fix.removeprefix(NO_HELP)
     why = f", because {explanation}" if explanation else ""

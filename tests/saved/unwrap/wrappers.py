@@ -534,6 +534,7 @@ BOTH: dict[str, Wrap] = {
     "indented": lines(lambda _n, line: f"    {line}" if line else line),
     "tabbed": lines(lambda _n, line: f"\t{line}" if line else line),
     "html-entities": lambda body: html.escape(body.decode(), quote=True).encode(),
+    "typographic-quotes": lambda body: body.replace(b'"', "\N{LEFT DOUBLE QUOTATION MARK}".encode()),
     "issue": around(
         "### Bug\n\n- model: `m`\n- {version: 1}\n\n1. run it\n\n```console\n$ curl x\n", "```\n\nThanks!\n"
     ),

@@ -239,8 +239,6 @@ def _segments(lines: Iterable[str], base: int) -> Iterator[str]:
         length = len(line.encode("utf-8", "surrogateescape"))
         if count:
             yield "\n"
-        elif taken >= size:
-            continue
         yield line
         taken += length + 1
         count += 1
