@@ -53,10 +53,6 @@ class ClientText:
         if source is not self._source and source.size >= self.size and source.text().startswith(text):
             self._source, self._copy = source, None
 
-    def begin_anew(self, source: ArgumentText) -> None:
-        """The client forgets what it has."""
-        self._source, self._copy, self.size = source, None, 0
-
 
 def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
     """Whether an object is open, the client has all of it before `fragment`, and needs that unchanged.

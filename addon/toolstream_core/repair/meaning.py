@@ -188,12 +188,6 @@ class Meaning:
         if self._own is not None:
             self._own.add_plain(text, last)
 
-    def begin_at(self, begin: int) -> None:
-        """The arguments start again at a position of the received text."""
-        self.source = self._own = self._other_text()
-        self.begin, self._complete, self._known = begin, None, None
-        self._own.add(self.received.text()[begin:])
-
     def settle(self, *, over: bool) -> None:
         """No later fragment decides what the last one means; `over`: because none arrives, or it is too late."""
         suspect, self.suspect, self.newest = self.suspect, None, None

@@ -65,7 +65,8 @@ class BlockEvents:
             self._stream.report(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning, call)
             self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
             return
-        self._note_kind(block, call, waiting, received)
+        if block.kind is ... and received not in (None, ""):
+            block.kind = self.protocol.get(parsed, DELTA_TYPE)
         free = block.text.diverged
         more = self._more(block, call, waiting, received)
         if more != received:
@@ -102,19 +103,6 @@ class BlockEvents:
             return ""
         had.diverged = True
         return received
-
-    def _note_kind(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> None:
-        """Clients read arguments from one type of delta: if two are mixed, all are forwarded unchanged."""
-        kind = self.protocol.get(waiting.parsed, DELTA_TYPE)
-        if received in (None, "") or block.text.diverged:
-            return
-        if block.kind is ...:
-            block.kind = kind
-        elif block.kind != kind:
-            if not block.text.size:
-                block.begin_anew(0)
-            self.put_delta(block, call, upto=waiting.size - len(text_of(received)), over=True)
-            block.text.diverged = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, waiting: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
@@ -298,13 +286,6 @@ class BlockEvents:
             fields[DELTA_TYPE] = block.kind
         self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), call)
 
-    def send_again(self, block: Block, waiting: Waiting) -> None:
-        """Send the start of a block again; clients drop the arguments that they have."""
-        wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
-        if block.call is not None and block.id != block.call.id:
-            wanted[ID] = block.id
-        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
-
     def pass_foreign(self, block: Block | None) -> None:
         """Send text that arrived inside other calls, which are still open."""
         for other in self.message.blocks[-2:]:
@@ -331,12 +312,6 @@ class BlockEvents:
         message.note_place(place)
         message.moved = True
         return place
-
-    def text_of_left_out(self, block: Block, waiting: Waiting) -> None:
-        """Text inside a call that was left out."""
-        self._stream.report(FOREIGN_DELTA, "text comes in a block that is a call", block.call)
-        block.foreign.append(waiting)
-        self._foreign_text(block)
 
     def text_of(self, waiting: Waiting) -> str | None:
         """The text of a delta that has nothing else."""
@@ -376,7 +351,6 @@ class BlockStarts:
             self.message.started += 1
             return
         self.find_place(block)
-        block.started_with = self.protocol.get(waiting.parsed, ARGUMENTS)
         wanted: dict[str, Json] = {INDEX: block.place}
         if block.call is not None:
             wanted |= self._identity(block, block.call, waiting)
@@ -425,26 +399,19 @@ class BlockStarts:
         return Compared(call.name, means, beginning(call.arguments), block.stopped)
 
     def _start_again(self, block: Block, waiting: Waiting) -> None:
-        """A repeated start. It is left out if no arguments arrived after the first one."""
+        """A repeated start. It is left out before any arguments; after some, the rest of the call is forwarded."""
         call, index = block.call, self.protocol.get(waiting.parsed, INDEX)
         if number_of(index) != block.number:
             block.also.append(index)
             self.message.started += 1
         gone = self._stream.report(REPEATED_START, "the block starts again", call)
-        received = self.protocol.get(waiting.parsed, ARGUMENTS)
-        adds = self._client.arguments_of(waiting) and not (
-            self.protocol.late_identity or received == block.started_with
-        )
-        if (
-            gone
-            and call is not None
-            and (block.sent is Sent.ENDED or ((call.at_most_begun or not waiting.size) and not adds))
-        ):
+        begun = self._client.arguments_of(waiting) or (waiting.size and not (call and call.at_most_begun))
+        if gone and call is not None and (block.sent is Sent.ENDED or not begun):
             return
-        if call is not None:
-            self._client.put_delta(block, call, upto=waiting.size, over=True)
-            block.begin_anew(waiting.size)
-        self._client.send_again(block, waiting)
+        block.text.diverged = True
+        wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
+        wanted |= {ID: block.id} if call is not None and block.id != call.id else {}
+        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
 
     def find_place(self, block: Block) -> None:
         """Choose the index of a block for the client."""

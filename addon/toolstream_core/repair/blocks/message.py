@@ -104,8 +104,6 @@ class Block:
     text: ClientText = field(init=False)
     """The arguments that the client has."""
     waiting: deque[Waiting] = field(default_factory=deque)
-    left_out: list[Waiting] = field(default_factory=list)
-    """Events that were not sent because the client has the same call."""
     stopped: bool = False
     """Whether its own stop has arrived."""
     settled: bool = False
@@ -125,8 +123,6 @@ class Block:
     """Whether a first `{}` is known to be the arguments, or not."""
     also: list[Json] = field(default_factory=list)
     """The other indexes at which it was started again."""
-    started_with: Json = None
-    """The arguments in its start."""
     id: str = ""
     """The id of the call for the client."""
     foreign: list[Waiting] = field(default_factory=list)
@@ -176,11 +172,6 @@ class Block:
             is_all = received.size - self.seen == len(fragment)
             self.meaning.add(fragment if is_all else received.text()[self.seen :], received)
             self.seen = received.size
-
-    def begin_anew(self, begin: int) -> None:
-        """The client drops the arguments that it has; the new ones begin at this position of the text so far."""
-        self.meaning.begin_at(begin)
-        self.text.begin_anew(self.meaning.source)
 
     def intended(self, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
         """The certain part of the arguments; `over`: the provider sends no more of them."""

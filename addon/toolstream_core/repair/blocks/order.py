@@ -48,33 +48,19 @@ class BlockOrder:
             block = self._owner(one)
         if block is not None and one.call is not None and block.seen != one.call.arguments.size:
             block.note(one.call)
-        if (
-            message.blocks[-1:] != [block]
-            and message.waits
-            and _has_text(one)
-            and (block is None or block.order < 0 or self._text_waits())
-        ):
-            message.over = True
-            self.settle()  # waiting events arrived first
         if block is None:
-            self._decide()
             self._client.of_no_block(one)
             return
         if one.parsed.what is What.STOP and not block.stopped:
             block.stopped = block.decided = True
             block.meaning.settle(over=True)
         if block.sent is Sent.LEFT_OUT:
-            self._again_left_out(block, one)
             return
         self._queue(block, one)
         if block.order < message.turn:
             self._flow(block)
         else:
             self._advance()
-
-    def _text_waits(self) -> bool:
-        """Whether a waiting block has text."""
-        return any(_has_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
 
     def _started(self, waiting: Waiting) -> Block:
         """The block that an event starts, or starts again."""
@@ -128,28 +114,13 @@ class BlockOrder:
         open_blocks = [block for block in self.message.blocks[-2:] if not block.stopped]
         return open_blocks[0] if len(open_blocks) == 1 and open_blocks[0].call is None else None
 
-    def _again_left_out(self, block: Block, waiting: Waiting) -> None:
-        """More of a call that looked like a duplicate: if it is another call, all of it is sent."""
-        if self._client.text_of(waiting) is not None:
-            self._client.text_of_left_out(block, waiting)
-            return
-        block.left_out.append(waiting)
-        if waiting.parsed.what is What.DELTA and not self._starts.repeats(block):
-            message = self.message
-            message.started -= 1
-            self._queue(block, *block.left_out)
-            block.left_out, block.sent, block.order = [], Sent.NOTHING, len(message.blocks)
-            message.blocks.append(block)
-            self._advance()
-
-    def _queue(self, block: Block, *events: Waiting) -> None:
-        """Adds events to the block's queue; a delta goes before an early stop."""
-        for one in events:
-            last = block.waiting[-1].parsed if block.waiting else None
-            after_stop = last is not None and last.what is What.STOP
-            precedes_stop = after_stop and one.parsed.what is What.DELTA and self._report_late(block)
-            block.waiting.insert(len(block.waiting) - int(precedes_stop), one)
-        self.message.waiting += len(events)
+    def _queue(self, block: Block, one: Waiting) -> None:
+        """Adds an event to the block's queue; a delta goes before an early stop."""
+        last = block.waiting[-1].parsed if block.waiting else None
+        after_stop = last is not None and last.what is What.STOP
+        precedes_stop = after_stop and one.parsed.what is What.DELTA and self._report_late(block)
+        block.waiting.insert(len(block.waiting) - int(precedes_stop), one)
+        self.message.waiting += 1
 
     def _report_late(self, block: Block) -> bool:
         """Report that a delta follows the stop of its block. Returns whether to repair that."""
@@ -192,8 +163,6 @@ class BlockOrder:
         call = block.call or block.others
         if call is None:
             return True
-        if self.message.over and self.message.finish and self._client.is_complete(block, call, over=True):
-            return True
         begun = not call.arguments.empty or call.start_input is not None
         return begun and self._client.has_all_arguments(block, call) and not block.may_stand_for_more
 
@@ -215,21 +184,16 @@ class BlockOrder:
                 case _:
                     self.put_aside(one.event, one.parsed)
             if block.sent is Sent.LEFT_OUT:
-                self._leave_out(block, one)
+                self._leave_out(block)
         self._stream.number = number
 
-    def _leave_out(self, block: Block, first: Waiting) -> None:
+    def _leave_out(self, block: Block) -> None:
         """The client does not get a call: only events that are not part of it are sent."""
-        rest = [first, *block.waiting]
+        others = [each for each in block.waiting if each.parsed.what is What.OTHER]
         self.message.waiting -= len(block.waiting)
         block.waiting.clear()
-        for each in rest:
-            if each.parsed.what is What.OTHER:
-                self.put_aside(each.event, each.parsed)
-            elif self._client.text_of(each) is not None:
-                self._client.text_of_left_out(block, each)
-            else:
-                block.left_out.append(each)
+        for each in others:
+            self.put_aside(each.event, each.parsed)
 
     def _undecided(self, block: Block, waiting: Waiting) -> bool:
         """Whether a later event may change what to send for this one."""
@@ -263,13 +227,6 @@ class BlockOrder:
         if self.protocol.late_identity and lacks and call.arguments.empty:
             return True
         return self._stream.on(DOUBLED_CALL) and self._starts.repeats(block) is not False  # more of it may come
-
-    def _decide(self) -> None:
-        """A waiting first `{}` is the arguments, as another event follows."""
-        block = self._in_turn()
-        if block is not None and block.waiting:
-            block.decided = True
-            self._advance()
 
     def settle(self) -> None:
         """Send all waiting events: no later event can change them."""
@@ -309,7 +266,3 @@ def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenC
         is_its = known is fragment or known == fragment
         at += is_its
         yield call if is_its else None
-
-
-def _has_text(waiting: Waiting) -> bool:
-    return bool(waiting.event.content.text or waiting.event.content.thought)

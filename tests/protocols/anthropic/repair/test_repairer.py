@@ -178,15 +178,6 @@ def test_arguments_after_a_stop_are_forwarded() -> None:
     assert repaired(body, HERE).out == body
 
 
-def test_the_text_in_a_doubled_call_is_kept() -> None:
-    """A doubled call is dropped, but the text inside it is kept and reported."""
-    again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + more(1, '{"a":1}') + stop(1)
-    out, _ = outcome = repaired(HEAD + CALL + again + DELTA + STOP, HERE)
-    assert set(outcome.finding_names) == {"foreign-delta", "doubled-call"}
-    assert out.count(b"tool_use") == 2
-    assert joined(out, "text") == "Hm."
-
-
 def test_indexes_after_a_doubled_call_are_shifted() -> None:
     """The block after a doubled call is sent with a shifted index, without another finding."""
     again = start(1, id="toolu_0") + more(1, '{"a":1}') + stop(1)
@@ -355,15 +346,6 @@ def test_a_placeholder_in_a_held_block_is_forwarded_at_the_end() -> None:
     assert joined(repaired(body, HERE).out) == "{}"
 
 
-def test_a_repeated_header_with_late_arguments_is_a_call() -> None:
-    """A repeated header with late arguments is sent as a call; text that was already sent stays."""
-    again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + stop(1)
-    body = HEAD + start(0) + stop(0) + again + more(1, '{"a":1}') + DELTA + STOP
-    outcome = repaired(body, HERE)
-    assert joined(outcome.out, "text") == "Hm."
-    assert inspected(outcome.out, HERE).calls == [("f", {}), ("f", {"a": 1})]
-
-
 def test_an_unclosed_repeated_call_is_dropped() -> None:
     """A repeated call with complete arguments is dropped without a stop."""
     again = start(1, id="toolu_0") + more(1, '{"a": 1}')
@@ -467,14 +449,14 @@ def test_a_foreign_fragment_is_not_added_to_complete_arguments() -> None:
     assert indexes(repaired(body, HERE).out, "content_block_delta") == [0, AnthropicCalls.foreign_index + 1]
 
 
-@pytest.mark.parametrize(("first", "stops"), [('{"a":1}', 0), (']{"a":1}', 1)], ids=["complete", "invalid"])
-def test_a_start_repeated_after_arguments_is_forwarded(first: str, stops: int) -> None:
+@pytest.mark.parametrize("first", ['{"a":1}', ']{"a":1}'], ids=["complete", "invalid"])
+def test_a_start_repeated_after_arguments_is_forwarded(first: str) -> None:
     """A start repeated after arguments is forwarded and reported: clients discard the earlier arguments there."""
     body = HEAD + start(0) + more(0, first) + start(0) + more(0, '{"b":2}')
     for outcome in clean_and_reset(body):
         assert outcome.out.startswith(body)
         assert "repeated-start" in outcome.finding_names
-    assert repaired(body, HERE).out.count(stop(0)) == stops
+    assert stop(0) not in repaired(body, HERE).out
 
 
 def test_a_repeated_start_in_a_held_block_is_forwarded() -> None:
@@ -539,18 +521,6 @@ def test_arguments_of_another_index_are_added_to_a_call_without_own() -> None:
         out = repaired(body, HERE).out
         assert inspected(out, HERE).calls == [("f", {"a": 1})]
         assert {payload["index"] for name, payload in frames(out) if name.startswith("content_block")} == {0}
-
-
-@pytest.mark.parametrize("odd", ['{"a":1', '{"a":1}', '{"a":', '{"a":2}', "null", '"{'])
-def test_fragments_of_two_types_are_forwarded_unchanged(odd: str) -> None:
-    """Fragments with and without a type are forwarded unchanged: clients read only one of the two."""
-    typeless = event("content_block_delta", index=0, delta={"partial_json": odd})
-    for fragments in (typeless + more(0, '{"a":1}'), more(0, '{"a":') + typeless + more(0, "1}")):
-        out = repaired(HEAD + start(0) + fragments + stop(0) + DELTA + STOP, HERE).out
-        deltas = [payload["delta"] for name, payload in frames(out) if name == "content_block_delta"]
-        typed = [one["partial_json"] for one in deltas if one.get("type") == "input_json_delta"]
-        others = [one["partial_json"] for one in deltas if "type" not in one]
-        assert ("".join(typed), "".join(others)) == ('{"a":1}', odd)
 
 
 def test_blank_text_in_a_call_is_dropped_with_a_held_block() -> None:
