@@ -213,7 +213,7 @@ CASES = [
     Case(Name.OVERWRITTEN, CHAT, chat([A], [more(0, X, name="")]), [("a", "", X)]),
     Case(Id.LAST, CHAT, chat([A], [more(0, X, id="b")]), [("b", "f", X)]),
     Case(Id.JOINED, CHAT, chat([A], [more(0, X, id="b")]), [("ab", "f", X)]),
-    Case(Id.OPENING, CHAT, chat([entry(0, name="f", arguments="")], [more(0, X, id="a")]), [("own", "f", X)]),
+    Case(Id.OPENING, CHAT, chat([entry(0, name="f", arguments="")], [more(0, X, id="a")]), [("", "f", X)]),
     Case(Id.OVERWRITTEN, CHAT, chat([A], [more(0, X, id="")]), [("", "f", X)]),
     Case(Id.ITEM, RESPONSES, responses(*ITEMS), [("fc0", "f", X)]),
     Case(Id.OWN, CHAT, LONG, [("own", "f", X)]),

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
-from toolstream_core.clients.fields import CallValues, kept, kept_arguments
+from toolstream_core.clients.fields import MADE_UP, CallValues, kept, kept_arguments
 from toolstream_core.clients.fit import KEYS, any_model, fitting, gives
 from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import (
@@ -21,6 +21,7 @@ from toolstream_core.clients.model import (
     ClientModel,
     Deviation,
     Entry,
+    Id,
     Invalid,
     Kept,
     Key,
@@ -233,9 +234,10 @@ class Explainer:
         doubtful = bool(model.deviations) and any(one.fragment.doubtful for one in entries)
         if client and not doubtful:
             self._remember(client, model)
-        others = tuple(one for one in models if one is not model)
         common = tuple(filter(possible, _common(form, entries, echoed))) if model.deviations else ()
-        found_too = tuple(one for one in common if one not in models)
+        model, *rest = dict.fromkeys(map(_without_own_ids, (model, *models)))
+        others = tuple(one for one in rest if one.deviations)
+        found_too = tuple(one for one in common if one not in (model, *others))
         choice = entries[0].fragment.choice if entries else 0
         parted = parting(model, form, entries)
         if parted is None:
@@ -330,6 +332,11 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
         if gives(without, form, entries, echoed):
             model = without
     return model
+
+
+def _without_own_ids(model: ClientModel) -> ClientModel:
+    """The model without ids that tell calls apart, but are not those of the stream: a client may use such ids."""
+    return model.without(model.id) if model.id in {*MADE_UP, Id.ITEM} else model
 
 
 _REFUSALS: Final = frozenset({*Invalid, *NoObject, Kept.NAMED, Kept.WITH_ID, Kept.VALID})

@@ -9,7 +9,7 @@ from typing import NamedTuple, override
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
 from toolstream_core.clients.fields import MADE_UP
-from toolstream_core.clients.model import ClientModel, ReceivedEvent, entries_of
+from toolstream_core.clients.model import ClientModel, Id, ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import SteppedCall, reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -92,7 +92,7 @@ class Received:
         return [call for call in self.calls if call.complete]
 
     def is_understood(self, model: ClientModel, intended: Sequence[Call]) -> bool:
-        """Whether the client of `model` reads the calls `intended`, and no other."""
+        """Whether the client of `model` reads the calls `intended`, and no other. The ids of items will do."""
         if self.protocol is None or self.record is None:
             return False
         read = reads(model, self.protocol.call_form, self.entries, self.choice)
@@ -100,7 +100,7 @@ class Received:
         wanted = len(read) if self._ids_matter(model) else len(ids)
         if len(read) != len(intended) or len(set(ids)) < wanted:
             return False
-        if not {call.id for call in self.record.calls}.issuperset(ids):
+        if model.id is not Id.ITEM and not {call.id for call in self.record.calls}.issuperset(ids):
             return False
         return all(_is_read(call, one) for call, one in zip(intended, read, strict=True))
 

@@ -231,15 +231,15 @@ def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_
     """
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
-        if one.written.id != "" and not (ids_kept and _is_made_of(one.id or "", sent)):
+        if one.written.id != "" and (not ids_kept or is_own_id(one.id, sent)):
             continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
             yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
 
 
-def _is_made_of(returned: str, sent: Iterable[str]) -> bool:
-    """Whether an id contains a sent one, or is a part of one."""
-    return any(one and (one in returned or returned in one) for one in sent)
+def is_own_id(returned: str | None, sent: Iterable[str]) -> bool:
+    """Whether the client gave a call this id itself: it contains no sent id, and is no part of one."""
+    return not any(one and (one in returned or returned in one) for one in sent) if returned else False
 
 
 type _WithId = IntendedCall | EchoedCall
