@@ -291,9 +291,7 @@ class ArgumentText:
     def add_skipped(self, passed: SkippedRun) -> None:
         """Add the fragments of skipped events."""
         if passed.text:
-            self.add(passed.text)
-            if not self.truncated:
-                self._last = passed.last or self._last
+            self.add_plain(passed.text, passed.last)
         for fragment in passed.fragments:
             self.add(fragment)
 

@@ -10,9 +10,9 @@ from toolstream_core.protocols.errors import error_text
 from toolstream_core.wire import json_access
 
 
-def kind_of(payload: dict[str, Json], name: str) -> str:
+def kind_of(payload: dict[str, Json], name: str, key: str = "type") -> str:
     """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
-    kind = payload.get("type", name)
+    kind = payload.get(key, name)
     return kind if isinstance(kind, str) else ""
 
 

@@ -8,9 +8,8 @@ from typing import Final
 from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, UNKNOWN_BLOCK
 from toolstream_core.model import Json
-from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
+from toolstream_core.repair.blocks.protocol import BlockProtocol, IndexDefects, by_type
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
@@ -33,15 +32,6 @@ KINDS: Final = {
     "message_stop": What.END,
 }
 _BLOCK, _INPUT = "content_block", {"type": "input_json_delta", "partial_json": ""}
-
-
-def read(frame: Frame) -> BlockEvent | None:
-    """The kind of a frame."""
-    body = frame.json
-    if not isinstance(body, dict):
-        return None
-    kind = kind_of(body, frame.name)
-    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
 
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
@@ -70,7 +60,7 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
 
 PROTOCOL: Final = BlockProtocol(
     kinds=KINDS,
-    read=read,
+    read=by_type(KINDS),
     make=make,
     paths={
         What.HEAD: {"usage": ("message", "usage")},

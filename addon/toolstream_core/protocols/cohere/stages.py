@@ -25,9 +25,8 @@ from toolstream_core.protocols.cohere.reader import (
     entries,
     with_usual_key,
 )
-from toolstream_core.protocols.response_content import kind_of
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects, by_type
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
@@ -65,17 +64,6 @@ _USAGE: Final = {"billed_units": _TOKENS, "tokens": _TOKENS}
 _CONTENT_END: Final = {"type": "content-end", "index": 0}
 
 
-def read(frame: Frame) -> BlockEvent | None:
-    """The kind of a frame."""
-    if frame.data is not None and frame.data.strip() == DONE:
-        return BlockEvent(What.END, "[DONE]", {})
-    body = frame.json
-    if not isinstance(body, dict):
-        return None
-    kind = kind_of(body, frame.name)
-    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
-
-
 def split(event: BlockEvent) -> tuple[Defect | None, list[BlockEvent]]:
     """An event for each entry, its arguments under the protocol's key."""
     found, listed = entries(event.body), isinstance(json_access.get(event.body, *ENTRY), list)
@@ -106,7 +94,7 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
 
 PROTOCOL: Final = BlockProtocol(
     kinds=KINDS,
-    read=read,
+    read=by_type(KINDS, end=(DONE, "[DONE]")),
     make=make,
     split=split,
     paths={

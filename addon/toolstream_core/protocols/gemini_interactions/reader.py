@@ -13,6 +13,7 @@ from toolstream_core.model import NOTHING, EventContent, Fragment, Json, Kind, P
 from toolstream_core.protocols.errors import error_text, unread_error
 from toolstream_core.protocols.response_content import (
     finishes,
+    kind_of,
     place_of,
     started_call,
     text_content,
@@ -38,12 +39,6 @@ _QUIET: Final = b"event: step.delta\ndata: {"
 """The beginning of a frame with text."""
 
 
-def kind_of(payload: dict[str, Json], name: str) -> str:
-    """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
-    kind = payload.get("event_type", name)
-    return kind if isinstance(kind, str) else ""
-
-
 def quiet(raw: bytes) -> bool:
     """Whether a frame is a delta of text or thinking with its event line. A delta without one is reported."""
     find = raw.find
@@ -61,7 +56,7 @@ def read(frame: Frame) -> EventContent:
         if frame.data is not None and frame.data.strip() == DONE:
             return EventContent(end=True)
         return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
-    match kind_of(payload, frame.name):
+    match kind_of(payload, frame.name, "event_type"):
         case "step.start":
             return _start(payload)
         case "step.delta":
@@ -146,5 +141,5 @@ def recognise(name: str, payload: Json) -> bool:
     """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     if not isinstance(payload, dict):
         return False
-    kind = kind_of(payload, name)
+    kind = kind_of(payload, name, "event_type")
     return kind in EVENTS if kind else _is_response(payload)

@@ -18,10 +18,9 @@ from toolstream_core.protocols.gemini_interactions.reader import (
     EVENTS,
     START,
     STOP,
-    kind_of,
 )
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
+from toolstream_core.repair.blocks.protocol import BlockProtocol, IndexDefects, by_type
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
@@ -44,17 +43,6 @@ KINDS: Final = {
 _INTERACTION: Final = ("interaction",)
 
 
-def read(frame: Frame) -> BlockEvent | None:
-    """The kind of a frame."""
-    if frame.data is not None and frame.data.strip() == DONE:
-        return BlockEvent(What.END, "done", {})
-    body = frame.json
-    if not isinstance(body, dict):
-        return None
-    kind = kind_of(body, frame.name)
-    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
-
-
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     if what is What.END:
@@ -73,7 +61,7 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
 
 PROTOCOL: Final = BlockProtocol(
     kinds=KINDS,
-    read=read,
+    read=by_type(KINDS, "event_type", (DONE, "done")),
     make=make,
     paths={
         What.HEAD: {"id": (*_INTERACTION, "id")},

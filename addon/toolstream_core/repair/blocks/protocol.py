@@ -168,6 +168,24 @@ class BlockProtocol:
         return [*out, self.rewrite(writer, frame, event, self.laid(event, {REASON: self.words.called}))]
 
 
+def by_type(
+    kinds: Mapping[str, What], key: str = "type", end: tuple[bytes, str] | None = None
+) -> Callable[[Frame], BlockEvent | None]:
+    """A `read` for objects with their type under `key`, or in the event line; `end`: the last data, and its type."""
+
+    def read(frame: Frame) -> BlockEvent | None:
+        if end is not None and frame.data is not None and frame.data.strip() == end[0]:
+            return BlockEvent(What.END, end[1], {})
+        body = frame.json
+        if not isinstance(body, dict):
+            return None
+        named = body.get(key, frame.name)
+        kind = named if isinstance(named, str) else ""
+        return BlockEvent(kinds.get(kind, What.OTHER), kind, body)
+
+    return read
+
+
 def _keys(body: Payload) -> Iterator[str]:
     """The keys of an object at any depth."""
     for key, value in body.items():
