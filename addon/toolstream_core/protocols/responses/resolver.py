@@ -337,14 +337,17 @@ class ResponsesCalls(Calls):
                 return self._at(fragment) if other else by_item
 
     def _with_id_at(self, index: Seen[int], item_id: Seen[str], call: OpenCall) -> OpenCall:
-        """The open call at an index that shares its item's id with this one, or had deltas under it, or this one."""
+        """The open call at an index that shares its item's id with this one, or had deltas under it, or this one.
+
+        If this one is over, its id is a former one, and the open call counts.
+        """
         under, rotated = self._rotated.get(index, (ABSENT, None))
         if rotated is not None and under == item_id and not (rotated.closed or rotated.arguments.is_complete):
             return rotated
         if not isinstance(index, int) or index == call.index:
             return call
         here = self._open_calls.newest_at(index, call.kind)
-        return call if here is None or here.item_id != call.item_id else here
+        return here if here is not None and (call.over or here.item_id == call.item_id) else call
 
     def _of_id(
         self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int
