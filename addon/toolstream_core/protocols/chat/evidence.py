@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolstream_core.calls.json_text import same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Fragment, Phase
@@ -76,6 +77,14 @@ def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
     return _fresh(fragment) or names_another(newest, fragment)
 
 
+def _is_another(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an entry of a complete message is another call than an earlier entry with the same id."""
+    name, arguments = nonblank(fragment.name), fragment.arguments
+    if not call.arguments.is_complete or not isinstance(arguments, str):
+        return False
+    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], arguments)
+
+
 def names_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a name after complete arguments is neither the call's nor a longer form of it."""
     name = nonblank(fragment.name)
@@ -129,7 +138,8 @@ def repeated_in_message(state: ChoiceCalls, fragment: Fragment, event: int) -> O
     if state.message_event != event:
         state.message_event, state.message_calls = event, set()
     key, name = nonblank(fragment.id), nonblank(fragment.name)
-    if (owner := state.by_id.get(key)) is not None:
+    owner = state.by_id.get(key)
+    if owner is not None and not (id(owner) in state.message_calls and _is_another(owner, fragment)):
         return owner
     for call in state.all:
         if id(call) not in state.message_calls and (not name or call.name in {"", name}):
