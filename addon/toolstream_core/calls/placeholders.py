@@ -24,7 +24,7 @@ PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"
 """What may precede the arguments."""
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
-_PLACEHOLDER: Final = re.compile(rf"{PLACEHOLDER}|(?:{MARKS})?{WS}(?:{BEGUN_MARK})")
+_PLACEHOLDER: Final = re.compile(rf"{PLACEHOLDER}|(?:{MARKS})?{WS}(?:{BEGUN_MARK}|{_BEGUN_WORD})")
 SEVERAL: Final = re.compile(rf"{EMPTY}{{2,}}{WS}")
 _BEGIN: Final = re.compile(rf'(?:{MARKS})?{EMPTY}*{WS}(?:{BEGUN_MARK}|\[/?|\{{|"|"\{{|"\{{{WS}\}}|{_BEGUN_WORD})?{WS}')
 BEFORE: Final = re.compile(rf'{PLACEHOLDER}(?=[{{"])')
