@@ -146,12 +146,9 @@ class BlockEvents:
         index = number_of(self.protocol.get(parsed, INDEX))
         if parsed.what is What.DELTA and waiting.call is None:
             self.pass_foreign(None)
-            taken = index in message.places and self._stream.report(
-                UNKNOWN_BLOCK, f"no block {index} was started", waiting.call
-            )
-            self._stream.pass_on(
-                waiting.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
-            )
+            if index in message.places:
+                self._stream.report(UNKNOWN_BLOCK, f"no block {index} was started")
+            self._stream.pass_on(waiting.event.frame, parsed)
             return
         known = message.by_index.get(index)
         why = (
