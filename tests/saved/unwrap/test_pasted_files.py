@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.calls.patterns import patterns
 from tests.cli.processes import environment, toolstream
 from tests.conftest import ROOT
 from tests.saved.unwrap import wrappers
@@ -67,14 +66,6 @@ def test_a_bare_body_does_not_change(flow: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(bare(flow))
     assert [(response.body, list(response.unwrapped)) for response in responses(str(path))] == [(bare(flow), [])]
-
-
-def test_the_messages_of_a_realtime_socket_are_bare_bodies(tmp_path: Path) -> None:
-    """Events that belong to no response are no other text (pydantic/pydantic-ai, tests/realtime/cassettes)."""
-    [sample] = (one for one in patterns() if one.name == "rt-spoken-before-call: the names of the released API")
-    path = tmp_path / "socket.jsonl"
-    path.write_bytes(b'{"type":"session.created","event_id":"e","session":{"type":"realtime"}}\n' + sample.body)
-    assert [(response.body, list(response.unwrapped)) for response in responses(str(path))] == [(path.read_bytes(), [])]
 
 
 @pytest.mark.parametrize("form", ["curl-v", "docker-compose", "fence", "no-blank-lines", "sdk-repr"])

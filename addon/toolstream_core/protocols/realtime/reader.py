@@ -28,8 +28,6 @@ _TEXT: Final = frozenset(
         "response.audio_transcript.delta",
     }
 )
-_OF_SOCKET: Final = ("session.", "conversation.", "rate_limits.", "input_audio_buffer.", "output_audio_buffer.")
-"""Beginnings of the types of events that belong to no response."""
 _QUIET: Final = re.compile(rb'"response\.(?:output_)?(?:text|audio|audio_transcript)\.delta"')
 
 
@@ -81,6 +79,4 @@ def recognise(name: str, payload: Json) -> bool:
     if RESPONSE in [payload.get("object"), json_access.get(payload, "response", "object")]:
         return True
     kind = payload.get("type", name)
-    if not isinstance(kind, str) or "event_id" not in payload:
-        return False
-    return kind.startswith(_OF_SOCKET) or (kind.startswith("response.") and "response_id" in payload)
+    return isinstance(kind, str) and kind.startswith("response.") and "event_id" in payload and "response_id" in payload
