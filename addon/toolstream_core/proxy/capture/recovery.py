@@ -42,7 +42,7 @@ def _written(folder: Folder, file: BinaryIO) -> Path | None:
         noted = flow["metadata"]["toolstream"]
         noted["chunks"] = [*_within(len(flow["response"]["content"]), noted["chunks"])]
         data = tnetstring.dumps(flow)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError):  # of another version, or damaged
         return None
     return folder.write(name, len(data), [data]) if _is_llm(flow) else None
 

@@ -56,21 +56,21 @@ class Snapshot:
 
     def write(self, chunks: Iterable[bytes]) -> None:
         """Replace the content: a kill leaves the old or the new one. Raises `OSError`."""
-        descriptor, name = tempfile.mkstemp(SPOOL, HIDDEN, self._folder)
+        descriptor, name = tempfile.mkstemp(PART, HIDDEN, self._folder)
         new, path = os.fdopen(descriptor, "wb"), Path(name)
+        whole = self._path or path.with_suffix(SPOOL)
         try:
             lock(new)
             new.writelines(chunks)
             new.flush()
-            if self._path is not None:
-                path.replace(self._path)
+            path.replace(whole)
         except BaseException:
             new.close()
             path.unlink(missing_ok=True)
             raise
         if self._file is not None:
             self._file.close()
-        self._file, self._path = new, self._path or path
+        self._file, self._path = new, whole
 
     def close(self) -> None:
         """Delete the file."""
