@@ -17,7 +17,7 @@ from toolstream_core.defects.finish import (
 from toolstream_core.defects.framing import NULL_USAGE
 from toolstream_core.model import Event, Json
 from toolstream_core.repair.blocks.events import BlockEvents
-from toolstream_core.repair.blocks.message import Block, Sent
+from toolstream_core.repair.blocks.message import Block, BlockState
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ID, REASON, USAGE, BlockEvent
 from toolstream_core.repair.blocks.stream import BlockStream
@@ -144,7 +144,7 @@ class MessageEnd:
     def _close_all(self, *, over: bool) -> None:
         """Stop the complete calls at the end of the message. `over`: an event ended it, even without a reason."""
         for block in self.message.blocks:
-            if block.sent is not Sent.OPEN or block.call is None or block.waiting:
+            if block.state is not BlockState.OPEN or block.call is None or block.waiting:
                 continue
             if self._client.is_complete(block, block.call, over=over) and not self.message.failed:
                 if self._stream.report(UNCLOSED_CALL, "no event stopped the call", block.call):
@@ -162,8 +162,9 @@ class MessageEnd:
         """Whether there are calls, and the client can run each of them."""
         message = self.message
         calls = message.calls
-        others = [block for block in message.blocks if block.sent is Sent.OPEN and block.others is not None]
-        over = all(block.others is not None and self._client.has_all_arguments(block, block.others) for block in others)
+        open_blocks = [block for block in message.blocks if block.state is BlockState.OPEN]
+        server_calls = [(block, block.server_call) for block in open_blocks if block.server_call is not None]
+        over = all(self._client.has_all_arguments(block, call) for block, call in server_calls)
         return bool(calls) and over and not message.lost and all(self._can_run(block) for block in calls)
 
     def _can_run(self, block: Block) -> bool:
@@ -186,7 +187,7 @@ class MessageEnd:
     def flush(self, *, over: bool = False) -> None:
         """Send what waits at the end of the body; `over`: the message ended by itself."""
         for block in self.message.blocks:
-            if block.call is not None and block.sent is Sent.OPEN and not self.message.done:
+            if block.call is not None and block.state is BlockState.OPEN and not self.message.done:
                 self._client.put_delta(block, block.call, over=True)
             for one in block.waiting:
                 if one.parsed.what is What.OTHER:

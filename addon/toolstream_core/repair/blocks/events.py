@@ -34,7 +34,7 @@ from toolstream_core.defects.identity import (
     UNKNOWN_BLOCK,
 )
 from toolstream_core.model import ABSENT, Json
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none, text_of
+from toolstream_core.repair.blocks.message import Block, BlockState, Waiting, has_none, text_of
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_in_step
@@ -56,7 +56,7 @@ class BlockEvents:
         if call is None or received is ABSENT:
             self._of_another_kind(block, waiting, wanted)
             return
-        if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, waiting):
+        if block.state in {BlockState.ENDED, BlockState.STOPPED} and self._late(block, call, waiting):
             return
         inside = isinstance(received, dict) and block.text.size > 0 and not call.arguments.is_complete
         block.text.diverged = block.text.diverged or inside
@@ -108,13 +108,13 @@ class BlockEvents:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
         has_arguments = self.arguments_of(waiting)
         repeats = block.intended(call, over=True).text == block.text.text
-        if repeats and block.sent is Sent.ENDED:
+        if repeats and block.state is BlockState.ENDED:
             return True
         if repeats and has_arguments:
             gone = self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call)
             if gone and not unknown_only(waiting.parsed.body, self.protocol.delta_keys):
                 return True
-        elif block.sent is Sent.STOPPED:
+        elif block.state is BlockState.STOPPED:
             self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", call)
         if has_arguments:
             block.text.diverged = self.message.lost = True
@@ -131,7 +131,7 @@ class BlockEvents:
                     self._foreign_text(block)
                 return
         elif block.finished:
-            self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.others)
+            self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.server_call)
         elif (kind := self.protocol.get(waiting.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
             gone = self._stream.report(FOREIGN_DELTA, f"a {kind} comes in a {block.type} block")
             if gone and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
@@ -217,8 +217,8 @@ class BlockEvents:
     def stop(self, block: Block, waiting: Waiting) -> None:
         call, wanted = block.call, self.continued(block, waiting)
         if block.finished:
-            made = block.sent is Sent.ENDED
-            block.sent = Sent.STOPPED
+            made = block.state is BlockState.ENDED
+            block.state = BlockState.STOPPED
             gone = made or self._stream.report(REPEATED_STOP, "the block stops twice", call)
             if not (gone and waiting.parsed.body.keys() <= self.protocol.bare):
                 self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
@@ -229,7 +229,7 @@ class BlockEvents:
                 wanted = {INDEX: wanted[INDEX]} if INDEX in wanted else {}
                 wanted["whole"] = self.protocol.rest_of_call(waiting.parsed)
             self._complete(block, call, upto=waiting.size)
-        block.sent = Sent.STOPPED
+        block.state = BlockState.STOPPED
         self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
         self._foreign_text(block)
 
@@ -261,7 +261,7 @@ class BlockEvents:
         """Stop a block whose stop has not arrived."""
         if block.call is not None:
             self._complete(block, block.call)
-        block.sent = Sent.ENDED
+        block.state = BlockState.ENDED
         self._stream.make(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}), block.call)
         self._foreign_text(block)
 
@@ -338,13 +338,13 @@ class BlockStarts:
         self._same_id = SameId(self._compared)
 
     def start(self, block: Block, waiting: Waiting) -> None:
-        if block.sent is not Sent.NOTHING:
+        if block.state is not BlockState.NOTHING:
             self._start_again(block, waiting)
             return
         if self.repeats(block) and self._stream.report(
             DOUBLED_CALL, "the call repeats an earlier one", block.call, at=self._stream.now
         ):
-            block.sent = Sent.LEFT_OUT
+            block.state = BlockState.LEFT_OUT
             self.message.started += 1
             return
         self.find_place(block)
@@ -352,7 +352,7 @@ class BlockStarts:
         if block.call is not None:
             wanted |= self._identity(block, block.call, waiting)
             wanted |= self._no_arguments(block, block.call, waiting)
-        block.sent = Sent.OPEN
+        block.state = BlockState.OPEN
         if block.call is not None:
             self._same_id.add(block.call.id, block)
         if block.call is not None and block.call.name in self.context.parameterless:
@@ -366,10 +366,10 @@ class BlockStarts:
         message, index = self.message, self.protocol.get(waiting.parsed, INDEX)
         why = "no block was started" if index is ABSENT else f"no block {index!r} was started"
         starts = self._stream.report(UNKNOWN_BLOCK, why, at=waiting.event.frame.number)
-        if any(block.sent is Sent.OPEN for block in message.blocks):
+        if any(block.state is BlockState.OPEN for block in message.blocks):
             return None
         block = Block(None, index, len(message.blocks), "text")
-        block.sent = Sent.OPEN
+        block.state = BlockState.OPEN
         message.blocks.append(block)
         message.by_index[block.number] = block
         counts = index == message.started
@@ -403,7 +403,7 @@ class BlockStarts:
             self.message.started += 1
         gone = self._stream.report(REPEATED_START, "the block starts again", call)
         begun = self._client.arguments_of(waiting) or (waiting.size and not (call and call.at_most_begun))
-        if gone and call is not None and (block.sent is Sent.ENDED or not begun):
+        if gone and call is not None and (block.state is BlockState.ENDED or not begun):
             return
         block.text.diverged = True
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}

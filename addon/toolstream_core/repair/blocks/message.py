@@ -31,7 +31,7 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
 
-class Sent(StrEnum):
+class BlockState(StrEnum):
     """The state of a block at the client."""
 
     NOTHING = auto()
@@ -87,7 +87,7 @@ class Block:
     """One block, from its start on."""
 
     started_as: InitVar[OpenCall | None]
-    """Its call; `call` if the client runs it, else `others`."""
+    """Its call; `call` if the client runs it, else `server_call`."""
     index: Json
     """The index of its start, as spelled there."""
     order: int
@@ -95,7 +95,7 @@ class Block:
     """The type in its start."""
     call: OpenCall | None = field(init=False)
     """Its call if the client runs it."""
-    others: OpenCall | None = field(init=False)
+    server_call: OpenCall | None = field(init=False)
     """Its call if the provider runs it."""
     place: Json = field(init=False)
     """Its index for the client."""
@@ -108,7 +108,7 @@ class Block:
     """Whether its own stop has arrived."""
     settled: bool = False
     """Whether no later event can change which call it is."""
-    sent: Sent = Sent.NOTHING
+    state: BlockState = BlockState.NOTHING
     lacks: dict[str, bool] = field(default_factory=dict)
     """Fields that its start lacks, each with whether they were added there."""
     kind: Json = ...
@@ -131,7 +131,7 @@ class Block:
     def __post_init__(self, started_as: OpenCall | None) -> None:
         """Take the start of the block."""
         runs = started_as is not None and started_as.kind is Kind.FUNCTION
-        self.call, self.others = (started_as, None) if runs else (None, started_as)
+        self.call, self.server_call = (started_as, None) if runs else (None, started_as)
         self.place = self.index
         received = ArgumentText() if self.call is None else self.call.arguments
         self.meaning, self.text = Meaning(received), ClientText(received)
@@ -149,12 +149,12 @@ class Block:
     @property
     def finished(self) -> bool:
         """Whether the client needs nothing more of it."""
-        return self.sent in {Sent.ENDED, Sent.STOPPED, Sent.LEFT_OUT}
+        return self.state in {BlockState.ENDED, BlockState.STOPPED, BlockState.LEFT_OUT}
 
     @property
     def in_step(self) -> bool:
         """Whether the client has all text so far of an object that is not closed."""
-        if self.call is None or self.sent is not Sent.OPEN or self.waiting or self.foreign:
+        if self.call is None or self.state is not BlockState.OPEN or self.waiting or self.foreign:
             return False
         return is_in_step(self.meaning, self.text)
 
@@ -269,7 +269,7 @@ class Message:
     @property
     def calls(self) -> list[Block]:
         """The calls that the client is to have and can run."""
-        calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT)
+        calls = ((block, block.call) for block in self.blocks if block.state is not BlockState.LEFT_OUT)
         return [block for block, call in calls if call is not None and not call.cancelled]
 
     def note_place(self, place: Json) -> None:

@@ -11,7 +11,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNC
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT, Event
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting, has_none
+from toolstream_core.repair.blocks.message import Block, BlockState, Waiting, has_none
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, BlockEvent, number_of
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.stages.inject.codec import What
@@ -54,7 +54,7 @@ class BlockOrder:
         if one.parsed.what is What.STOP and not block.stopped:
             block.stopped = block.decided = True
             block.meaning.settle(over=True)
-        if block.sent is Sent.LEFT_OUT:
+        if block.state is BlockState.LEFT_OUT:
             return
         self._queue(block, one)
         if block.order < message.turn:
@@ -72,7 +72,7 @@ class BlockOrder:
         kind = protocol.get(parsed, TYPE)
         of_type = kind if isinstance(kind, str) else ""
         block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), of_type)
-        if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
+        if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].state is not BlockState.ENDED:
             self._report_overlap(block)
         for before in message.blocks[-1:]:
             before.decided = before.decided or not (before.call and before.call.incomplete)
@@ -102,7 +102,7 @@ class BlockOrder:
         )
         if block is None and self.protocol.implicit and (has_text or stops):
             block = Block(None, self.protocol.get(waiting.parsed, INDEX), -1)
-            block.sent = Sent.OPEN
+            block.state = BlockState.OPEN
             message.by_index[index] = block
             self._starts.find_place(block)
         elif block is None and waiting.event.content.text and message.head is not None:
@@ -155,12 +155,12 @@ class BlockOrder:
     def _may_close(self, block: Block) -> bool:
         """Whether a block can be stopped, for the next one to start."""
         if (
-            block.sent is not Sent.OPEN
+            block.state is not BlockState.OPEN
             or block.waiting
             or not (self._stream.on(OVERLAPPING_BLOCKS) or self._stream.on(UNCLOSED_CALL))
         ):
             return False
-        call = block.call or block.others
+        call = block.call or block.server_call
         if call is None:
             return True
         begun = not call.arguments.empty or call.start_input is not None
@@ -183,7 +183,7 @@ class BlockOrder:
                     self._client.stop(block, one)
                 case _:
                     self.put_aside(one.event, one.parsed)
-            if block.sent is Sent.LEFT_OUT:
+            if block.state is BlockState.LEFT_OUT:
                 self._leave_out(block)
         self._stream.number = number
 
@@ -200,13 +200,13 @@ class BlockOrder:
         call = block.call
         if call is None or waiting.parsed is UNREAD:
             return False
-        if waiting.parsed.what is What.STOP and block.sent is Sent.OPEN and len(block.waiting) == 1:
+        if waiting.parsed.what is What.STOP and block.state is BlockState.OPEN and len(block.waiting) == 1:
             lacks = has_none(call) and not self.context.may_be_empty(call.name)
             if call.incomplete or lacks:
                 return self._stream.on(CUT_OFF_CALL) and not self.message.over
         if block.settled:
             return False
-        if block.sent is Sent.NOTHING:
+        if block.state is BlockState.NOTHING:
             return self._identity_waits(block)
         if waiting.parsed.what is not What.DELTA:
             return False

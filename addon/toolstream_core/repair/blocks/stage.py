@@ -16,7 +16,7 @@ from toolstream_core.defects.framing import BODY_NOT_STREAM, MISSING_HEAD, RESTA
 from toolstream_core.model import ABSENT, Event, Fragment, SkippedRun
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
-from toolstream_core.repair.blocks.message import Block, Sent
+from toolstream_core.repair.blocks.message import Block, BlockState
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, BlockEvent, BlockProtocol
 from toolstream_core.repair.blocks.stream import BlockStream
@@ -106,7 +106,7 @@ class BlockDifference(Repairer):
             self.message.moved
             or self._stream.shaping.moves
             or self._waits
-            or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
+            or sum(block.state is BlockState.OPEN for block in self.message.blocks[-2:]) > 1
         )
 
     @override
@@ -116,12 +116,17 @@ class BlockDifference(Repairer):
             return True
         if block is None or self._restarted or self.message.waits or block is not self.message.blocks[-1]:
             return True
-        return not (block.in_step or (block.sent is Sent.OPEN and is_withheld(block.meaning, block.text)))
+        return not (block.in_step or (block.state is BlockState.OPEN and is_withheld(block.meaning, block.text)))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         message, block = self.message, self.message.by_call.get(id(call))
-        if block is None or block.call is not call or block is not message.blocks[-1] or block.sent is not Sent.OPEN:
+        if (
+            block is None
+            or block.call is not call
+            or block is not message.blocks[-1]
+            or block.state is not BlockState.OPEN
+        ):
             return False
         if self._restarted or message.waits or message.moved or not self._context.judging:
             return False
@@ -195,7 +200,7 @@ class BlockDifference(Repairer):
         block = message.by_call.get(id(call))
         if parsed.what is not What.DELTA or block is None or message.waiting or message.done or block.foreign:
             return None
-        if block.sent is not Sent.OPEN or not (fragment.well_formed and isinstance(text, str) and text):
+        if block.state is not BlockState.OPEN or not (fragment.well_formed and isinstance(text, str) and text):
             return None
         if fragment.id is not ABSENT or fragment.name is not ABSENT:
             return None

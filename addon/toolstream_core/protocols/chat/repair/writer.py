@@ -27,7 +27,7 @@ LONGEST_EVEN: Final = 80
 """Bytes of an id to which others are lengthened; longer ones remain the only ones of their length."""
 
 
-class Sent(NamedTuple):
+class WrittenEntry(NamedTuple):
     """The replacement of one entry."""
 
     entry: Json
@@ -60,7 +60,7 @@ class EntryWriter:
         """The delta with the parts of its calls that the client lacks; `over`: no more of them arrives."""
         entries, number = [read_entry(one) for one in entries_of(delta)], event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
-        sent: list[Sent] = []
+        sent: list[WrittenEntry] = []
         first: dict[int, int] = {}
         for at, (part, entry) in enumerate(zip(parts, entries, strict=True)):
             key = id(part.one)
@@ -78,7 +78,7 @@ class EntryWriter:
         rest = {key: value for key, value in delta.items() if key not in without}
         return {**rest, "tool_calls": kept} if kept else rest
 
-    def _join(self, sent: list[Sent], first: int, number: int) -> None:
+    def _join(self, sent: list[WrittenEntry], first: int, number: int) -> None:
         """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
         before, after = sent[first], sent[-1]
         repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
@@ -89,7 +89,7 @@ class EntryWriter:
             sent[first] = before._replace(entry=one, changed=True)
             sent[-1] = after._replace(entry=None, changed=True)
 
-    def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Defect | None:
+    def _container(self, delta: dict[str, Json], sent: list[WrittenEntry], number: int) -> Defect | None:
         """Why entries outside of a list become a list; `None` if they are in one, or stay."""
         if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
             return None
@@ -106,7 +106,7 @@ class EntryWriter:
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
-    def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> Sent:
+    def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> WrittenEntry:
         """As `_entry`, unless the policy withholds the entry."""
         state, fragment, upto = part.one, part.delta, part.upto
         if not self._holds:
@@ -114,7 +114,7 @@ class EntryWriter:
         state.received = upto
         if not state.is_open and self._is_double(state, number):
             state.held = []
-            return Sent(None, state, changed=True)
+            return WrittenEntry(None, state, changed=True)
         names = self._client.withholding(state, over=over)
         if not (names or state.held):
             return self._entry(state, fragment, entry, number, upto=upto, over=over)
@@ -124,9 +124,9 @@ class EntryWriter:
             self._client.reporter.shape(names)
             state.held_for = names
             self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.leaves_out)
-            return Sent(None, state, changed=True)
+            return WrittenEntry(None, state, changed=True)
         *apart, last = self.released(state, number, over=over) or [None]
-        return Sent(last, state, changed=True, apart=apart)
+        return WrittenEntry(last, state, changed=True, apart=apart)
 
     def released(self, state: ClientCall, number: int, *, over: bool, made: bool = True) -> list[Json]:
         """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
@@ -151,7 +151,7 @@ class EntryWriter:
         upto: int,
         over: bool,
         made: bool = True,
-    ) -> Sent:
+    ) -> WrittenEntry:
         """The entry to send for a received one with the arguments `fragment`; `upto` and `over` as for `lack`.
 
         `made`: whether a call without arguments gets `{}` if nothing more of it comes.
@@ -168,24 +168,24 @@ class EntryWriter:
             and entry.fields.get("index", ABSENT) != state.header["index"]
         ):
             state.text.diverged = True
-            return Sent(entry.raw, state, changed=False, stays=True)
+            return WrittenEntry(entry.raw, state, changed=False, stays=True)
         turn = self._client.turn_of(state)
         fields = self._fields(field_defects.EntryContext(state, turn, opens, more, entry.fields), number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
-            return Sent(entry.raw, state, changed=False)
+            return WrittenEntry(entry.raw, state, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
-            return Sent(written(entry, fields), state, changed=True)
-        return Sent(None, state, changed=True)
+            return WrittenEntry(written(entry, fields), state, changed=True)
+        return WrittenEntry(None, state, changed=True)
 
-    def _unopened(self, state: ClientCall, entry: ReceivedEntry, number: int) -> Sent | None:
+    def _unopened(self, state: ClientCall, entry: ReceivedEntry, number: int) -> WrittenEntry | None:
         """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
         if self._is_double(state, number):
-            return Sent(None, state, changed=True)
+            return WrittenEntry(None, state, changed=True)
         if not state.intended.nothing:
             return None
         if self._report(MISSING_ID, number, "an entry has neither a name nor arguments") and not entry.extra:
-            return Sent(None, state, changed=True)
-        return Sent(entry.raw, state, changed=False)
+            return WrittenEntry(None, state, changed=True)
+        return WrittenEntry(entry.raw, state, changed=False)
 
     def _is_double(self, state: ClientCall, number: int) -> bool:
         """Whether a call repeats an earlier one, and is left out for that."""
@@ -210,7 +210,7 @@ class EntryWriter:
         """The fields of an entry that is added."""
         at = field_defects.EntryContext(state, self._client.turn_of(state), not state.is_open, more, {})
         fields = self._intended(at, number) | ({} if at.opens else {"index": state.place})
-        return self._goes(at, fields, number, as_received=more.as_received)
+        return self._note_sent(at, fields, number, as_received=more.as_received)
 
     def _empty(self, state: ClientCall, number: int) -> Lack | None:
         """The missing `{}`."""
@@ -248,16 +248,16 @@ class EntryWriter:
         index, indexes = at.was.get("index", ABSENT), at.turn.indexes
         indexes[index if type(index) is int else ~len(indexes)] = at.one
         at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
-        return self._goes(at, fields, number, as_received=at.more.as_received and as_meant)
+        return self._note_sent(at, fields, number, as_received=at.more.as_received and as_meant)
 
-    def _goes(self, at: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool) -> Fields:
+    def _note_sent(self, at: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool) -> Fields:
         """The fields with the id that the client needs; the client has them from now on."""
         if self._client.policy.even_ids:
             fields = self._with_even_id(at, fields)
         if at.opens:
             self._opened(at, fields, number)
         else:
-            self._went_on(at, fields)
+            self._note_continuation(at, fields)
         text = fields.get("arguments", "")
         at.one.got(text if isinstance(text, str) else "", as_received=as_received)
         return fields
@@ -341,7 +341,7 @@ class EntryWriter:
             lambda defect, message: self._report(defect, number, message, call),
         )
 
-    def _went_on(self, at: field_defects.EntryContext, fields: Fields) -> None:
+    def _note_continuation(self, at: field_defects.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a generated one."""
         one, call = at.one, at.one.intended.call
         one.name += fields.get("name") or ""
