@@ -237,10 +237,11 @@ def test_an_incomplete_call_may_be_dropped() -> None:
 
 
 def test_a_client_may_give_calls_ids_of_its_own() -> None:
-    """Any distinct id is accepted, unless the sent ids were kept, and it is made of them."""
-    calls, results = [returned("mine", "ls", '{"p":1}')], [result("mine")]
-    assert verdict([A], calls, results).understood
-    assert verdict([A], calls, results, ids_kept=True).understood
+    """Any distinct id is accepted, unless the sent ids were kept, and it is one of them, extended or cut."""
+    for own in ("mine", "call_c1"):
+        calls, results = [returned(own, "ls", '{"p":1}')], [result(own)]
+        assert verdict([A], calls, results).understood
+        assert verdict([A], calls, results, ids_kept=True).understood
     for changed in ("c1c1", "c", "c1_1"):
         calls, results = [returned(changed, "ls", '{"p":1}')], [result(changed)]
         assert verdict([A], calls, results).understood

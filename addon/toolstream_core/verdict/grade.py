@@ -46,10 +46,7 @@ class Reason(Explained):
     LOST = "lost a call", "the next request lacks a call"
     SPLIT = "split a call", "the next request has one call as several"
     MERGED = "returned merged calls", "the next request has several calls as one"
-    WRONG_ID = (
-        "wrong id",
-        "the next request has an empty or changed id, or a result whose id no call has",
-    )
+    WRONG_ID = "wrong id", "the next request has an empty or changed id, or a result whose id no call has"
     NO_RESULT = "returned a call without a result", "the next request has a call, and no result for it"
     WRONG_NAME = "wrong name", "the next request has a call under another name"
     LOOPED = "retried in a loop", "the client repeated the same request, at least four times"

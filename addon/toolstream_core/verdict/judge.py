@@ -226,20 +226,22 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_kept: bool) -> Iterable[Problem]:
     """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept.
 
-    A client may give calls ids of its own. An empty id is none, and with `ids_kept` neither is one with a sent id in it
-    or around it.
+    A client may give calls ids of its own. An empty id is none, and with `ids_kept` neither is a sent one that was
+    extended or cut.
     """
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
-        if one.written.id != "" and (not ids_kept or is_own_id(one.id, sent)):
+        if one.written.id != "" and (not ids_kept or _is_own(one.id, sent)):
             continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
             yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
 
 
-def is_own_id(returned: str | None, sent: Iterable[str]) -> bool:
-    """Whether the client gave a call this id itself: it contains no sent id, and is no part of one."""
-    return not any(one and (one in returned or returned in one) for one in sent) if returned else False
+def _is_own(returned: str | None, sent: Iterable[str]) -> bool:
+    """Whether the client gave a call this id itself: neither it nor a sent id begins with the other."""
+    if not returned:
+        return False
+    return not any(one and (returned.startswith(one) or one.startswith(returned)) for one in sent)
 
 
 type _WithId = IntendedCall | EchoedCall
