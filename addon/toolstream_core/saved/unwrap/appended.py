@@ -58,7 +58,15 @@ class _Body:
         return [] if isinstance(self._framing.framer, DocumentFramer) else self._framing.feed(chunk)
 
     def _begins_another(self, frame: Frame) -> bool:
-        if frame.data is None:
+        if frame.data is None or self._is_inside(frame):
             return False
         found = Found(Group("", "data"), frame.name, frame.data.decode("utf-8", "replace"), frame.json)
         return self._after_end(recognised(found))
+
+    def _is_inside(self, frame: Frame) -> bool:
+        """Whether an event of a known protocol neither ends the response nor comes after its end, as nearly all."""
+        protocol = self._after_end.dialect
+        if protocol is None or self._after_end.finished:
+            return False
+        content = protocol.read(frame)
+        return not (content.end or content.finishes)

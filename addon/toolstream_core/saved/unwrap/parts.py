@@ -25,7 +25,8 @@ class AfterEnd:
     """
 
     def __init__(self) -> None:
-        self._dialect: WireProtocol | None = None
+        self.dialect: WireProtocol | None = None
+        """The protocol of the response, once an event shows it."""
         self._id: Json = ABSENT
         self._first: Found | None = None
         """The first event of the response."""
@@ -41,7 +42,7 @@ class AfterEnd:
         if begins:
             self.begin()
         self._first = self._first or found
-        self._dialect = self._dialect or found.dialect
+        self.dialect = self.dialect or found.dialect
         self._id = found.response if self._id is ABSENT else self._id
         self.finished = self.finished or found.ends
         at_finish = found.dialect is not None and found.dialect.ends_with_finish and found.ends
@@ -49,12 +50,12 @@ class AfterEnd:
         return begins
 
     def begin(self) -> None:
-        self._dialect, self._id, self._first = None, ABSENT, None
+        self.dialect, self._id, self._first = None, ABSENT, None
         self.finished = self._over = False
 
     def _is_first(self, found: Found) -> bool:
         """Whether an event after the end begins a response: a provider may also send events too late."""
-        if found.dialect is not self._dialect:
+        if found.dialect is not self.dialect:
             return True
         if self._first is not None and self._first.starts:
             return found.starts
