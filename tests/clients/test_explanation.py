@@ -312,6 +312,18 @@ def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_one
     assert names == [["start-only"], None, ["invalid-to-empty", "string-as-invalid"]]
 
 
+@pytest.mark.parametrize(("protocol", "field"), [("openai-chat", "id"), ("openai-responses", "item_id")])
+def test_a_client_with_ids_of_its_own_understood_a_valid_response(protocol: str, field: str) -> None:
+    """The stream is not malformed: what the client did wrong concerns the results."""
+    response = HealthyResponse(model="m", request={}, calls=(HealthyCall("f", '{"x": "a b"}'),))
+    valid = ReceivedBytes(StreamFacts(), b"".join(named(protocol).healthy_stream(response)))
+    returned = echoed((f"own-{getattr(Received(valid).entries[0].fragment, field)}", "f", '{"x": "a b"}'))
+    found = explain_alone(valid, returned)
+    assert found is not None
+    assert found.understood
+    assert "malformed" not in Explaining()(valid, returned).text
+
+
 def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
     """A response with a call of `get_weather` and a fault, and the id of the call."""
     response = HealthyResponse(model="m", request={}, calls=(HealthyCall("get_weather", '{"city": "Oslo"}'),))

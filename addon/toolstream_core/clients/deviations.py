@@ -260,9 +260,9 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         ("strands", "aichat"),
     ),
     Adding.REPLACE: Quirk(
-        "replaces a call when an entry repeats its id",
+        "replaces a call when a later entry of it has an id",
         "append to a call whose {id} is repeated, and keep what it has",
-        "The client lost what event {event} contains, because a later event repeats the id of the call",
+        "The client lost what event {event} contains, because a later event of the call has an id",
         ("ruby_llm",),
     ),
     Adding.CONTINUED: Quirk(

@@ -166,6 +166,8 @@ class Explanation:
     """Whether the client may have read a call as one of another kind, which no model does (`Fragment.doubtful`)."""
     separate: bool = False
     """Whether it may only keep complete entries apart, as the protocol does: no bug, although a call is split."""
+    understood: bool = False
+    """Whether the client read the intended calls: what it did wrong came later."""
 
     @property
     def bugs(self) -> tuple[Deviation, ...]:
@@ -266,7 +268,8 @@ class Explainer:
         if found is None:
             return None
         got.choice = found.choice
-        return replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
+        understood = found.model == STANDARD and got.is_understood(STANDARD, got.intended)
+        return replace(found, protocol=got.protocol, wrong=_wrong(found.model, got), understood=understood)
 
     def known(self, client: str) -> ClientModel:
         """All deviations that have explained a client's requests so far."""

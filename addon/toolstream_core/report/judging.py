@@ -74,8 +74,10 @@ class Explaining:
     def __call__(self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
         """`response` is what the client got, `echoed` the calls that it sent back; `client` distinguishes clients."""
         found = self._explainer.explain_response(response, echoed, client)
-        if found is None or found.doubtful:
-            return _UNKNOWN if found is None else _DOUBTFUL
+        if found is None or found.understood:
+            return _UNKNOWN
+        if found.doubtful:
+            return _DOUBTFUL
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         likely = "probably " if found.names else ""  # another bug can have the same effect
         # If no fix of the client is known, its bugs show in the calls, but the stream misleads every client.

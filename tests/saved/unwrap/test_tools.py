@@ -226,6 +226,7 @@ PARTS = "Print each chunk"
 AI_SDK = "AI SDK's own stream"
 CONVERSATION = "messages of a conversation"
 MESSAGES = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x"}]
+ELIDED = """'{"toolCall":{"functionCalls":[{"id":"call-1","n...gs":{"city":"Oslo"}}]}}'"""
 REJECTED = {
     "claude-code": (json.dumps({"sessionId": "s", "type": "assistant", "message": MESSAGE}), "transcript"),
     "claude-code-null": (  # microsoft/vscode-copilot-chat, src/extension/chatSessions/claude/node/test/fixtures
@@ -295,6 +296,10 @@ REJECTED = {
         "tcpdump",
     ),
     "tshark-json": ('[{"_source": {"layers": {"frame": {}, "http": {"http.file_data": "64:61"}}}}]', "tshark"),
+    "websockets": (f"DEBUG:websockets.client:< TEXT {ELIDED} [92 bytes]", "WEBSOCKETS_MAX_LOG_SIZE"),
+    "abbreviated": ('data: {...,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]...}', "in part"),
+    "java-choice": ("[Choice{delta=Delta{content=, toolCalls=[ToolCall{index=0, id=}]}, index=0}]", PRINTED),
+    "record-calls": ("ChunkChoice[delta=Message[toolCalls=[ToolCall[index=0, id=c, type=function]]]]", PRINTED),
     "yaml-folded": (
         "- event: x\n  data: '{\"type\":\"message_stop\"}'\n- event: y\n  data: '{\"type\":\"x\",\n    \"a\":0}'",
         "YAML",

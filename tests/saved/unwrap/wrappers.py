@@ -611,6 +611,8 @@ DATA: dict[str, Wrap] = {
     "no-blank-lines": lines(lambda _n, line: line, blank=False),
     "grep-data": lambda body: b"\n".join(line for line in body.splitlines() if line.startswith(b"data:")) + b"\n",
     "concatenated": concatenated,
+    "rendered-markdown": lambda body: re.sub(rb"\\([\\\"])", rb"\1", body),
+    "no-break-spaces": lambda body: body.replace(b"data: ", "data:\u00a0".encode()),
     "doubled-data": lambda body: re.sub(rb"(?m)^data: ", b"data: data: ", body),
     "stream-data": lambda body: "".join(
         f"{stamp(n)} DEBUG stream-data: {event.data}\n" for n, event in enumerate(events(body))

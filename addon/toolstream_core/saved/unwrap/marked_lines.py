@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from toolstream_core.saved.unwrap.lines import FEW, MOST, Layer, gains
@@ -222,6 +223,62 @@ def doubled_backslashes(head: Sequence[str]) -> Layer | None:
 
 def _single(line: str) -> str:
     return line.replace("\\\\", "\\")
+
+
+_TEXT: Final = r'"(?:arguments|partial_json|delta|content|text|reasoning_content|thinking)"\s*:\s*"'
+_BEGINS_TEXT: Final = re.compile(_TEXT)
+_UNESCAPED: Final = re.compile(rf'{_TEXT}[^"\\]*"\s*[^\s,}}\]]')
+"""A text with a quote that does not end it, and has no backslash."""
+_MAY_CLOSE: Final = re.compile(r'"(?=\s*(?:[}\]]\s*[}\],]|,\s*"\w+"\s*:))')
+"""A quote that may end a text: ends of objects follow it, or another key."""
+_MOST_CLOSING: Final = 200
+
+
+def lost_backslashes(head: Sequence[str]) -> Layer | None:
+    """JSON without the backslashes before quotes in its texts, as a page shows Markdown."""
+    if not any(map(_UNESCAPED.search, head)) or not gains(head, (f"{_escaped(line)}\n" for line in head)):
+        return None
+    return Layer(
+        "lost-backslashes", "a view without the backslashes before quotes in JSON", lambda lines: map(_escaped, lines)
+    )
+
+
+def _escaped(line: str) -> str:
+    """The line with the backslashes that its JSON needs; the unchanged line if that is not known."""
+    begin, written, done = line.find("{"), line, 0
+    while begin >= 0 and (wrong := _wrong_at(written, begin)) is not None:
+        found = _last_text(written, done, wrong)
+        if found is None:
+            return line
+        for close in islice(_MAY_CLOSE.finditer(written, found.end()), _MOST_CLOSING):
+            text = written[: found.end()] + _in_json(written[found.end() : close.start()])
+            tried = text + written[close.start() :]
+            after = _wrong_at(tried, begin)
+            if after is None or _last_text(tried, len(text), after):
+                written, done = tried, len(text)
+                break
+        else:
+            return line
+    return written
+
+
+def _last_text(line: str, begin: int, end: int) -> re.Match[str] | None:
+    return max(_BEGINS_TEXT.finditer(line, begin, end), key=re.Match.end, default=None)
+
+
+def _in_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _wrong_at(line: str, begin: int) -> int | None:
+    """Where the JSON on a line is wrong, or ends before all texts do."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(line, begin)
+    except json.JSONDecodeError as error:
+        return error.pos
+    except RecursionError:
+        return begin
+    return end if '"' in line[end:] else None
 
 
 # -- Comments ---------------------------------------------------------------------------------------------------------

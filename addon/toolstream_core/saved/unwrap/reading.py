@@ -47,6 +47,7 @@ _LAYERS: Final[tuple[FindLayer, ...]] = (
     cut_text.json_records,
     cut_text.cut_strings,
     marked_lines.doubled_backslashes,
+    marked_lines.lost_backslashes,
     marked_lines.comments,
     cut_text.chunked_coding,
 )
@@ -94,7 +95,7 @@ def is_bare(lines: Lines) -> bool:
     if not filled:
         return True
     if _only_fields(head, filled):
-        return joined_event(head) is None and _is_json(filled)
+        return joined_event(head) is None and _is_json(filled) and marked_lines.lost_backslashes(head) is None
     if filled[0].lstrip()[0] not in "{[":
         return False
     scanner = Scanner()
@@ -110,7 +111,7 @@ def is_bare(lines: Lines) -> bool:
 
 def _is_json(filled: Iterable[str]) -> bool:
     """Whether data that looks like JSON is JSON at least once."""
-    objects = [line[5:].strip() for line in filled if line.startswith("data:") and "{" in line]
+    objects = [line[5:].strip(" \t") for line in filled if line.startswith("data:") and "{" in line]
     return not objects or any(isinstance(parse(encoded(one)), dict) for one in objects)
 
 

@@ -54,6 +54,13 @@ PARTLY: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(r'"layers"\s*:\s*\{\s*"(?:frame|eth|ip|tcp)'),
         "is tshark's output packet by packet: use `tshark -q -z follow,http,ascii,0 -r FILE`",
     ),
+    (
+        re.compile(r"< (?:TEXT|BINARY|CONT) .{48}\.\.\..{24} \[(?:\w+, )?\d+ bytes"),
+        (
+            "is the log of Python's websockets, which prints long messages in part: log again with"
+            " WEBSOCKETS_MAX_LOG_SIZE=10000000"
+        ),
+    ),
     (re.compile(r"\binterface \{\}[{(]"), "holds values in Go's notation. Print them as JSON: json.Marshal(chunk)"),
     (
         re.compile(r"""^[ -]*data: (?:'(?:[^']|'')*|"(?:[^"\\]|\\.)*\\?)$""", re.MULTILINE),
@@ -165,7 +172,7 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(
             r"(?:(?<![\\\"'\w])[Oo]bject|\"Object\"|\"object\"\]?\s*=>)(?:string|len|\W|\d){1,30}chat\.completion\.chunk\b"
-            r"|ChatCompletionChunk[{(]id=[^'\"]|candidates \{\s*content \{"
+            r"|ChatCompletionChunk[{(]id=[^'\"]|\bToolCall[{\[]index=\d|candidates \{\s*content \{"
             r"|(?<!event)(?:=>?|:)\s*(?:content_block_delta|response\.output_item\.added)\b(?!['\"`])"
             r'|(?:\) "|:\w+ "|= "|>|\(")(?:content_block_delta|response\.output_item\.added|chat\.completion\.chunk)\b'
             r"|\bContentBlock(?:Start|Delta|Stop)Event\("
@@ -174,7 +181,10 @@ TEXT: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "holds events in a notation that cannot be read, or with parts left out. Print them as JSON, one on each line",
     ),
     (
-        re.compile(r'\{ *"(?:id|type|choices|candidates)" *:.*(?:\.\.\.|…|\[truncated)[^{}"]*$', re.MULTILINE),
+        re.compile(
+            r'\{ *"(?:id|type|choices|candidates)" *:.*(?:\.\.\.|…|\[truncated)[^{}"]*$|^data: ?\{ ?(?:\.\.\.|…)',
+            re.MULTILINE,
+        ),
         f"{CUT}. Print them in full",
     ),
     (
