@@ -13,7 +13,7 @@ import pytest
 
 from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic.schema import distinct_arguments
-from toolstream_core.synthetic.texts import absent, clear_places, sample_file
+from toolstream_core.synthetic.strings import absent, clear_places, sample_file
 
 TEXT = {"type": "string"}
 

@@ -25,7 +25,7 @@ from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.stages import framing
 from toolstream_core.state_file import Results
 from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
-from toolstream_core.synthetic.texts import clear_places
+from toolstream_core.synthetic.strings import clear_places
 from toolstream_core.testing import Setup
 from toolstream_core.testing.exchanges import ProxiedExchange
 from toolstream_core.verdict.grade import Grade

@@ -10,7 +10,7 @@ from typing import override
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size
 from toolstream_core.shrinking.condition import Condition, Oracle
 from toolstream_core.shrinking.events import Pass, Proposal, fewer_events, fewer_groups, fewer_responses, single_chunks
-from toolstream_core.shrinking.values import (
+from toolstream_core.shrinking.json_passes import (
     fewer_fields,
     joined_fragments,
     required_fields,

@@ -22,7 +22,7 @@ from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import distinct_arguments
-from toolstream_core.synthetic.texts import clear_places
+from toolstream_core.synthetic.strings import clear_places
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Form, parse
 from toolstream_core.wire.write import encoded

@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic.harmless import has_effect, is_harmless, words_of
-from toolstream_core.synthetic.texts import NO_TOOL, ForTool, safe_kind, string_value
+from toolstream_core.synthetic.strings import NO_TOOL, ForTool, safe_kind, string_value
 from toolstream_core.wire import json_access
 
 type Schema = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Texts for the parameters of a tool: they fit the schema, and have no effect."""
+"""Strings for the parameters of a tool, by name, format and pattern: they fit the schema, and have no effect."""
 
 from __future__ import annotations
 
