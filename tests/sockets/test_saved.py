@@ -102,10 +102,10 @@ def test_changed_lines_replace_their_messages() -> None:
     spaced = messages[1]._replace(data=json.dumps(events[0], indent=1).encode())
     [response] = apart([messages[0], spaced, *messages[2:]])
     lines = [line for _, line in response.lines]
-    assert response.become([*lines, b""]) == [[message.data] for message in response.messages]
+    assert response.become([*lines, b""]) == {message.place: [message.data] for message in response.messages}
     two = b'{"type":"x"}\n{"type":"y","stream_id":"a"}\n'
     error = b'event: error\ndata: {"type":"error"}\n\n'
-    changed = response.become([b"", two, *lines[2:], error])
+    changed = [*response.become([b"", two, *lines[2:], error]).values()]
     assert changed[0] == []
     assert changed[1] == [b'{"type":"x","stream_id":"a"}', b'{"type":"y","stream_id":"a"}']
     assert changed[-1] == [response.messages[-1].data, b'{"type":"error","stream_id":"a"}']

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 from mitmproxy import flow, http
@@ -13,7 +13,7 @@ from mitmproxy.websocket import WebSocketMessage
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
-from toolstream_core.saved.exchange import Cut, Exchange, NewBody, chunk_table, was_llm
+from toolstream_core.saved.exchange import Change, Cut, Exchange, chunk_table, was_llm
 from toolstream_core.saved.flow import (
     LINE_ENDS,
     caused_in,
@@ -213,12 +213,12 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
         del one  # the next flow is read before this name is bound again
 
 
-def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> bytes:
+def rewritten_flows(stream: BinaryIO, source: str, change: Change) -> bytes:
     """The flow file with the responses that `change` returns; unchanged ones keep their bytes."""
     return packed(_rewritten(stream, source, change))
 
 
-def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> Iterator[flow.Flow]:
+def _rewritten(stream: BinaryIO, source: str, change: Change) -> Iterator[flow.Flow]:
     for number, one in enumerate(flows_in(stream)):
         if isinstance(one, http.HTTPFlow) and (responses := socket_flows(one)) is not None:
             _put_messages(one, responses, f"{source}#{number}", change)
@@ -227,16 +227,12 @@ def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBo
         yield one
 
 
-def _put_messages(
-    http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
-) -> None:
+def _put_messages(http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Change) -> None:
     """Give a socket the messages of its changed responses, each with the time of the original message."""
     assert http_flow.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (response, saved_flow) in enumerate(responses, 1):
-        new_chunks = change(saved_response(saved_flow, f"{source}.{number}", response.lane)).chunks
-        places = [message.place for message in response.messages]
-        became.update(zip(places, response.become(new_chunks), strict=True))
+        became |= response.become(change(saved_response(saved_flow, f"{source}.{number}", response.lane)).chunks)
     messages = http_flow.websocket.messages
     if all(made == [messages[place].content] for place, made in became.items()):
         return
@@ -251,7 +247,7 @@ def _put_messages(
             http_flow.websocket.messages.append(message)
 
 
-def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBody]) -> None:
+def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Change) -> None:
     """Give a flow its new body and end; an unchanged one keeps its coding and its chunks."""
     assert http_flow.response is not None
     new = change(saved)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from toolstream_core.model import Json
 from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body, read_headers
@@ -24,14 +24,16 @@ _BINARY: Final = 2
 def rewritten(data: bytes, source: str, change: Change) -> bytes:
     """The file with its responses changed. Raises `UnreadableError`."""
     document = parse(data.removeprefix(_BOM))
-    for number, entry in enumerate(_entries(document)):
-        if not _has_response(entry):
-            continue
-        one = _exchange(entry, f"{source}#{number}")
-        if not _put_messages(entry, one, change) and not one.missing:
-            body = change(one).body
-            if body != one.body:
-                _put_body(entry["response"], body)
+    for entry, one in _read(document, source):
+        over_socket = _over_socket(entry, one)
+        if over_socket is not None:
+            became: dict[int, list[bytes]] = {}
+            for response, saved in over_socket:
+                became |= response.become(change(saved).chunks)
+            listed = enumerate(entry[MESSAGES])
+            entry[MESSAGES] = [new for place, message in listed for new in _put_message(message, became.get(place))]
+        elif not one.missing and (body := change(one).body) != one.body:
+            _put_body(entry["response"], body)
     return encoded(document)
 
 
@@ -46,20 +48,6 @@ def _put_body(response: dict[str, Json], body: bytes) -> None:
     response["content"] = content
 
 
-def _put_messages(entry: dict[str, Any], socket: Exchange, change: Change) -> bool:
-    """Give a socket the messages of its changed responses. Returns whether it is the socket of an LLM."""
-    found = _taken_apart(entry, socket.facts.path)
-    if found is None:
-        return False
-    became: dict[int, list[bytes]] = {}
-    for number, one in enumerate(found, 1):
-        new_chunks = change(_socket_exchange(socket, number, one)).chunks
-        became.update(zip((message.place for message in one.messages), one.become(new_chunks), strict=True))
-    listed = enumerate(entry[MESSAGES])
-    entry[MESSAGES] = [new for place, message in listed for new in _put_message(message, became.get(place))]
-    return True
-
-
 def _put_message(message: Json, became: list[bytes] | None) -> list[Json]:
     if became is None or became == [_data(message)]:
         return [message]
@@ -68,13 +56,17 @@ def _put_message(message: Json, became: list[bytes] | None) -> list[Json]:
     return [{**message, "data": text} for text in texts]
 
 
-def _taken_apart(entry: Json, path: str) -> list[SavedResponse] | None:
+def _over_socket(entry: Json, socket: Exchange) -> list[tuple[SavedResponse, Exchange]] | None:
+    """The responses of an entry that is the socket of an LLM; `None` if it is not."""
     listed = json_access.get(entry, MESSAGES)
     if not isinstance(listed, list):
         return None
     messages = [_message(place, one) for place, one in enumerate(listed)]
-    wire = wire_of(path, messages)
-    return None if wire is None else taken_apart(wire, path, messages, STILL_OPEN)
+    path = socket.facts.path
+    if (wire := wire_of(path, messages)) is None:
+        return None
+    found = taken_apart(wire, path, messages, STILL_OPEN)
+    return [(one, _socket_exchange(socket, number, one)) for number, one in enumerate(found, 1)]
 
 
 def _message(place: int, entry: Json) -> SavedMessage:
@@ -124,14 +116,15 @@ def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
 
     Raises `UnreadableError`.
     """
-    for number, entry in enumerate(_entries(parse(data.removeprefix(_BOM)))):
-        if _has_response(entry):
-            one = _exchange(entry, f"{source}#{number}")
-            over_socket = _taken_apart(entry, one.facts.path)
-            if over_socket is None:
-                yield one
-            else:
-                yield from (_socket_exchange(one, at, response) for at, response in enumerate(over_socket, 1))
+    for entry, one in _read(parse(data.removeprefix(_BOM)), source):
+        over_socket = _over_socket(entry, one)
+        yield from [one] if over_socket is None else (response for _, response in over_socket)
+
+
+def _read(document: Json, source: str) -> Iterator[tuple[dict[str, Json], Exchange]]:
+    for number, entry in enumerate(_entries(document)):
+        if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
+            yield entry, _exchange(entry, f"{source}#{number}")
 
 
 def _entries(document: Json) -> list[Json]:
@@ -140,10 +133,6 @@ def _entries(document: Json) -> list[Json]:
     if not isinstance(found, list):
         raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
     return found
-
-
-def _has_response(entry: Json) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 
 def _exchange(entry: Json, source: str) -> Exchange:

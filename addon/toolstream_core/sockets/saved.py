@@ -72,8 +72,8 @@ class SavedResponse:
             at += len(one.data) + 1
         return found
 
-    def become(self, chunks: Sequence[bytes]) -> list[list[bytes]]:
-        """The replacement of each message whose line became `chunks[n]`; the last one comes after all."""
+    def become(self, chunks: Sequence[bytes]) -> dict[int, list[bytes]]:
+        """The replacement of each message whose line became `chunks[n]`, by its place; further ones follow the last."""
         going = Messages(self.lane)
         made: list[list[bytes]] = []
         for message, chunk in zip(self.messages, chunks, strict=False):
@@ -81,7 +81,7 @@ class SavedResponse:
             made.append([message.data] if unchanged else going.made([chunk]))
         if made:
             made[-1] += [*going.made(chunks[len(made) :]), *going.end()]
-        return made
+        return dict(zip((message.place for message in self.messages), made, strict=True))
 
 
 def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
