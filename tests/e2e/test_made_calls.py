@@ -17,6 +17,7 @@ from botocore.config import Config
 from google import genai
 
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.testing.exchanges import SentCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,8 +212,9 @@ def test_other_framings_have_the_synthetic_call(session: ProxySession) -> None:
         tools = [{"name": "get_weather", "input_schema": CITY}]
         body = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "messages": [QUESTION], "tools": tools}
         client.post("/model/anthropic.claude-v2/invoke-with-response-stream", json=body)
-    assert [(call.name, call.input) for call in session.calls] == [("get_weather", ARGUMENTS)] * 2
-    assert session.findings == []
+    exchanges = session.exchanges()
+    assert [(call.name, call.input) for one in exchanges for call in one.calls] == [("get_weather", ARGUMENTS)] * 2
+    assert not any(one.findings for one in exchanges)
 
 
 def test_a_wrong_value_is_rejected(shared: ProxySession) -> None:
@@ -229,14 +231,16 @@ def test_a_tool_with_side_effects_is_called_only_by_name(shared: ProxySession) -
     """A tool with side effects is called only if it is named; else the log has the reason and the option, once."""
     function = {"name": "delete_file", "parameters": {"properties": {"path": {"type": "string"}}, "required": ["path"]}}
     body = {"model": "m", "messages": [QUESTION], "tools": [{"type": "function", "function": function}]}
+    sent: list[SentCall] = []
     for calls, count in (((), 0), (("delete_file",), 1)):
         shared.reset(Setup(calls=calls))
         with httpx2.Client(base_url=shared.proxy_url, trust_env=False) as client:
             for _ in range(2):
                 assert client.post("/v1/chat/completions", json=body).status_code == 200
-        assert len(shared.calls) == 2 * count
+        sent = [call for one in shared.exchanges() for call in one.calls]
+        assert len(sent) == 2 * count
         logged = [line for line in shared.log() if "known to be harmless (delete_file)" in line]
         assert [line.endswith("calls:delete_file") for line in logged] == [True] * (1 - count)
-    [path] = {call.input["path"] for call in shared.calls}
+    [path] = {call.input["path"] for call in sent}
     assert not Path(path).exists()
     assert Path(path).parent.is_dir()

@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from toolstream_core.testing import ProxySession, Setup
-from toolstream_core.testing.environment import authorities
-from toolstream_core.testing.java import JAVA_OPTIONS, java_options, trust_store
+from toolstream_core.testing.environment import JAVA_OPTIONS, authorities, java_options, trust_store
 
 CLIENT = """
 import java.net.URI;
@@ -86,4 +85,4 @@ def test_a_java_program_uses_the_proxy(network: str, tmp_path: Path) -> None:
             check=True,
         )
         assert result.stdout.split() == ["200", "200"]
-        assert len(session.requests) == 2
+        assert len(session.exchanges()) == 2

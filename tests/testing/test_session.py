@@ -80,11 +80,11 @@ def test_requests_and_responses_are_reported(session: ProxySession) -> None:
     assert exchange.request.json["messages"] == stored["messages"]
     assert "secret" not in json.dumps(dict(exchange.request.headers))
     assert exchange.source.endswith("openai-chat-single.flow#0")
-    assert [(call.name, call.input["city"]) for call in session.calls] == [("get_weather", "Lisbon")]
-    assert {finding["name"] for finding in session.findings} == {"empty-id"}
+    assert [(call.name, call.input["city"]) for call in exchange.calls] == [("get_weather", "Lisbon")]
+    assert {finding["name"] for finding in exchange.findings} == {"empty-id"}
     assert any("get_weather" in line for line in session.log())
     session.reset(CHAT)
-    assert (session.requests, session.calls, session.log()) == ([], [], [])
+    assert (session.exchanges(), session.log()) == ([], [])
 
 
 def test_an_open_connection_uses_a_later_configuration(session: ProxySession) -> None:

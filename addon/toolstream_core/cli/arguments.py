@@ -211,41 +211,40 @@ CASE: Final = Names(_loaded("checking.cases", lambda cases: sorted({one.name for
 """`check` itself checks the words, since globs are allowed."""
 
 
-def positive(text: str) -> int:
-    """A count."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a count. Expected a whole number from 1 on")
-    return int(text)
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() else -1
 
 
-def seconds(text: str) -> float:
-    """A time."""
-    found = _number(text)
-    if not 0 < found < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds. Expected, for example: 60")
-    return found
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1
 
 
-def speed(text: str) -> float:
-    """A replay speed."""
-    found = _number(text)
-    if not 0 <= found < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a speed. Expected: 1 as recorded, 2 faster, 0 no delay")
-    return found
+def _bounded[Value: float](
+    read: Callable[[str], Value], fits: Callable[[Value], bool], expected: str
+) -> Callable[[str], Value]:
+    """Reads a number that `fits`; `read` returns -1 for a text that is none."""
+
+    def value(text: str) -> Value:
+        found = read(text)
+        if not fits(found):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
+        return found
+
+    return value
 
 
-def repeats(text: str) -> int:
-    """A limit of equal requests."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of requests. Expected: 8 (default), 0 (no limit)")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """A port to listen on."""
-    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port. Expected 0 (any free port) to {_HIGHEST_PORT}")
-    return int(text)
+positive: Final = _bounded(_whole, lambda count: count > 0, "a count. Expected a whole number from 1 on")
+seconds: Final = _bounded(_number, lambda time: 0 < time < math.inf, "a number of seconds. Expected, for example: 60")
+speed: Final = _bounded(
+    _number, lambda speed: 0 <= speed < math.inf, "a speed. Expected: 1 as recorded, 2 faster, 0 no delay"
+)
+repeats: Final = _bounded(_whole, lambda limit: limit >= 0, "a number of requests. Expected: 8 (default), 0 (no limit)")
+port: Final = _bounded(
+    _whole, lambda port: 0 <= port <= _HIGHEST_PORT, f"a port. Expected 0 (any free port) to {_HIGHEST_PORT}"
+)
 
 
 def option(text: str) -> tuple[str, str]:
@@ -320,13 +319,6 @@ def request(text: str) -> Json:
 def output(text: str) -> Path | None:
     """A file to write; `None` for standard output."""
     return None if text == "-" else path(text)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return -1
 
 
 OF_OPTIONS: Final[dict[str, Any]] = {

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from toolstream_core.saved import demo
 from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing.environment import REMOVED, provider_variables
-from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest
+from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest, to_llms
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 
 
@@ -89,7 +89,7 @@ def words(*given: Words) -> tuple[str, ...]:
 
 
 def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
-    known = {*_CHANGES, *_OTHERS} & {field.name for field in fields(Setup)}
+    known = {*_CHANGES, *_OTHERS}
     for name, value in values.items():
         if name not in known:
             raise pytest.UsageError(
@@ -181,17 +181,17 @@ class Toolstream:
     @property
     def requests(self) -> list[SentRequest]:
         """The requests to LLMs, in order: `json`, `protocol`, `model`, and `calls` and `results` from the history."""
-        return self._proxy.requests
+        return [one.request for one in to_llms(self.exchanges)]
 
     @property
     def calls(self) -> list[SentCall]:
         """The intended calls of all responses, in order."""
-        return self._proxy.calls
+        return [call for one in self.exchanges for call in one.calls]
 
     @property
     def findings(self) -> list[FoundDefect]:
         """The findings of all responses, including those from this test's faults."""
-        return self._proxy.findings
+        return [finding for one in self.exchanges for finding in one.findings]
 
     @property
     def log(self) -> list[str]:

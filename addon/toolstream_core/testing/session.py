@@ -21,22 +21,17 @@ from urllib.parse import urlsplit
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.testing.environment import (
+    JAVA_OPTIONS,
     REMOVED,
     Setup,
     authorities,
     base_url,
+    java_options,
     provider_variables,
     proxy_variables,
+    trust_store,
 )
-from toolstream_core.testing.exchanges import (
-    FoundDefect,
-    ProxiedExchange,
-    SentCall,
-    SentRequest,
-    proxied_exchange,
-    to_llms,
-)
-from toolstream_core.testing.java import JAVA_OPTIONS, java_options, trust_store
+from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
 from toolstream_core.testing.understanding import Passed, passed_of
 
 _LISTENING_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - replaced, not bound
@@ -386,21 +381,6 @@ class ProxySession:
         """The servers whose certificate clients rejected since the last `reset`; `False`: they may have."""
         found: dict[str, bool] = self._order("distrust")
         return found
-
-    @property
-    def requests(self) -> list[SentRequest]:
-        """The requests of clients to LLMs since the last `reset`."""
-        return [one.request for one in to_llms(self.exchanges())]
-
-    @property
-    def calls(self) -> list[SentCall]:
-        """The calls that were sent to clients since the last `reset`."""
-        return [call for one in self.exchanges() for call in one.calls]
-
-    @property
-    def findings(self) -> list[FoundDefect]:
-        """The defects of the responses."""
-        return [finding for one in self.exchanges() for finding in one.findings]
 
     def _specs(self) -> list[str]:
         """The options at its start."""
