@@ -11,7 +11,7 @@ from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import DEFECTS, named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
-from toolstream_core.shrinking.condition import Condition, Oracle, shows
+from toolstream_core.shrinking.search import Condition, Oracle, shows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

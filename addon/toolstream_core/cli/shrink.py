@@ -23,8 +23,7 @@ from toolstream_core.saved.fixtures import flow_files, write_all
 from toolstream_core.saved.flow import LlmFlow, packed
 from toolstream_core.saved.read import as_client_got, flows_of, read_responses, turn_of
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size
-from toolstream_core.shrinking.condition import Condition, Oracle, shows, verdicts, worst
-from toolstream_core.shrinking.search import Search, TriedCandidates, passes
+from toolstream_core.shrinking.search import Condition, Oracle, Search, TriedCandidates, passes, shows, verdicts, worst
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 

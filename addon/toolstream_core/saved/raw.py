@@ -17,8 +17,8 @@ from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_T
 from toolstream_core.model import ABSENT, Json, Note, StreamFacts
 from toolstream_core.redaction import known_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
-from toolstream_core.saved.unwrap.appended import bodies
 from toolstream_core.saved.unwrap.lines import Lines, decoded
+from toolstream_core.saved.unwrap.parts import bodies
 from toolstream_core.saved.unwrap.reading import Unwrapped, has_events, is_bare, is_settled, unwrapped
 from toolstream_core.saved.unwrap.refusals import FAILED, refusal, unreadable_part
 from toolstream_core.wire.aws_event_stream import MESSAGES

@@ -12,7 +12,7 @@ from tests.saved.unwrap.test_reading import NAMES, bare, comparable, expected, r
 from tests.saved.unwrap.test_tools import with_other_ids
 from tests.saved.unwrap.wrappers import network_chunks
 from toolstream_core.saved.files import responses
-from toolstream_core.saved.unwrap.appended import bodies
+from toolstream_core.saved.unwrap.parts import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable

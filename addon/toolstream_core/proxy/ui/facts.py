@@ -16,8 +16,7 @@ from toolstream_core.redact import raised_at
 from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
-from toolstream_core.view.events import TimedEvent
-from toolstream_core.view.response import read, without_secrets
+from toolstream_core.view.response import TimedEvent, read, without_secrets
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import request_json
 from toolstream_core.saved.flowfile import saved_response, socket_flows
-from toolstream_core.view.events import TimedEvent
+from toolstream_core.view.response import TimedEvent
 
 LONG_BODY: Final = 64 * 1024
 """Bytes from which on a response is read before it is shown."""

@@ -18,7 +18,7 @@ from toolstream_core.report.columns import seen
 from toolstream_core.report.lines import finding_line, help_with, notes, overview
 from toolstream_core.report.verdict import ReportedVerdict, headline, option_values, without_verdict
 from toolstream_core.verdict.compare import paired
-from toolstream_core.view.events import TimedEvent
+from toolstream_core.view.response import TimedEvent
 
 _ARGUMENTS: Final = 4000
 """Characters of arguments that are shown; the body has them all."""
