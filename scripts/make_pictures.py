@@ -10,6 +10,7 @@ Chromium (scripts/browser), and for mitmweb a font with emoji.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -43,12 +44,8 @@ _KEY: Final = b"page\0"
 def page(folder: Path) -> Path:
     """Write the page of the session to a folder."""
     write_session(SESSION, folder)
-    before = Path.cwd()
-    os.chdir(folder)  # the page has the file names of the command line
-    try:
+    with contextlib.chdir(folder):  # the page has the file names of the command line
         toolstream(["view", f"{SESSION}.flow", "-o", f"{SESSION}.html"])
-    finally:
-        os.chdir(before)
     return folder / f"{SESSION}.html"
 
 

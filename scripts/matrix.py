@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
-from matrixlib.clients import cache_folder, clients, lock  # noqa: E402
+from matrixlib.clients import clients, lock  # noqa: E402
 from matrixlib.page import Measured, markdown  # noqa: E402
 from matrixlib.record import Record, merged, read_record, record_of, with_rerun, write_record  # noqa: E402
 from matrixlib.run import Options, combined, kept, kept_rerun, rerun, run  # noqa: E402
-from matrixlib.toolchains import InstallError  # noqa: E402
+from matrixlib.toolchains import InstallError, cache_folder  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def _pin(known: Sequence[MatrixClient], selected: set[str]) -> int:
         if group.lock is None or (selected and group.name not in selected):
             continue
         try:
-            lock(group, cache_folder())
+            lock(group)
             print(f"{group.name}: pinned")
         except InstallError as error:
             failed = True

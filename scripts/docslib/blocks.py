@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from functools import cache
+from functools import cache, partial
 from graphlib import TopologicalSorter
 from operator import itemgetter
 from pathlib import Path
@@ -37,6 +37,8 @@ from toolstream_core.verdict.grade import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from toolstream_core.verdict.outcome import Explained
 
 README: Final = ROOT / "README.md"
 FLOW: Final = "demo:deepseek-empty-id"
@@ -63,14 +65,8 @@ def run(*options: str, shown: str = "#") -> str:
     return "\n".join([f"$ toolstream {' '.join(words)}", *lines, *printed.splitlines()])
 
 
-def failing() -> str:
-    """The run in which the client misreads the stream."""
-    return run()
-
-
-def working() -> str:
-    """The run with the verdict's advice."""
-    return run("--shape", "whole-calls", shown="verdict")
+working: Final = partial(run, "--shape", "whole-calls", shown="verdict")
+"""The run with the verdict's advice; without it, the client misreads the stream."""
 
 
 def recording() -> str:
@@ -79,7 +75,7 @@ def recording() -> str:
         "toolstream finds why an agent loops",
         "Terminal: toolstream run logs a streamed tool call. The verdict is returned-without-arguments, and names the "
         "client's bug and a workaround. With this workaround, --shape whole-calls, the verdict is ok.",
-        [*failing().splitlines(), "", *working().splitlines()],
+        [*run().splitlines(), "", *working().splitlines()],
     )
 
 
@@ -193,14 +189,9 @@ def transit() -> str:
     return _table(("Fault", "Description", "Keys"), rows)
 
 
-def grades() -> str:
-    """The table of the grades of `toolstream check`."""
-    return _table(("Grade", "Description"), ((code(one), one.meaning) for one in Grade))
-
-
-def reasons() -> str:
-    """The table of the reasons for a failed case, worst first."""
-    return _table(("Reason", "Description"), ((code(one), one.meaning) for one in Reason))
+def _meanings(what: str, words: Iterable[Explained]) -> str:
+    """The table of words with their meanings, in their order."""
+    return _table((what, "Description"), ((code(one), one.meaning) for one in words))
 
 
 def presets() -> str:
@@ -256,8 +247,8 @@ def _temporary(line: str) -> str:
 
 
 BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
-    "README.md": {"failing": failing, "working": working, "check": check},
-    "docs/cli.md": {"grades": grades, "reasons": reasons},
+    "README.md": {"failing": run, "working": working, "check": check},
+    "docs/cli.md": {"grades": partial(_meanings, "Grade", Grade), "reasons": partial(_meanings, "Reason", Reason)},
     "docs/mitmproxy.md": {"inspect": inspect},
     "docs/options.md": {"options": options},
     "docs/shapes.md": {"shapes": shapes, "clients": clients},

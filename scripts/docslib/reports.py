@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from docslib.tables import DOCS, ROOT
-from matrixlib.clients import cache_folder, clients, command_of, installed
-from matrixlib.toolchains import InstallError
+from matrixlib.clients import clients, command_of, installed
+from matrixlib.toolchains import InstallError, cache_folder
 from tests.clients.streams import echoed
 from tests.e2e.clients.conversation import converse
 from tests.e2e.clients.reports import REPORTS
@@ -34,7 +34,7 @@ from toolstream_core.report.verdict import as_flags
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tests.e2e.clients.conversation import Conversation, Json
     from tests.e2e.clients.reports import Reported
@@ -156,7 +156,7 @@ def _run_real(one: RealClient) -> str:
     for options in one.options:
         words = ["run", *options, "--speed", "0"]
         run = _real_run([*words, "--", *command])
-        lines += ["```console", f"$ toolstream {' '.join(words)} -- CLIENT", *run, "```\n"]
+        lines += _console(f"toolstream {' '.join(words)} -- CLIENT", run)
     return "\n".join(lines)
 
 
@@ -220,7 +220,7 @@ def _section(report: Reported, running: Proxy, real: str | None) -> Iterator[str
         yield section
 
 
-def _console(command: str, lines: list[str]) -> Iterator[str]:
+def _console(command: str, lines: Iterable[str]) -> Iterator[str]:
     yield "```console"
     yield f"$ {command}"
     yield from lines

@@ -37,8 +37,8 @@ def code(word: str) -> str:
 
 
 def codes(words: Iterable[str]) -> str:
-    """Format words as code."""
-    return ", ".join(map(code, words))
+    """Format words as code; `none` without words."""
+    return ", ".join(map(code, words)) or "none"
 
 
 _AGENTS_HEAD: Final = """\
@@ -80,8 +80,8 @@ def agents() -> dict[Path, bytes | None]:
 def _agent_row(agent: Agent) -> tuple[str, ...]:
     return (
         f"[{agent.name}](#{agent.name})",
-        _codes(agent.commands),
-        _codes(agent.packages),
+        codes(agent.commands),
+        codes(agent.packages),
         agent.protocols,
         agent.reaches,
         agent.tried or "none",
@@ -102,12 +102,12 @@ def _agent_lines(agent: Agent) -> Iterator[str]:
     )
     yield from (f"{when}: {_assignments(variables)}" for when, variables in groups if variables)
     if agent.removed:
-        yield f"removed, unless you have set it: {_codes(agent.removed)}"
+        yield f"removed, unless you have set it: {codes(agent.removed)}"
     for upstream, words in agent.arguments.items():
         unless = "" if upstream is Upstream.SAVED or agent.configured is None else ", unless you select a provider"
         yield f"arguments {_WHEN[upstream]}{unless}: `{shlex.join(words)}`"
     if agent.headless:
-        headless = _codes(agent.headless)
+        headless = codes(agent.headless)
         yield f"does not take over the terminal with {headless}; otherwise the log is printed after the agent exits"
     if not (agent.arguments or agent.removed or any(variables for _, variables in groups)):
         yield "needs no further settings"
@@ -115,10 +115,6 @@ def _agent_lines(agent: Agent) -> Iterator[str]:
 
 def _assignments(variables: Mapping[str, str]) -> str:
     return ", ".join(f"`{name}={value}`" for name, value in variables.items())
-
-
-def _codes(words: tuple[str, ...]) -> str:
-    return codes(words) or "none"
 
 
 _DEFECTS = DOCS / "defects"

@@ -112,19 +112,13 @@ def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
     ]
 
 
-def cache_folder() -> Path:
-    """The folder of installed packages and of results."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "toolstream" / "clients"
-
-
 def installed(group: Group, cache: Path) -> Path:
     """Install a group, and return the folder of its environment. Raises `InstallError`."""
     folder = cache / "envs" / group.name
     if group.program:
         _find(group.program)
     else:
-        _install(group, folder, cache)
+        _install(group, folder)
     shutil.copytree(DRIVERS / group.toolchain.drivers, folder / "drivers", dirs_exist_ok=True)
     return folder
 
@@ -139,7 +133,7 @@ def _find(wanted: Program) -> None:
         raise InstallError(f"expected {wanted.program} {wanted.release}, found {version}")
 
 
-def _install(group: Group, folder: Path, cache: Path) -> None:
+def _install(group: Group, folder: Path) -> None:
     """Install the packages of the lock, unless they are installed."""
     for program in group.toolchain.needs:
         path_of(program)
@@ -150,7 +144,7 @@ def _install(group: Group, folder: Path, cache: Path) -> None:
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    group.toolchain.install(pinned, folder, cache / "tools")
+    group.toolchain.install(pinned, folder)
     (folder / _STAMP).write_text(stamp)
 
 
@@ -167,7 +161,7 @@ def command_of(client: MatrixClient, folder: Path) -> list[str]:
     return [*client.group.toolchain.command(driver, folder), "{prompt}", *arguments]
 
 
-def lock(group: Group, cache: Path) -> None:
+def lock(group: Group) -> None:
     """Write the lock of a group with its newest packages. Raises `InstallError`."""
     if group.lock is None:
         return
@@ -177,4 +171,4 @@ def lock(group: Group, cache: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / group.name
         folder.mkdir()
-        group.toolchain.pin(group.wanted, group.lock, folder, cache / "tools")
+        group.toolchain.pin(group.wanted, group.lock, folder)

@@ -91,7 +91,7 @@ def _measurement(records: Sequence[Record]) -> Iterator[str]:
         "Cases": [f"`{record.faults or 'all'}`" for record in records],
     }
     for title, values in lists.items():
-        yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "not run")
+        yield f"- {title}: {_joined(values)}"
     yield "- HTML page with every stream: `results/clients.html` in the cache of `scripts/matrix`"
 
 
@@ -163,12 +163,9 @@ def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
         cells = {(cell.case, cell.client): cell for _, record in there for cell in record.cells}
         yield from ("", f"### {protocol}", "")
         names = [client.name for client, _ in there]
-        rows = ([f"`{case}`", *(_marks(cells.get((case, name))) for name in names)] for case in _cases(cells))
+        cases = sorted({case for case, _ in cells})
+        rows = ([f"`{case}`", *(_marks(cells.get((case, name))) for name in names)] for case in cases)
         yield from _table(["under", *names], rows)
-
-
-def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:
-    return sorted({case for case, _ in cells})
 
 
 def _marks(cell: Cell | None) -> str:
@@ -194,9 +191,8 @@ the client sent for the call:
 
 A client that was stopped while it retried has the reason "retried in a loop", not "gave up".
 """
-_WAYS: Final = ("raw", "safe", "whole_calls")
+_WAYS: Final = {"raw": "raw", "safe": "`safe`", "whole_calls": "`whole-calls`"}
 _SIGNS: Final = {"ran": RAN, "rejected": {REJECTED}, "unknown": {UNKNOWN}}
-_COLUMNS: Final = ("raw", "`safe`", "`whole-calls`")
 
 
 def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
@@ -208,13 +204,14 @@ def _rerun(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield "- Commit: " + _joined(f"`{commit}`" for run in runs for commit in run.commits)
     yield "- Command: " + _joined(f"`{run.command}`" for run in runs)
     yield "- Graded by the results of an earlier run, not run again: " + _joined(_kept(records), "none")
-    unknown = (f"{name} `{cell.case}`" for name, record in records for cell in record.cells if _is_unknown(cell))
+    known = [(name, cell) for name, record in records for cell in record.cells]
+    unknown = (f"{name} `{cell.case}`" for name, cell in known if UNKNOWN in {cell.raw, cell.safe})
     yield "- Unknown, raw or with `safe`: " + _joined(unknown, "none")
     yield ""
-    for way, column in zip(_WAYS, _COLUMNS, strict=True):
+    for way, column in _WAYS.items():
         ran, rejected, unclear = (_count(cells, way, signs) for signs in _SIGNS.values())
         yield f"- {column}: {ran} ran, {rejected} rejected, {unclear} unknown, of {len(cells)} cells"
-    heads = [f"{what}, {column}" for column in _COLUMNS for what in _SIGNS]
+    heads = [f"{what}, {column}" for column in _WAYS.values() for what in _SIGNS]
     yield from ("", *_table(["under", *heads, "other failures, `whole-calls`", "not judged"], _rows(cells)))
 
 
@@ -225,10 +222,6 @@ def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:
         kept = [cell for cell in record.cells if (cell.by_results or cell.raw == GAVE_UP) and cell.case not in again]
         if kept:
             yield f"{name} {record.version} ({len(kept)}, {record.date})"
-
-
-def _is_unknown(cell: Cell) -> bool:
-    return UNKNOWN in {cell.raw, cell.safe}
 
 
 def _rows(cells: Sequence[RerunCell]) -> Iterator[Sequence[object]]:
@@ -243,7 +236,7 @@ def _count(cells: Sequence[RerunCell], way: str, signs: Collection[str]) -> int:
     return sum(getattr(cell, way) in signs for cell in cells)
 
 
-def _joined(values: Iterator[str], none: str = "not run") -> str:
+def _joined(values: Iterable[str], none: str = "not run") -> str:
     return ", ".join(dict.fromkeys(values)) or none
 
 

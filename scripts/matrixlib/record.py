@@ -13,7 +13,7 @@ from toolstream_core.defects.table import DEFECTS
 from toolstream_core.verdict.grade import Grade, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from matrixlib.clients import MatrixClient
 
@@ -51,19 +51,6 @@ class Rerun:
     date: str
     commits: tuple[str, ...]
     command: str
-
-
-def rerun_of(about: dict[str, Any], earlier: Rerun | None) -> Rerun:
-    """The run of `about` (`run.kept`), with the commits of earlier runs of other cells."""
-    commits = (*(() if earlier is None else earlier.commits), *about["commit"].split(", "))
-    return Rerun(date=about["date"], commits=tuple(dict.fromkeys(commits)), command=about["command"])
-
-
-def rerun_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[RerunCell]:
-    """The results of these cases; a case that a run lacks is not judged."""
-    results = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in RERUN]
-    for case in cases:
-        yield RerunCell(case, *(way.get(case, NOT_JUDGED) for way in results))
 
 
 def wrong(case: dict[str, Any]) -> str | None:
@@ -233,7 +220,7 @@ def merged(record: Record, earlier: Record | None) -> Record:
     measured = _grades(record)
     return replace(
         earlier,
-        date=_listed(earlier.date.split(", "), [record.date]),
+        date=", ".join(dict.fromkeys([*earlier.date.split(", "), record.date])),
         commits=tuple(dict.fromkeys([*earlier.commits, *record.commits])),
         commands=tuple(dict.fromkeys([*earlier.commands, *record.commands])),
         raw=counts[0],
@@ -251,10 +238,6 @@ def _grades(record: Record) -> dict[str, tuple[str, str]]:
     return right | {cell.case: (_grade(cell.raw), _grade(cell.safe)) for cell in record.cells}
 
 
-def _listed(*dates: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(day for days in dates for day in days))
-
-
 def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
     """Add the rerun of the cells that are graded by results (`run.kept`), or the rerun of an earlier record.
 
@@ -265,9 +248,12 @@ def with_rerun(record: Record, found: dict[str, Any] | None, earlier: Record | N
     about = None if found is None else found["about"]
     if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
         return record
-    ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
-    new = rerun_cells((cell.case for cell in record.cells if cell.case in ran), found)
-    return _regraded(replace(record, rerun=rerun_of(about, record.rerun)), tuple(new))
+    ways = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in RERUN]
+    cases = (cell.case for cell in record.cells if cell.case in ways[0])
+    new = tuple(RerunCell(case, *(way.get(case, NOT_JUDGED) for way in ways)) for case in cases)
+    commits = [*(() if record.rerun is None else record.rerun.commits), *about["commit"].split(", ")]
+    run = Rerun(date=about["date"], commits=tuple(dict.fromkeys(commits)), command=about["command"])
+    return _regraded(replace(record, rerun=run), new)
 
 
 def _regraded(record: Record, new: tuple[RerunCell, ...]) -> Record:

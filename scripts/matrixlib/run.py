@@ -51,7 +51,7 @@ def run(client: MatrixClient, options: Options) -> str | None:
 def rerun(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
     """Run only these cases, in three ways. Returns why they could not be run, or `None`."""
     which = [word for case in cases for word in ("--case", case)]
-    return _run(client, options, RERUN, which, _rerun_folder(client, options.cache)) if cases else None
+    return _run(client, options, RERUN, which, results_of(client, options.cache) / "rerun") if cases else None
 
 
 def _run(
@@ -86,10 +86,6 @@ def results_of(client: MatrixClient, cache: Path) -> Path:
     return cache / "results" / client.name
 
 
-def _rerun_folder(client: MatrixClient, cache: Path) -> Path:
-    return results_of(client, cache) / "rerun"
-
-
 def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
     """A client's results: `about`, and the report of each run; `None` if it was never run."""
     return _kept(results_of(client, cache), HOW)
@@ -97,13 +93,13 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
 
 def kept_rerun(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
     """The results of the cases that are graded by the results of tools."""
-    return _kept(_rerun_folder(client, cache), RERUN)
+    return _kept(results_of(client, cache) / "rerun", RERUN)
 
 
 def _kept(folder: Path, ways: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = {"about": json.loads((folder / "about.json").read_text(encoding="utf-8"))}
-        if found["about"]["not_run"] is None:
+        if found["about"].get("not_run") is None:
             for how in ways:
                 found[how] = json.loads((folder / f"{how}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -125,11 +121,8 @@ def _git(*words: str) -> str:
 
 def earlier_commits(folder: Path) -> list[str]:
     """The commits of a client's results that a resumed run continues."""
-    try:
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return str(about["commit"]).split(", ")
+    found = _kept(folder, {})
+    return [] if found is None else str(found["about"]["commit"]).split(", ")
 
 
 def _check(client: MatrixClient, command: list[str], target: Path, words: Sequence[str], options: Options) -> None:

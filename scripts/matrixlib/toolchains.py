@@ -73,10 +73,10 @@ class Toolchain(NamedTuple):
     """The lock file of a group, below `tests/clients/locks`; `{}` is the name of the group."""
     version: Callable[[str, str], str | None]
     """Finds the version of a package in the text of a lock."""
-    pin: Callable[[Sequence[str], Path, Path, Path], None]
-    """Writes a lock of the newest packages. Arguments: packages, lock, an empty folder, the folder of tools."""
-    install: Callable[[Path, Path, Path], None]
-    """Installs the packages of a lock. Arguments: lock, an empty folder, the folder of tools."""
+    pin: Callable[[Sequence[str], Path, Path], None]
+    """Writes a lock of the newest packages. Arguments: packages, lock, an empty folder."""
+    install: Callable[[Path, Path], None]
+    """Installs the packages of a lock. Arguments: lock, an empty folder."""
     command: Callable[[str, Path], list[str]]
     """Returns the command of a driver, which is compiled first if necessary."""
     needs: tuple[str, ...] = ()
@@ -114,27 +114,34 @@ def _python_version(lock: str, package: str) -> str | None:
     return match and match[1]
 
 
-def _python_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+def _python_pin(wanted: Sequence[str], lock: Path, folder: Path) -> None:
     """Pin for every Python that toolstream supports."""
     requirements = folder / "requirements.in"
     requirements.write_text("\n".join(wanted))
     how = ("--custom-compile-command", "scripts/matrix --lock", "--no-annotate")
     silent = ("--quiet", "--no-emit-index-url", "--no-emit-find-links")
     pins = ("--universal", "--python-version", "3.12", "--generate-hashes", "--upgrade")
-    run(_uv(tools), "pip", "compile", requirements, *pins, *silent, *how, "--output-file", lock)
+    run(_uv(), "pip", "compile", requirements, *pins, *silent, *how, "--output-file", lock)
 
 
-def _python_install(lock: Path, folder: Path, tools: Path) -> None:
+def _python_install(lock: Path, folder: Path) -> None:
     """Install without pip, with bytecode: runs may not write it if the environment forbids that."""
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     how = ("--quiet", "--compile-bytecode", "--require-hashes", "--python", folder / "bin" / "python")
-    run(_uv(tools), "pip", "install", *how, "-r", lock)
+    run(_uv(), "pip", "install", *how, "-r", lock)
 
 
-def _uv(tools: Path) -> str | Path:
-    """The program `uv`, which is installed in the folder of tools if it is not in PATH."""
+def cache_folder() -> Path:
+    """The folder of installed packages and of results."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "toolstream" / "clients"
+
+
+def _uv() -> str | Path:
+    """The program `uv`, which is installed in the cache if it is not in PATH."""
     if found := shutil.which("uv"):
         return found
+    tools = cache_folder() / "tools"
     if not (tools / "bin" / "uv").exists():
         run(sys.executable, "-m", "venv", tools)
         run(tools / "bin" / "python", "-m", "pip", "install", "--quiet", _UV)
@@ -163,9 +170,8 @@ def _npm_version(lock: str, package: str) -> str | None:
     return None if found is None else str(found)
 
 
-def _npm_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+def _npm_pin(wanted: Sequence[str], lock: Path, folder: Path) -> None:
     """Pin without registry URLs."""
-    del tools
     (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     only = ("--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved=true")
     run(path_of("npm"), "install", *only, *_NPM_QUIET, *wanted, folder=folder)
@@ -187,8 +193,7 @@ def without_missing(lock: dict[str, Any]) -> dict[str, Any]:
     return {**lock, "packages": packages}
 
 
-def _npm_install(lock: Path, folder: Path, tools: Path) -> None:
-    del tools
+def _npm_install(lock: Path, folder: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(lock.with_name(name), folder)
     run(path_of("npm"), "ci", *_NPM_QUIET, folder=folder)
@@ -200,9 +205,8 @@ def _cargo_version(lock: str, package: str) -> str | None:
     return next((str(one["version"]) for one in crates if one["name"] == package), None)
 
 
-def _cargo_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+def _cargo_pin(wanted: Sequence[str], lock: Path, folder: Path) -> None:
     """Pin the newest version of each crate. An element of `wanted` has the arguments of `cargo add`."""
-    del tools
     (folder / "Cargo.toml").write_text(_MANIFEST)
     (folder / "src").mkdir()
     (folder / "src" / "lib.rs").touch()
@@ -213,9 +217,8 @@ def _cargo_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> 
         shutil.copy(folder / name, lock.parent)
 
 
-def _cargo_install(lock: Path, folder: Path, tools: Path) -> None:
+def _cargo_install(lock: Path, folder: Path) -> None:
     """Download only: the first driver compiles the packages."""
-    del tools
     package = folder / "drivers"
     (package / "src").mkdir(parents=True)
     (package / "src" / "lib.rs").touch()
@@ -235,18 +238,16 @@ def _go_version(lock: str, package: str) -> str | None:
     return match and match[1]
 
 
-def _go_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+def _go_pin(wanted: Sequence[str], lock: Path, folder: Path) -> None:
     """Pin the newest version of each package. The packages are those that the drivers import."""
-    del tools
     run(path_of("go"), "mod", "init", "drivers", folder=folder)
     run(path_of("go"), "get", *(f"{one}@latest" for one in wanted), folder=folder)
     for name in _GO_FILES:
         shutil.copy(folder / name, lock.parent)
 
 
-def _go_install(lock: Path, folder: Path, tools: Path) -> None:
+def _go_install(lock: Path, folder: Path) -> None:
     """Copy the lock only: the first driver downloads and compiles the packages."""
-    del tools
     (folder / "drivers").mkdir()
     for name in _GO_FILES:
         shutil.copy(lock.with_name(name), folder / "drivers")
@@ -289,20 +290,18 @@ def _maven_version(lock: str, package: str) -> str | None:
     return next((jar.version for jar, _ in _jars(lock) if f"{jar.group}:{jar.artifact}" == package), None)
 
 
-def _maven_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+def _maven_pin(wanted: Sequence[str], lock: Path, folder: Path) -> None:
     """Write a lock, which Maven does not have: a line `group:artifact:version[:classifier] sha256:HEX` for each jar.
 
     An element of `wanted` is `group:artifact:version`, where the version may be `RELEASE` or a range.
     """
-    del tools
     jars = _copied(folder, (Jar(*one.split(":")).dependency() for one in wanted))
     lines = sorted(f"{':'.join(filter(None, jar))} sha256:{_hash(path)}" for jar, path in jars)
     lock.write_text(_JARS_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _maven_install(lock: Path, folder: Path, tools: Path) -> None:
+def _maven_install(lock: Path, folder: Path) -> None:
     """Install exactly the jars of the lock, with the same content."""
-    del tools
     hashes = dict(_jars(lock.read_text(encoding="utf-8")))
     (folder / "jars").mkdir()
     for jar, path in _copied(folder, (jar.dependency(_ALONE) for jar in hashes)):
