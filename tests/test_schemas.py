@@ -20,7 +20,7 @@ from toolstream_core.report import jsonform
 from toolstream_core.report.jsonform import JsonLines
 from toolstream_core.saved.expectation import ExpectedCall, ExpectedFinding, ExpectedResponse
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

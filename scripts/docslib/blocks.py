@@ -33,7 +33,7 @@ from toolstream_core.report import catalogue
 from toolstream_core.report.columns import table
 from toolstream_core.settings import injectable_names
 from toolstream_core.transit.definitions import TRANSIT
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from matrixlib.run import RERUN
 from toolstream_core.checking.runner import SAFE, injected
 from toolstream_core.defects.table import DEFECTS
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

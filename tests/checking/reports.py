@@ -8,7 +8,7 @@ from toolstream_core.checking.cases import Case, Kind, Plan
 from toolstream_core.checking.client import Client, Run
 from toolstream_core.checking.grading import Result, Skip
 from toolstream_core.checking.report import case_object, client_object, document
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 
 HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
 CLIENT = Client(name="agent|<b>", command=("python", "agent.py"))

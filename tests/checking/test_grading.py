@@ -13,8 +13,8 @@ from toolstream_core.checking.client import Run
 from toolstream_core.checking.grading import REASONS, Result, graded, rank
 from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.judge import KnownResult
+from toolstream_core.verdict.outcome import Grade, Reason
 
 CALL = {
     "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,

@@ -21,7 +21,7 @@ from toolstream_core.checking.report import (
     summary,
     workflow_commands,
 )
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 
 SECRET = "aB3dE6fG9hI2jK5lM8"
 

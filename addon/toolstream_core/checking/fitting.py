@@ -22,7 +22,7 @@ from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.schema import distinct_arguments
-from toolstream_core.verdict.grade import Grade
+from toolstream_core.verdict.outcome import Grade
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 
 _BY_CONNECTION: Final = "http-error"

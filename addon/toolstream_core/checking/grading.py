@@ -17,8 +17,8 @@ from toolstream_core.report.judging import NO_HELP
 from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall, until_complete
 from toolstream_core.testing.understanding import distrusted
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.grade import Grade, Reason
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
+from toolstream_core.verdict.outcome import Grade, Reason
 
 _SIGNS: Final = {
     Outcome.RAN_INCOMPLETE_CALL: Sign.ACCEPTED,

@@ -19,7 +19,7 @@ from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.columns import middle, table, wrapped
 from toolstream_core.testing.exchanges import ProxiedExchange
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.grade import Grade, Reason
+from toolstream_core.verdict.outcome import Grade, Reason
 from toolstream_core.version import __version__
 
 VERSION: Final = 2

@@ -28,8 +28,8 @@ from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.strings import clear_places
 from toolstream_core.testing import Setup
 from toolstream_core.testing.exchanges import ProxiedExchange
-from toolstream_core.verdict.grade import Grade
 from toolstream_core.verdict.judge import KnownResult
+from toolstream_core.verdict.outcome import Grade
 
 
 class CheckState(Results[tuple[str, str], dict[str, Any]]):

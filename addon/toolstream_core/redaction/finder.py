@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from toolstream_core.redaction import assignments, marked, sentences
+from toolstream_core.redaction import assignments, marked
 from toolstream_core.redaction.assignments import is_placeholder, looks_random
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.redaction.settings import Redaction
@@ -90,7 +90,7 @@ _CONTEXT: Final = 256
 _DEEPEST: Final = 4
 
 _SHORT: Final = 1024
-_SIGNS: Final = (*assignments.SIGNS, *marked.SIGNS, *sentences.SIGNS)
+_SIGNS: Final = (*assignments.SIGNS, *marked.SIGNS)
 _SIGN: Final = re.compile(_any_of(sign.decode("latin-1") for sign in _SIGNS).encode("latin-1"))
 
 type Span = tuple[int, int]
@@ -201,7 +201,7 @@ class SecretFinder:
 
 def _may_name(text: bytes) -> bool:
     """Whether something in a text may mark something else as a secret; quick, because it is called for many lines."""
-    return _SIGN.search(text.lower()) is not None or text.count(b" ") >= sentences.SPACES
+    return _SIGN.search(text.lower()) is not None or text.count(b" ") >= marked.SPACES
 
 
 def _remember(text: bytes) -> None:

@@ -13,8 +13,7 @@ from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
 from toolstream_core.transit.definitions import TRANSIT, TransitDefinition
-from toolstream_core.verdict.grade import Grade, Reason
-from toolstream_core.verdict.outcome import RENAMED, Outcome
+from toolstream_core.verdict.outcome import RENAMED, Grade, Outcome, Reason
 
 VERSION: Final = 2
 SHAPES: Final = {
