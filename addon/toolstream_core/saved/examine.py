@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from mitmproxy import http
-from mitmproxy.exceptions import FlowReadException
-from mitmproxy.io import FlowReader
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Overwritten, overwritten, secrets_of_text
 from toolstream_core.redaction.headers import redacted_text
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
-from toolstream_core.saved.flow import LlmFlow, content_of
+from toolstream_core.saved.flow import LlmFlow, content_of, flows_in
 from toolstream_core.saved.read import gathered, load
 from toolstream_core.saved.redact import redact, save
 
@@ -77,8 +76,8 @@ def _http_flows(path: Path) -> list[http.HTTPFlow]:
         return []
     try:
         with path.open("rb") as file:
-            flows = list(FlowReader(file).stream())
-    except (FlowReadException, ValueError, OSError):
+            flows = list(flows_in(file))
+    except (UnreadableError, OSError):
         return []
     https = [flow for flow in flows if isinstance(flow, http.HTTPFlow)]
     return https if len(https) == len(flows) else []
@@ -104,10 +103,10 @@ def _flow_file(path: Path, redaction: Redaction) -> Iterator[Problem]:
         if not path.stat().st_size:
             yield _problem(path, "unreadable", "is empty", "record it again")
         with path.open("rb") as file:
-            for number, flow in enumerate(FlowReader(file).stream()):
+            for number, flow in enumerate(flows_in(file)):
                 if isinstance(flow, http.HTTPFlow):
                     yield from _flow(path, number, flow, redaction, removal)
-    except (FlowReadException, ValueError, OSError):
+    except (UnreadableError, OSError):
         message = f"is a damaged or truncated mitmproxy flow file: flow {number} and later ones cannot be read"
         yield _problem(path, "unreadable", message, "record it again, or truncate it there")
 
