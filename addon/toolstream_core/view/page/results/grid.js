@@ -5,7 +5,6 @@ const state = { report: null, columns: [], rows: [], sessions: [], compared: fal
 const button = (attributes, ...children) => el("button", { type: "button", ...attributes }, ...children);
 const mark = (grade, required = true) =>
   el("span", { class: "mark", "data-grade": grade, "data-need": required ? "required" : "optional", "aria-hidden": "true" }, MARKS[grade] ?? "?");
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const seconds = (value) => (typeof value === "number" ? `${value.toFixed(value < 10 ? 1 : 0)} s` : "");
 
 function showReports(report, other) {
@@ -25,7 +24,7 @@ function showReports(report, other) {
 function showAbout(report) {
   const cases = state.columns.reduce((sum, { client }) => sum + list(client.cases).length, 0);
   const parts = [
-    plural(cases, "case"),
+    counted(cases, "case"),
     report.started && `started ${report.started}`,
     report.seconds !== undefined && `took ${seconds(report.seconds)}`,
     report.seed !== undefined && `seed ${report.seed}`,
@@ -59,8 +58,8 @@ const stateOf = ({ failedRequired, harness }) => (failedRequired ? "failed" : ha
 
 function resultText({ failedRequired, harness, total }) {
   if (!total) return "No case was run.";
-  const failed = failedRequired ? `${plural(failedRequired, "required case")} failed.` : "No required case failed.";
-  return harness ? `${failed} ${plural(harness, "case")} could not be run.` : failed;
+  const failed = failedRequired ? `${counted(failedRequired, "required case")} failed.` : "No required case failed.";
+  return harness ? `${failed} ${counted(harness, "case")} could not be run.` : failed;
 }
 
 function showChanges(other) {
@@ -185,7 +184,7 @@ function applyFilter() {
   for (const body of $("matrix").querySelectorAll("tbody")) {
     body.hidden = ![...body.rows].some((line) => !line.hidden && !line.classList.contains("group"));
   }
-  $("cases-shown").textContent = count === state.rows.length ? plural(count, "case") : `${count} of ${plural(state.rows.length, "case")}`;
+  $("cases-shown").textContent = count === state.rows.length ? counted(count, "case") : `${count} of ${counted(state.rows.length, "case")}`;
   keepReachable();
 }
 
