@@ -147,25 +147,17 @@ class CallValues:
         """The changes of id, name and arguments by an entry, which is already in `group`."""
         model = self._model
         return (
-            _take_id(self.id, group, entry, model.id),
-            _take_name(self.name, group, entry, model.name),
+            _take_identity(self.id, group, entry, model.id),
+            _take_identity(self.name, group, entry, model.name),
             _take_arguments(self.arguments, entry.fragment, self._form, model.source, model.objects),
         )
 
 
-def name_of(group: Group, rule: Name) -> str:
-    """The name that the client gives the call."""
+def identity_of(group: Group, rule: Name | Id) -> str:
+    """The name or the id that the client gives the call."""
     value = Value(rule)
     for one in group.entries:
-        _take_name(value, group, one, rule)
-    return value.text()
-
-
-def id_of(group: Group, rule: Id) -> str:
-    """The id that the client gives the call."""
-    value = Value(rule)
-    for one in group.entries:
-        _take_id(value, group, one, rule)
+        _take_identity(value, group, one, rule)
     return value.text()
 
 
@@ -177,14 +169,11 @@ def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, 
     return value.text()
 
 
-def _take_name(value: Value, group: Group, entry: Entry, rule: Name) -> Edit | None:
-    return value.take(entry.fragment.name, _rank(group, entry.fragment, joined=rule is Name.JOINED))
-
-
-def _take_id(value: Value, group: Group, entry: Entry, rule: Id) -> Edit | None:
+def _take_identity(value: Value, group: Group, entry: Entry, rule: Name | Id) -> Edit | None:
     if rule is Id.ITEM:
         return value.take(group.item_id)
-    return value.take(entry.fragment.id, _rank(group, entry.fragment, joined=rule is Id.JOINED))
+    seen = entry.fragment.name if isinstance(rule, Name) else entry.fragment.id
+    return value.take(seen, _rank(group, entry.fragment, joined=rule in (Name.JOINED, Id.JOINED)))
 
 
 def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:

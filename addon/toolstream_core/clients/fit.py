@@ -9,7 +9,7 @@ from typing import Final
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.clients.fields import arguments_of, fits, id_of, kept, kept_arguments, name_of
+from toolstream_core.clients.fields import arguments_of, fits, identity_of, kept, kept_arguments
 from toolstream_core.clients.grouping import Group, grouped
 from toolstream_core.clients.model import (
     AXES,
@@ -174,7 +174,7 @@ def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: 
         return False
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
     return any(
-        all(name_of(one, model.name) == two.name for one, two in zip(calls, order, strict=True))
+        all(identity_of(one, model.name) == two.name for one, two in zip(calls, order, strict=True))
         and _ids_fit(model.id, list(zip(calls, order, strict=True)))
         and all(
             fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
@@ -232,7 +232,7 @@ class _Search:
     ) -> Iterator[ClientModel]:
         """The cheapest rules that turn each of `calls` into the call of `echoed` in its place."""
         pairs = list(zip(calls, echoed, strict=True))
-        names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
+        names = [rule for rule in Name if all(identity_of(one, rule) == two.name for one, two in pairs)]
         rules = Id if any(one.item_id for one in calls) else [rule for rule in Id if rule is not Id.ITEM]
         ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
         if not ids:
@@ -292,7 +292,7 @@ def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
     for group, echoed in pairs:
         if echoed.id is None:
             continue
-        made = id_of(group, rule)
+        made = identity_of(group, rule)
         own = bool(echoed.id) and all(echoed.id not in (one.fragment.id, group.item_id) for one in group.entries)
         replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
         if not (own if replaced else made in (echoed.id, "")):
