@@ -13,8 +13,7 @@ from toolstream_core.model import ABSENT, Json, Note
 from toolstream_core.printable import counted
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import cut_text, http, marked_lines
-from toolstream_core.saved.unwrap.chunk_parts import has_finish, shows_streaming
-from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
+from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner, has_finish, shows_streaming
 from toolstream_core.saved.unwrap.http import Message
 from toolstream_core.saved.unwrap.lines import HEAD, FindLayer, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
