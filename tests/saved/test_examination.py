@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
+from mitmproxy.io import tnetstring
+from mitmproxy.version import FLOW_FORMAT_VERSION
 
 from tests.redaction.test_random_secrets import ALNUM, HEX, NAMED, SHAPED, random_text
 from tests.saved.flows import chat_flow, save_private, text_event
@@ -124,6 +126,14 @@ def test_a_damaged_flow_file_is_reported(tmp_path: Path) -> None:
     path = save_private(tmp_path / "x.flow", chat_flow(text_event("hello"), headers={"x-api-key": "b2" * 20}))
     path.write_bytes(path.read_bytes() + b"12:garbage")
     assert [problem.kind for problem in examine(path, REDACTION)] == ["secret", "unreadable"]
+
+
+def test_a_flow_that_mitmproxy_cannot_read_is_reported(tmp_path: Path) -> None:
+    """A flow without its parts makes mitmproxy raise `KeyError`."""
+    path = tmp_path / "foreign.flow"
+    path.write_bytes(tnetstring.dumps({"type": "http", "version": FLOW_FORMAT_VERSION}))
+    assert [problem.kind for problem in examine(path, REDACTION)] == ["unreadable"]
+    assert not fix(path, REDACTION)
 
 
 def test_an_empty_flow_file_is_reported(tmp_path: Path) -> None:
