@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Call, Record, StreamFacts
-from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests import match_key, tools
 from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
@@ -90,22 +90,22 @@ def history_of(conversation: Conversation) -> History:
     )
 
 
-def added(before: History, after: Conversation, own: Collection[str] = ()) -> Conversation:
+def added(
+    before: History, after: Conversation, own: Collection[str] = (), digests: History | None = None
+) -> Conversation:
     """The calls, results and texts that a request adds to an earlier one of the same conversation.
 
-    Clients shorten and rewrite old calls and results, and some make up their ids anew: an entry is not new if
+    `digests` are those of `after`, if they are known. Clients shorten and rewrite old calls and results, and some make up their ids anew: an entry is not new if
     the earlier request has its id, or all but its id. One with an id of `own`, the response between the two, is new.
     """
-    digests = list(map(hash, after.texts))
-    calls = [after.calls[place] for place in _beyond(before.calls, [*map(_call, after.calls)], own)]
+    now = digests or history_of(after)
+    calls = [after.calls[place] for place in _beyond(before.calls, now.calls, own)]
     new_ids = {one.id for one in calls}
     return replace(
         after,
         calls=tuple(calls),
-        results=tuple(
-            after.results[place] for place in _beyond(before.results, [*map(_result, after.results)], own, new_ids)
-        ),
-        texts=tuple(after.texts[place] for place in _new(before.texts, digests)),
+        results=tuple(after.results[place] for place in _beyond(before.results, now.results, own, new_ids)),
+        texts=tuple(after.texts[place] for place in _new(before.texts, now.texts)),
     )
 
 
@@ -151,6 +151,8 @@ def _taken[T](left: Counter[T], key: T | None) -> bool:
 
 def _new(before: Sequence[int], after: Sequence[int]) -> list[int]:
     """The places in `after` of entries that are more frequent than in `before`: of equal entries the last are new."""
+    if [*after[: len(before)]] == [*before]:
+        return [*range(len(before), len(after))]  # nearly always
     left = Counter(after)
     left.subtract(before)
     places: list[int] = []
@@ -194,6 +196,10 @@ class NextRequest(NamedTuple):
     """The file that has it; `""` for live traffic."""
     began: float = 0.0
     """The time of the request, in seconds since 1970; 0 if it is unknown."""
+
+    def added_to(self, before: History, own: Collection[str] = ()) -> Conversation:
+        """As `added`."""
+        return added(before, self.conversation, own, self.history)
 
 
 @dataclass(slots=True)
@@ -240,7 +246,7 @@ class Fit(NamedTuple):
 
 def returned_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> int:
     """The number of a response's calls that a request newly returns, unchanged."""
-    return count_returned(to_run(sent.calls), added(slot.history, request.conversation, sent.ids).calls)
+    return count_returned(to_run(sent.calls), request.added_to(slot.history, sent.ids).calls)
 
 
 def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None:
@@ -252,7 +258,7 @@ def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None
     if slot.state is State.PASSED and not (named or shared):
         return None  # as nearly always with repeated requests
     prefix = _prefix(slot.history, request.history)
-    ids = _new_ids(slot.history, shared, request.conversation)
+    ids = _new_ids(slot.history, shared, request)
     if not (named or ids) and not (prefix and _may_follow(slot, sent, request)):
         return None
     if slot.source != request.source and not named and not (prefix and ids) and not _soon_after(slot, sent, request):
@@ -277,7 +283,7 @@ def continues(slot: Slot[Any], request: NextRequest) -> bool:
     """Whether a request has the complete conversation so far, and more calls or results."""
     if slot.history == request.history or not _prefix(slot.history, request.history):
         return False
-    new = added(slot.history, request.conversation)
+    new = request.added_to(slot.history)
     return bool(new.calls or new.results)
 
 
@@ -291,7 +297,7 @@ def ends_with_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -
     if (slot.place, slot.source) != (request.place, request.source) or request.conversation.previous:
         return False
     wanted = [call for call in to_run(sent.calls) if call.complete]
-    new = added(slot.history, request.conversation)
+    new = request.added_to(slot.history)
     if not wanted:
         return False
     if new.calls and new.results:
@@ -309,11 +315,11 @@ def _size(history: History) -> int:
     return len(history.texts) + len(history.calls) + len(history.results)
 
 
-def _new_ids(before: History, ids: frozenset[str], conversation: Conversation) -> int:
+def _new_ids(before: History, ids: frozenset[str], request: NextRequest) -> int:
     """The number of these ids that a request adds to an earlier one."""
     if not ids:
         return 0
-    new = added(before, conversation, ids)
+    new = request.added_to(before, ids)
     return len(ids & {*(one.id for one in new.calls), *(one.id for one in new.results)})
 
 
@@ -382,12 +388,12 @@ class Conversations[A: SentResponse]:
 
     def llm_request(self, token: str, facts: StreamFacts, *, source: str = "", began: float = 0.0) -> bool:
         """As `request`, by host, path and body. Returns whether it is an LLM request; others are ignored."""
-        wanted = match_key.read(facts.path, facts.request)
-        if wanted is not None:
-            place = f"{wanted.dialect} {facts.host} {wanted.model} {hash(wanted.tools)}"
-            conversation = match_key.reader_of(facts.path, facts.request).conversation(facts.request)
-            self.request(token, place, conversation, source=source, began=began)
-        return wanted is not None
+        protocol = match_key.protocol_of(facts.path, facts.request)
+        if protocol is not None:
+            model, offered = match_key.model_of(facts.path, facts.request), frozenset(tools.schemas(facts.request))
+            place = f"{protocol.name} {facts.host} {model} {hash(offered)}"
+            self.request(token, place, protocol.api.conversation(facts.request), source=source, began=began)
+        return protocol is not None
 
     def request(
         self, token: str, place: str, conversation: Conversation, *, source: str = "", began: float = 0.0
@@ -474,7 +480,7 @@ class Conversations[A: SentResponse]:
 
     def _judged(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
         """Report the verdict on a response by the next request; how often the request has been repeated now."""
-        new = added(slot.history, request.conversation, sent.ids)
+        new = request.added_to(slot.history, sent.ids)
         verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0

@@ -88,6 +88,9 @@ _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply
 """Other Responses items for calls that the client runs; their arguments are under `action` or `operation`."""
 _OF_MODEL: Final = ("reasoning", "thought", "model_output")
 """Items of Responses and steps of Interactions that are parts of a response, besides calls."""
+_ERROR_MARKS: Final = {
+    "is_error": (True,), "isError": (True,), "success": (False,), "status": ("error", "failed", "incomplete"),
+}  # fmt: skip
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 
@@ -210,19 +213,20 @@ def _is_prompt(entry: Json) -> bool:
     return isinstance(entry, str) or by_user
 
 
-def _parts(entry: Json) -> Iterator[Json]:
-    yield from json_access.items(json_access.get(entry, "content"))
-    yield from json_access.items(json_access.get(entry, "parts"))
+def _parts(entry: dict[str, Json]) -> list[Json]:
+    return [*json_access.items(entry.get("content")), *json_access.items(entry.get("parts"))]
 
 
 def _calls(entry: Json) -> Iterator[EchoedCall]:
-    if json_access.get(entry, "role") != "tool":
-        for call in json_access.items(json_access.get(entry, "tool_calls")):
+    if not isinstance(entry, dict):
+        return
+    if entry.get("role") != "tool":
+        for call in json_access.items(entry.get("tool_calls")):
             if isinstance(call, dict):
                 yield _call(call, _first(call, "function", "custom") or call, "id")
-        if isinstance(legacy := json_access.get(entry, "function_call"), dict) and "parts" not in entry:
+        if isinstance(legacy := entry.get("function_call"), dict) and "parts" not in entry:
             yield _call(legacy, legacy, "id")
-    if isinstance(entry, dict) and runs_on_client(entry):
+    if runs_on_client(entry):
         is_step = "call_id" not in entry and isinstance(entry.get("arguments"), dict)
         yield _call(entry, entry, "id" if is_step else "call_id")
     for part in _parts(entry):
@@ -255,24 +259,24 @@ def _call(owner: Json, fields: Json, key: str) -> EchoedCall:
 
 
 def _results(entry: Json) -> Iterator[ToolResult]:
-    kind = json_access.get(entry, "type")
-    of_tool = json_access.get(entry, "role") in ("tool", "function") or isinstance(
-        json_access.get(entry, "tool_call_id"), str
-    )
-    if of_tool and not any(_responses(entry)):
-        name = json_access.get(entry, "tool_name") or json_access.get(entry, "name")
-        yield _result(entry, json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
+    if not isinstance(entry, dict):
+        return
+    kind, call_id, parts = entry.get("type"), entry.get("call_id", ABSENT), _parts(entry)
+    responses = [one for part in parts if (one := _first(part, "functionResponse", "function_response")) is not None]
+    of_tool = entry.get("role") in ("tool", "function") or isinstance(entry.get("tool_call_id"), str)
+    if of_tool and not any(responses):
+        name = entry.get("tool_name", ABSENT) or entry.get("name", ABSENT)
+        yield _result(entry, entry.get("tool_call_id", ABSENT), entry.get("content", ABSENT), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
-        yield _result(entry, json_access.get(entry, "call_id"), json_access.get(entry, "output"))
+        yield _result(entry, call_id, entry.get("output", ABSENT))
     elif kind == "function_result":
-        result, name = json_access.get(entry, "result"), json_access.get(entry, "name")
-        yield _result(entry, json_access.get(entry, "call_id"), result, name)
-    for part in _parts(entry):
+        yield _result(entry, call_id, entry.get("result", ABSENT), entry.get("name", ABSENT))
+    for part in parts:
         if json_access.get(part, "type") == "tool_result":
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
         elif result := _first(part, "toolResult"):
             yield _result(result, json_access.get(result, "toolUseId"), json_access.get(result, "content"))
-    for response in _responses(entry):
+    for response in responses:
         content, name = json_access.get(response, "response"), json_access.get(response, "name")
         yield _result(response, json_access.get(response, "id"), content, name)
 
@@ -283,28 +287,18 @@ def _result(owner: Json, identity: Json, content: Json, name: Json = "") -> Tool
 
 def error_mark(result: Json) -> str:
     """The field by which a protocol marks a result as an error; `""` if there is none."""
-    marks = {
-        "is_error": (True,), "isError": (True,), "success": (False,), "status": ("error", "failed", "incomplete"),
-    }  # fmt: skip
-    return next((key for key, values in marks.items() if json_access.get(result, key) in values), "")
-
-
-def _responses(entry: Json) -> Iterator[dict[str, Json]]:
-    for part in _parts(entry):
-        if (response := _first(part, "functionResponse", "function_response")) is not None:
-            yield response
+    return next((key for key, values in _ERROR_MARKS.items() if json_access.get(result, key) in values), "")
 
 
 def _text(entry: Json) -> str:
-    if isinstance(entry, str):
-        return entry
-    content = json_access.get(entry, "content")
-    if json_access.get(entry, "role") in ("tool", "function"):
+    if not isinstance(entry, dict):
+        return _str(entry)
+    if entry.get("role") in ("tool", "function"):
         return ""
-    if isinstance(content, str):
+    if isinstance(content := entry.get("content"), str):
         return content
-    if json_access.get(entry, "type") == "text":
-        return _str(json_access.get(entry, "text"))
+    if entry.get("type") == "text":
+        return _str(entry.get("text"))
     return "".join(text for part in _parts(entry) if isinstance(text := json_access.get(part, "text"), str))
 
 
