@@ -19,8 +19,8 @@ from toolstream_core.redaction.strings import edited, leaves
 HIDDEN: Final = "[redacted]"
 MIN_SECRET: Final = 6
 """Characters below which nothing counts as a secret."""
-_FRAGMENT: Final = 32
-"""Characters up to which a text is remembered: models repeat their tokens, and each is a line of the log."""
+_FRAGMENT: Final = 64
+"""Characters up to which a text is remembered: models repeat their tokens, clients their paths; each is in the log."""
 _PLAIN: Final = Redaction()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.live_response import LiveResponse, chunks, through
-from toolstream_core.saved.flow import request_json
+from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, Settings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def live_response(settings: Settings) -> LiveResponse:
     """Return a response whose body follows."""
     flow = llm_flow()
-    return LiveResponse(flow, request_json(flow.request), lambda *_: (), lambda *_: None, settings)
+    return LiveResponse(flow, facts_of(flow, request_json(flow.request)), lambda *_: (), lambda *_: None, settings)
 
 
 def upper_case(chunk: bytes) -> Iterable[bytes]:

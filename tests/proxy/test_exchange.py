@@ -71,4 +71,4 @@ def test_the_log_names_the_port(url: str, shown: str) -> None:
     flow = tflow.tflow()
     flow.request.url = url
     flow.client_conn.sockname = ("127.0.0.1", 8080)
-    assert place_of(flow) == shown
+    assert place_of(flow, flow.request.host) == shown

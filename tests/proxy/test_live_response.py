@@ -38,7 +38,10 @@ def live_response(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
     failures: list[Exception] = []
     flow = llm_flow()
     response = LiveResponse(
-        flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _flow, error: failures.append(error)
+        flow,
+        facts_of(flow, request_json(flow.request)),
+        lambda _watch, _dialect: sinks,
+        lambda _flow, error: failures.append(error),
     )
     return response, failures
 
@@ -233,7 +236,9 @@ def test_the_empty_chunk_is_the_end(healthy: Healthy, settings: Settings) -> Non
             assert flow.response is not None
             flow.request.path = healthy.exchange.path
             flow.response.headers["content-type"] = healthy.exchange.content_type
-            response = LiveResponse(flow, healthy.exchange.request, lambda *_, sink=sink: (sink,), fail, settings)
+            response = LiveResponse(
+                flow, facts_of(flow, healthy.exchange.request), lambda *_, sink=sink: (sink,), fail, settings
+            )
             for frame in [*frames[:count], frames[count - 1]]:
                 response.stream(frame)
             response.stream(b"")

@@ -97,7 +97,7 @@ def test_other_json_is_not_changed(body: bytes) -> None:
 def ids_for(flow: Any) -> tuple[Ids, str]:
     """Return ids with one generated id for the flow's upstream that stands for `x`, and that id."""
     ids = Ids()
-    response = ids.for_response(upstream(flow))
+    response = ids.for_response(upstream(flow, flow.request.host))
     generated = response.make("call_")
     response.stands_for(generated, "x", "f")
     return ids, generated
@@ -153,7 +153,7 @@ def test_a_flow_from_a_file_has_the_same_ids_each_time() -> None:
     ids = Ids()
     for live, replay, equal in ((True, None, False), (False, "request", False), (False, None, True)):
         flow.live, flow.is_replay = live, replay
-        generated = [response_ids(flow, ids).make("call_") for _ in range(2)]
+        generated = [response_ids(flow, flow.request.host, ids).make("call_") for _ in range(2)]
         assert (generated[0] == generated[1]) is equal
 
 

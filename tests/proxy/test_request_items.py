@@ -107,7 +107,7 @@ def test_items_and_ids_are_restored_together() -> None:
     """A custom tool call with a generated id gets the provider's type and id."""
     flow = tflow.tflow()
     ids = Ids()
-    response = ids.for_response(upstream(flow))
+    response = ids.for_response(upstream(flow, flow.request.host))
     generated = response.make("call_")
     response.stands_for(generated, "x", "apply_patch")
     response.sent_as_custom(Custom(generated, "apply_patch", PATCH), ARGUMENTS)

@@ -148,7 +148,7 @@ class Schedule:
             # Another API's events inside messages have another form of request.
             asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
-            self._resolver = found.calls(tools.parameters(self._exchange.request))
+            self._resolver = found.calls(tools.parameters(tools.schemas(self._exchange.request)))
             for context in self._contexts:
                 context.protocol, context.binary = found, binary
 

@@ -64,7 +64,7 @@ class SentBytes:
         return self._id or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Generator[None, None, Record | None]:
-        """Read the response that the client got, once it is over, chunk by chunk.
+        """Read the response that the client got, once it is over, a chunk in each step after the first.
 
         `None` if it is not an LLM's, or was neither kept nor read.
         """
@@ -74,10 +74,10 @@ class SentBytes:
                 return None
             session = Session(self.exchange)
             for chunk in self._pieces:
+                yield
                 session.feed(chunk)
                 if not session.reading:
                     break
-                yield
         session.end(broken=broken)
         return session.record(broken=broken)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Final
 
-from toolstream_core.calls import Parameters
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.faults.spec import Picker
-from toolstream_core.model import Change, Finding, Json, StreamFacts
+from toolstream_core.model import Change, Finding, StreamFacts
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.requests import conversation, match_key, tools
+from toolstream_core.protocols.requests import conversation, match_key
 from toolstream_core.repair.shapes import Policy, combined
 from toolstream_core.settings import PARTS, SAFE, Settings
 from toolstream_core.stages.context import Context, nobody
@@ -109,7 +108,7 @@ class ChainFactory:
 
     def _with_own_calls(self, stage: Stage) -> OwnCalls:
         """A stage that gets other calls than the provider's."""
-        return OwnCalls(self._context(), stage, self.dialect.calls(self._tools))
+        return OwnCalls(self._context(), stage, self.dialect.calls(self.reader.parameters))
 
     def _faults(self) -> list[OwnCalls]:
         """The stages that inject faults into this stream."""
@@ -146,7 +145,7 @@ class ChainFactory:
     ) -> Context:
         return Context(
             self.exchange,
-            self._schemas,
+            self.reader.schemas,
             promote=self.dialect.promoted,
             id_prefix=self.dialect.id_prefix,
             ids_in=conversation.earlier_ids,
@@ -166,14 +165,6 @@ class ChainFactory:
             return None
         at_end = self.dialect.at_end
         return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
-
-    @cached_property
-    def _schemas(self) -> Mapping[str, Json]:
-        return tools.schemas(self.exchange.request)
-
-    @cached_property
-    def _tools(self) -> Mapping[str, Parameters]:
-        return tools.parameters(self.exchange.request)
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:

@@ -20,9 +20,8 @@ class Recogniser:
 
     def __init__(self, dialects: Sequence[WireProtocol], path: str) -> None:
         """`dialects` are the possible protocols."""
-        claimed = [dialect for dialect in dialects if dialect.claims(path)]
-        self._claimed = claimed[0] if claimed else None
-        self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
+        self._claimed = next((dialect for dialect in dialects if dialect.claims(path)), None)
+        self._candidates = sorted(dialects, key=lambda dialect: dialect is not self._claimed)
         self.pending: list[Frame] = []
         """The frames so far; of many comments the last ones."""
         self._unsent: list[Frame] = []

@@ -45,7 +45,10 @@ class RecordBuilder:
         model = dialect.api.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
-        self._calls = dialect.calls(tools.parameters(exchange.request))
+        self.schemas = tools.schemas(exchange.request)
+        """The schema of the parameters of each offered tool."""
+        self.parameters = tools.parameters(self.schemas)
+        self._calls = dialect.calls(self.parameters)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -177,9 +180,8 @@ class RecordBuilder:
         record.calls = self.calls()
         incomplete = self.incomplete_calls() if record.ended else ()
         findings = [*record.findings, *stream_checks.check(record, unread, incomplete)]
-        request = self._exchange.request
-        if record.calls and (schemas := tools.schemas(request)) and tools.lists_all(request):
-            findings += stream_checks.unknown_tools(record, schemas)
+        if record.calls and self.schemas and tools.lists_all(self._exchange.request):
+            findings += stream_checks.unknown_tools(record, self.schemas)
         record.findings = findings[:MAX_FINDINGS]
         return record
 

@@ -374,10 +374,10 @@ class Session:
 
     def _unreadable(self) -> RecordBuilder | None:
         """The reader of a response that could not be read at all."""
-        wanted = match_key.read(self.exchange.path, self.exchange.request)
+        wanted = match_key.protocol_of(self.exchange.path, self.exchange.request)
         for dialect in self.dialects:
-            if wanted is not None and dialect.name == wanted.dialect:
-                streamed = wanted.form is not Form.WHOLE
+            if wanted is not None and dialect.name == wanted.name:
+                streamed = wanted.api.form(self.exchange.path, self.exchange.request) is not Form.WHOLE
                 return RecordBuilder(dialect, self.exchange, self.sinks(dialect), streamed=streamed)
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, override
 
@@ -30,12 +31,11 @@ def is_stream(response: http.Response) -> bool:
     return announces_stream(response.headers.get("content-type", ""))
 
 
-def place_of(flow: http.HTTPFlow) -> str:
-    """The server in the log: with its port, unless that is the usual one or the proxy's own."""
+def place_of(flow: http.HTTPFlow, host: str) -> str:
+    """The server in the log: its host, with its port unless that is the usual one or the proxy's own."""
     request = flow.request
-    if request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}:
-        return request.pretty_host
-    return f"{request.pretty_host}:{request.port}"
+    usual = request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}
+    return host if usual else f"{host}:{request.port}"
 
 
 def opens_socket(request: http.Request) -> bool:
@@ -112,10 +112,10 @@ def relabel(flow: http.HTTPFlow) -> None:
         unlabel(flow.response)
         return
     # mitmproxy uses the received headers to decide on upstream's connection: they stay unchanged.
-    stream, flow.response = flow.response.stream, flow.response.copy()
-    flow.response.stream = stream
+    flow.response = copy(flow.response)
+    flow.response.data = copy(flow.response.data)
+    headers = flow.response.headers = flow.response.headers.copy()
     unlabel(flow.response)
-    headers = flow.response.headers
     headers["transfer-encoding"] = "chunked"
     if flow.response.is_http10:
         flow.response.http_version = "HTTP/1.1"
@@ -147,9 +147,14 @@ class ForwardedResponse(SentResponse):
 
 
 def forwarded_response(
-    flow: http.HTTPFlow, record: Record, sent: SentBytes, head: dict[str, Any], broken: str | None
+    flow: http.HTTPFlow,
+    record: Record,
+    sent: SentBytes,
+    head: dict[str, Any],
+    broken: str | None,
+    secrets: tuple[str, ...],
 ) -> ForwardedResponse:
-    """`record` is that of the client's response, `broken` how its connection broke."""
+    """`record` is that of the client's response, `broken` how its connection broke, `secrets` those of the request."""
     calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
     return ForwardedResponse(
@@ -161,7 +166,7 @@ def forwarded_response(
         body=sent.body if calls else None,
         broken=broken,
         client=f"{flow.client_conn.peername[0]} {agent}",
-        secrets=secrets_of(flow.request),
+        secrets=secrets,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from mitmproxy import http
@@ -17,14 +18,14 @@ from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Picker
-from toolstream_core.model import Json, Record
+from toolstream_core.model import Record, StreamFacts
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.proxy.backlog import Backlog
 from toolstream_core.proxy.capture.recording import Take
 from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live.recording import Recorder
 from toolstream_core.redact import redacted
-from toolstream_core.saved.flow import facts_of, secrets_of
+from toolstream_core.saved.flow import secrets_of
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
 
@@ -63,12 +64,11 @@ class LiveResponse:
     """Whether the read bytes are made from a response that the recorders have already."""
     _is_delivered = False
     """Whether a delivery reports the bytes that the client gets, when they are sent."""
-    _secrets: tuple[str, ...] | None = None
 
     def __init__(
         self,
         flow: http.HTTPFlow,
-        request: Json,
+        exchange: StreamFacts,
         sinks: Callable[[LiveResponse, WireProtocol], Sequence[Sink]],
         failed: Callable[[http.HTTPFlow, Exception], None],
         settings: Settings = NOTHING,
@@ -76,7 +76,7 @@ class LiveResponse:
         number: int = 0,
         transit: Sequence[Picker] = (),
     ) -> None:
-        """`request` is the request's JSON body or `ABSENT`; `failed` gets an internal error, at most once.
+        """`failed` gets an internal error, at most once.
 
         `ids` makes the ids that repairs need. `transit` has the timing faults that act on the response after this.
         """
@@ -88,7 +88,7 @@ class LiveResponse:
         self.backlog = Backlog()
         """The forwarded chunks of all responses that wait to be read."""
         self._last: list[bytes] = []
-        self.exchange = facts_of(flow, request)
+        self.exchange = exchange
         self.rewrites = settings.rewrites
         """Whether the client may get other bytes than the received ones."""
         self.repairs = settings.repairs
@@ -257,9 +257,12 @@ class LiveResponse:
 
     def hide(self, text: str) -> str:
         """`text` without secrets, those of this flow's request included."""
-        if self._secrets is None:
-            self._secrets = secrets_of(self.flow.request)
-        return redacted(text, self._secrets)
+        return redacted(text, self.secrets)
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The secrets in this flow's request."""
+        return secrets_of(self.flow.request)
 
     def failed(self, error: Exception) -> None:
         """Report an internal error, once, and stop reading."""

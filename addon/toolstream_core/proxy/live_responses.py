@@ -81,11 +81,12 @@ class LiveResponses:
         self._begun += 1
         wanted = self.settings if settings is None else settings
         settings = wanted if delivering and self._decodes(flow.response) else NOTHING
-        faults = drawn(settings, facts_of(flow, request), self._begun) if settings.transit else ()
+        exchange = facts_of(flow, request)
+        faults = drawn(settings, exchange, self._begun) if settings.transit else ()
         picks = [*noted_faults(flow), *(pick for _, pick in faults)]
-        ids = response_ids(flow, self._ids)
+        ids = response_ids(flow, exchange.host, self._ids)
         reporters = self._reporters
-        live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
+        live = LiveResponse(flow, exchange, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
         live.backlog = self._backlog
         live.record_with(self._recorders(live, request, delivering=delivering))
         self._responses[flow.id] = live

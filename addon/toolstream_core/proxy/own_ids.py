@@ -79,7 +79,7 @@ def restore(flow: http.HTTPFlow, ids: Ids) -> None:
         before = flow.request.content
     except ValueError:
         return
-    if before and (after := with_own_ids(before, ids, upstream(flow))) != before:
+    if before and (after := with_own_ids(before, ids, upstream(flow, flow.request.pretty_host))) != before:
         flow.request.content = after
 
 
@@ -100,15 +100,15 @@ def is_signed(request: http.Request) -> bool:
     return authorization.startswith("AWS4-")
 
 
-def response_ids(flow: http.HTTPFlow, ids: Ids) -> ResponseIds:
+def response_ids(flow: http.HTTPFlow, host: str, ids: Ids) -> ResponseIds:
     """The generator of ids for a flow's response: the same ids each time for a flow from a file."""
-    return ids.for_response(upstream(flow)) if flow.live or flow.is_replay else ResponseIds(flow.id)
+    return ids.for_response(upstream(flow, host)) if flow.live or flow.is_replay else ResponseIds(flow.id)
 
 
-def upstream(flow: http.HTTPFlow) -> str:
+def upstream(flow: http.HTTPFlow, host: str) -> str:
     """The destination of a request: the listener that received it, the host and port, and the API's path."""
     request, mode = flow.request, flow.client_conn.proxy_mode.full_spec
-    return f"{mode} {request.scheme}://{request.pretty_host}:{request.port}{request.path.partition('?')[0]}"
+    return f"{mode} {request.scheme}://{host}:{request.port}{request.path.partition('?')[0]}"
 
 
 def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:

@@ -219,7 +219,7 @@ class Reporters:
         if self._logs:
             make = Lines if ctx.options.toolstream_log == "chunks" else EndLines
             method = "WS" if SOCKET in live.flow.metadata else live.flow.request.method
-            request = f"{method} {place_of(live.flow)}{live.exchange.path.partition('?')[0]}"
+            request = f"{method} {place_of(live.flow, live.exchange.host)}{live.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", live.hide(request), live.flow.id, live.exchange.status)
             sinks.append(
                 make(
@@ -269,9 +269,9 @@ class Reporters:
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """Report a socket's error that belongs to no response."""
-        error = redacted(error, secrets_of(flow.request))
+        error, host = redacted(error, secrets_of(flow.request)), flow.request.pretty_host
         if self._logs:
-            label = Label("error", f"WS {place_of(flow)}{flow.request.path.partition('?')[0]}", flow.id)
+            label = Label("error", f"WS {place_of(flow, host)}{flow.request.path.partition('?')[0]}", flow.id)
             self._log.line(label.head(None, dialect))
             begin = f"{'':{MARGIN}}"
             self._log.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
@@ -279,7 +279,7 @@ class Reporters:
             fields = {
                 "type": "error",
                 "flow": flow.id,
-                "host": flow.request.pretty_host,
+                "host": host,
                 "dialect": dialect,
                 "protocol": dialect,
                 "error": error,

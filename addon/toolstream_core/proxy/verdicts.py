@@ -117,7 +117,7 @@ class Verdicts:
                     if _comparable(got) != _comparable(record):
                         self._tell_delivered(live, got.calls)
                     record = got
-            response = forwarded_response(flow, record, sent, head, broken)
+            response = forwarded_response(flow, record, sent, head, broken, live.secrets)
             if response.calls and not left:
                 self._begin_waiting(flow.id)
             self._conversations.response(flow.id, response, left=left)

@@ -83,8 +83,7 @@ class CompleteCallClient:
             self._report(MISSING_NAME, number, "the call has no name", call)
         identity = nonblank(entry.fragment.id)
         if identity:
-            earlier = self._context.earlier_ids
-            judge_id(identity, earlier, lambda defect, message: self._report(defect, number, message, call))
+            judge_id(identity, self._context, lambda defect, message: self._report(defect, number, message, call))
         if intended := self._intended(entry):
             fields = laid_over(fields, intended, partial(self._repairs, entry, number, latest))
         if entry.is_partial or not self._compares_ids:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.model import Json
+from toolstream_core.stages.context import Context
+from toolstream_core.wire import json_access
 
 USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 """Ids as providers make them."""
@@ -29,9 +31,10 @@ class Judge(Protocol):
         """Report a defect. Returns whether to repair it."""
 
 
-def judge_id(identity: str, earlier: Container[str], judge: Judge, usual: re.Pattern[str] = USUAL_ID) -> None:
-    """Report an id that a call of an `earlier` turn has, or that is not `usual`."""
-    if identity in earlier:
+def judge_id(identity: str, context: Context, judge: Judge, usual: re.Pattern[str] = USUAL_ID) -> None:
+    """Report an id that a call of an earlier turn has, or that is not `usual`."""
+    # Nearly always the request does not even have the text, and its ids need not be read.
+    if json_access.has_text(context.exchange.request, identity) and identity in context.earlier_ids:
         judge(REUSED_ID, f"id {identity} was already used in an earlier turn")
     if identity and not usual.fullmatch(identity):
         judge(ODD_ID, f"the id has {len(identity)} characters, or some that other APIs refuse")

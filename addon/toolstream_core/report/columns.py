@@ -72,7 +72,7 @@ class Label(NamedTuple):
 
     def begin(self, elapsed: str = "") -> str:
         """The beginning of each other line: the tag, and the time since the request, right-aligned."""
-        return f"{self.tag} {elapsed:>{MARGIN - 2 - len(self.tag)}} "
+        return f"{self.tag} {elapsed.rjust(MARGIN - 2 - len(self.tag))} "
 
 
 class Blocks:
@@ -80,27 +80,30 @@ class Blocks:
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
-        self._tag = ""
+        self._last = ""
         self._is_apart = False
 
     def line(self, text: str) -> None:
-        tag = text.partition(" ")[0]
-        if self._is_apart and tag != self._tag:
+        if self._is_apart and _tag(text) != _tag(self._last):
             self._write("")
             self._is_apart = False
-        self._tag = tag
+        self._last = text
         self._write(text)
 
     def block(self, lines: Iterable[str]) -> None:
         """Write the lines of one stream, between blank lines if the line before is another stream's."""
         for number, text in enumerate(lines):
-            if not number and self._tag not in {"", text.partition(" ")[0]}:
+            if not number and _tag(self._last) not in {"", _tag(text)}:
                 self._write("")
                 self._is_apart = False
                 self.line(text)
                 self._is_apart = True
             else:
                 self.line(text)
+
+
+def _tag(line: str) -> str:
+    return line.partition(" ")[0]
 
 
 def foreign(text: str) -> str:
@@ -171,9 +174,10 @@ def wrapped(begin: str, tag: str, text: str, last: str = "", width: int = WIDTH)
 
     `last` follows the text, and is not broken.
     """
-    first, *rest = textwrap.wrap(
-        text, max(width - len(begin), LEAST), break_on_hyphens=False, subsequent_indent="  "
-    ) or [""]
+    room = max(width - len(begin), LEAST)
+    fits = len(text) <= room and text.isprintable()  # most do, and `textwrap` is slow
+    broken = [] if fits else textwrap.wrap(text, room, break_on_hyphens=False, subsequent_indent="  ")
+    first, *rest = broken or [text.rstrip()]
     lines = [begin + first, *(f"{tag:{len(begin)}}{line}" for line in rest)]
     if last and len(lines[-1]) + 2 + len(last) <= width:
         lines[-1] += f"  {last}"

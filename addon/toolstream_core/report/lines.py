@@ -305,7 +305,7 @@ class Lines(Sink):
         return self._label.begin(f"+{self._elapsed()}ms" if self._elapsed is not None else "")
 
     def _event(self, number: int) -> str:
-        return f"{self._begin_line()}{f'event {number}':<{EVENT - 2}}  "
+        return f"{self._begin_line()}{f'event {number}'.ljust(EVENT - 2)}  "
 
     def _line(self, number: int, text: str) -> None:
         self._write(f"{self._event(number)}{text}")

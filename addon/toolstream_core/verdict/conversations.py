@@ -95,7 +95,9 @@ def added(
 ) -> Conversation:
     """The calls, results and texts that a request adds to an earlier one of the same conversation.
 
-    `digests` are those of `after`, if they are known. Clients shorten and rewrite old calls and results, and some make up their ids anew: an entry is not new if
+    `digests` are those of `after`, if they are known.
+
+    Clients shorten and rewrite old calls and results, and some make up their ids anew: an entry is not new if
     the earlier request has its id, or all but its id. One with an id of `own`, the response between the two, is new.
     """
     now = digests or history_of(after)
@@ -457,7 +459,9 @@ class Conversations[A: SentResponse]:
 
         A request that was sent before and continues a newer response belongs to another run of the same conversation.
         """
-        over = [(slot, slot.sent) for slot in self._slots.values() if slot.sent is not None]
+        by_id = request.ids or request.conversation.previous
+        slots = [slot for slot in self._slots.values() if by_id or slot.state is not State.PASSED]
+        over = [(slot, slot.sent) for slot in slots if slot.sent is not None]
         fits = [(found, one) for one in over if (found := fit(*one, request)) is not None]
         if not fits:
             return next((one for one in reversed(over) if ends_with_calls(*one, request)), None)

@@ -6,6 +6,7 @@ from toolstream_core.wire import numbers
 from toolstream_core.wire.json_value import ABSENT, Json, Seen
 
 _MAX_DIGITS = 18
+_NESTED = (dict, list)
 
 
 def get(value: Json, *path: str | int) -> Json:
@@ -18,6 +19,18 @@ def get(value: Json, *path: str | int) -> Json:
         else:
             return ABSENT
     return value
+
+
+def has_text(value: Json, text: str) -> bool:
+    """Whether an entry of a value, at any depth, is this text."""
+    left = [value]
+    while left:
+        one = left.pop()
+        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        if text in inner:
+            return True
+        left += [each for each in inner if isinstance(each, _NESTED)]
+    return False
 
 
 def text(value: Json) -> Seen[str]:

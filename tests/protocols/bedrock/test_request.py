@@ -45,7 +45,7 @@ def test_tools_and_conversation_are_read() -> None:
     """Tools, model, turn, calls and results of a request are read."""
     reader = BedrockApi()
     assert tools.schemas(REQUEST) == {"f": SCHEMA}
-    assert tools.parameters(REQUEST) == {"f": Parameters.of(SCHEMA, "f")}
+    assert tools.parameters({"f": SCHEMA}) == {"f": Parameters.of(SCHEMA, "f")}
     assert reader.model("/v/model/us.claude%3A0/converse?x=1", REQUEST) == "us.claude:0"
     assert (conversation.results(REQUEST), conversation.words(REQUEST)) == (1, "Go on.")
     assert conversation.earlier_ids(REQUEST) == {"t"}

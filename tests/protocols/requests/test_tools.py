@@ -7,7 +7,7 @@ import pytest
 from toolstream_core.calls import Parameters
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
-from toolstream_core.protocols.requests.tools import model_in_body, parameters
+from toolstream_core.protocols.requests.tools import model_in_body, parameters, schemas
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 
@@ -24,18 +24,18 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 )
 def test_declared_tools_are_read(request_body: object) -> None:
     """A tool with a required parameter is read from the declaration of each protocol."""
-    assert parameters(request_body) == {"f": Parameters.of(SCHEMA, "f")}
+    assert parameters(schemas(request_body)) == {"f": Parameters.of(SCHEMA, "f")}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
 def test_malformed_declarations_are_ignored(foreign: object) -> None:
     """Malformed declarations declare no tools."""
-    assert parameters(foreign) == {}
+    assert parameters(schemas(foreign)) == {}
 
 
 def test_a_tool_without_required_parameters() -> None:
     """A tool without a schema, or without required properties, has no required parameters."""
-    assert parameters({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
+    assert parameters(schemas({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]})) == {
         "f": Parameters(),
         "g": Parameters(),
     }

@@ -11,7 +11,7 @@ from tests.view.test_document import SCHEMA
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy.live.view import LiveCursor, LiveView
 from toolstream_core.proxy.live_response import LiveResponse
-from toolstream_core.saved.flow import request_json
+from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -152,7 +152,11 @@ def test_two_recordings_get_all_chunks() -> None:
     flow = llm_flow()
     first, second = begin(view, flow), begin(other, flow)
     response = LiveResponse(
-        flow, request_json(flow.request), lambda *_: (), lambda _, error: fail(error), settings(Words(repair=["safe"]))
+        flow,
+        facts_of(flow, request_json(flow.request)),
+        lambda *_: (),
+        lambda _, error: fail(error),
+        settings(Words(repair=["safe"])),
     )
     response.record_with([first, second])
     response.stream(CHUNK)

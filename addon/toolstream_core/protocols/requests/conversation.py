@@ -221,11 +221,7 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
     if not isinstance(entry, dict):
         return
     if entry.get("role") != "tool":
-        for call in json_access.items(entry.get("tool_calls")):
-            if isinstance(call, dict):
-                yield _call(call, _first(call, "function", "custom") or call, "id")
-        if isinstance(legacy := entry.get("function_call"), dict) and "parts" not in entry:
-            yield _call(legacy, legacy, "id")
+        yield from _of_message(entry)
     if runs_on_client(entry):
         is_step = "call_id" not in entry and isinstance(entry.get("arguments"), dict)
         yield _call(entry, entry, "id" if is_step else "call_id")
@@ -236,6 +232,14 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
             yield _call(function_call, function_call, "id")
         elif tool_use := _first(part, "toolUse"):
             yield _call(tool_use, tool_use, "toolUseId")
+
+
+def _of_message(message: dict[str, Json]) -> Iterator[EchoedCall]:
+    for call in json_access.items(message.get("tool_calls")):
+        if isinstance(call, dict):
+            yield _call(call, _first(call, "function", "custom") or call, "id")
+    if isinstance(legacy := message.get("function_call"), dict) and "parts" not in message:
+        yield _call(legacy, legacy, "id")
 
 
 def runs_on_client(item: dict[str, Json]) -> bool:

@@ -88,9 +88,9 @@ def schemas(request: Json) -> dict[str, Json]:
     return {tool.name: tool.schema for tool in _declared(request)}
 
 
-def parameters(request: Json) -> dict[str, Parameters]:
-    """The parameters of each offered tool, by the tool's name."""
-    return {name: Parameters.of(schema, name) for name, schema in schemas(request).items()}
+def parameters(schemas: Mapping[str, Json]) -> dict[str, Parameters]:
+    """The parameters of each tool of `schemas`, by the tool's name."""
+    return {name: Parameters.of(schema, name) for name, schema in schemas.items()}
 
 
 def lists_all(request: Json) -> bool:

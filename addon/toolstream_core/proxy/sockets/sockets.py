@@ -173,7 +173,7 @@ class Sockets:
         return None
 
     def _watch(self, flow: http.HTTPFlow, wire: SocketWire) -> SocketRelay:
-        place = upstream(flow)
+        place = upstream(flow, flow.request.pretty_host)
         host = wire.host(flow.request.path) if flow.id in self._served and wire.host is not None else None
         relay = SocketRelay(
             flow,

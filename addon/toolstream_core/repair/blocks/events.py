@@ -464,7 +464,7 @@ class BlockStarts:
         if make:
             wanted[ID] = self.context.ids.make(self.context.id_prefix)
             self.context.ids.stands_for(str(wanted[ID]), given, name)
-        judge_id(given, self.context.earlier_ids, judge, protocol.usual_id)
+        judge_id(given, self.context, judge, protocol.usual_id)
         block.id = str(wanted.get(ID, given))
         message.ids.add(block.id)
         plain = judge_name(name, self.context.schemas, judge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from toolstream_core.defects.defect import Defect
@@ -92,8 +93,6 @@ class Scanner:
         self._tail = ""
         self._begun = False
         """Whether the text ends inside a possible beginning of a markup."""
-        self._heads = (*_HEADS, *(f"<{name}>".lower() for name in schemas))
-        self._ad_hoc, self._element = _elements(schemas)
 
     @property
     def open(self) -> bool:
@@ -122,7 +121,9 @@ class Scanner:
     def _look(self, text: str) -> None:
         """Find where a markup may begin; everything before it is text."""
         seen = self._tail + text
-        begins = [match.start() for match in (_BEGINS.search(seen), self._ad_hoc_begin(seen)) if match]
+        _, element = self._elements
+        found = _BEGINS.search(seen), element.search(seen) if element else None
+        begins = [match.start() for match in found if match]
         if begins:
             begin = min(begins)
             self._open, self._tail, self._begun = seen[begin:], "", False
@@ -130,11 +131,17 @@ class Scanner:
             begin = max(len(seen) - _TAIL, 0)
             self._open, self._tail = "", seen[begin:]
             head = _MAY_BEGIN.search(self._tail)
-            self._begun = head is not None and any(one.startswith(head.group().lower()) for one in self._heads)
+            heads = (*_HEADS, *(f"<{name}>".lower() for name in self._schemas)) if head else ()
+            self._begun = head is not None and any(one.startswith(head.group().lower()) for one in heads)
         self._ticks += seen[:begin].count("`")
 
-    def _ad_hoc_begin(self, text: str) -> re.Match[str] | None:
-        return self._element.search(text) if self._element else None
+    @cached_property
+    def _elements(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+        """Patterns of an element with a tool's name, and of its beginning."""
+        names = "|".join(re.escape(name) for name in self._schemas if re.fullmatch(r"[\w.:-]+", name))
+        if not names:
+            return None, None
+        return re.compile(rf"<({names})>(.*?)</\1>", re.DOTALL), re.compile(rf"<(?:{names})>")
 
     def end(self) -> list[Leaked]:
         """The calls if the entire text is calls. Later text follows an early finish."""
@@ -179,7 +186,8 @@ class Scanner:
                 if calls:
                     yield match.start(), match.end(), calls
                     break
-        for match in self._ad_hoc.finditer(self._open) if self._ad_hoc else ():
+        complete, _ = self._elements
+        for match in complete.finditer(self._open) if complete else ():
             if (self._ticks + self._open[: match.start()].count("`")) % 2 == 0:
                 yield match.start(), match.end(), [self._leaked(LEAKED_XML, match[1], self._body(*match.groups()))]
 
@@ -206,14 +214,6 @@ def _may_be_complete(begin: str, schemas: Mapping[str, Json]) -> bool:
         return False
     heads = ("print(default_api.", "default_api.", "commentary to=", "call:", "functools", *schemas)
     return any(head.startswith(begin[: len(head)]) or begin.startswith(head) for head in heads)
-
-
-def _elements(schemas: Mapping[str, Json]) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-    """Patterns of an element with a tool's name, and of its beginning."""
-    names = "|".join(re.escape(name) for name in schemas if re.fullmatch(r"[\w.:-]+", name))
-    if not names:
-        return None, None
-    return re.compile(rf"<({names})>(.*?)</\1>", re.DOTALL), re.compile(rf"<(?:{names})>")
 
 
 def _body(text: str) -> dict[str, Json]:

@@ -335,11 +335,8 @@ class EntryWriter:
         at.turn.ids.update({one.id, call.id} - {""})
         if call.id and one.id != call.id:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
-        judge_id(
-            call.id,
-            self._client.context.earlier_ids,
-            lambda defect, message: self._report(defect, number, message, call),
-        )
+        context = self._client.context
+        judge_id(call.id, context, lambda defect, message: self._report(defect, number, message, call))
 
     def _note_continuation(self, at: field_defects.EntryContext, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a generated one."""

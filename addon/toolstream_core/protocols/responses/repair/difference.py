@@ -190,7 +190,7 @@ class Difference:
         def judge(defect: Defect, message: str) -> bool:
             return stream.repairs(defect, intended, message)
 
-        judge_id(call.id, stream.context.earlier_ids, judge, _USUAL_ID)
+        judge_id(call.id, stream.context, judge, _USUAL_ID)
         self._name_tool(has, item, judge)
         stream.client.take_place(place, call)
         intended.passed = False
