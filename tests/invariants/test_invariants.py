@@ -358,6 +358,8 @@ INCOMPATIBLE = {
     ("duplicate-id", "missing-start"): "two items of one id without `added` events are one",
     ("doubled-call", "missing-start"): "an item without an `added` event is not recognised as a copy",
     ("doubled-call", "rotating-item-id"): "only the item id identifies the copy's events",
+    ("changing-index", "rotating-item-id"): _NO_KEY,
+    ("changing-index", "missing-start"): "the first delta decides on the place of an item without an `added` event",
     ("unstreamed-calls", "empty-output"): "no event contains a call",
     ("short-deltas", "split-surrogate"): _TEXT,
     ("missing-id", "repeated-start"): "a start without id is not recognised as a repetition",

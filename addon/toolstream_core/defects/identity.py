@@ -150,7 +150,7 @@ REPEATED_INDEX: Final = Defect(
     keys=INDEX_KEYS,
 )  # fmt: skip
 CHANGING_INDEX: Final = Defect(
-    "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT, COHERE),
+    "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT, COHERE, REALTIME, RESPONSES),
     "the index changes inside one call",
     _ONE_CALL,
     also=("repeated-id",),

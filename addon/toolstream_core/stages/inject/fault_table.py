@@ -220,6 +220,7 @@ CAUSES: Final[tuple[Cause, ...]] = (
     per_call(
         identity.CHANGING_INDEX, on(DELTA & has("arguments") & known("id"), it(index=plus(7), id=own("id"))), of=CHAT
     ),
+    per_call(identity.CHANGING_INDEX, on(DELTA & known("item_id"), it(index=plus(7))), of=ITEMS),
     # Calls.
     per_call(
         identity.DOUBLED_CALL,

@@ -35,6 +35,7 @@ _PHASES: Final = {ADDED: Phase.OPEN, CLOSED: Phase.CLOSE}
 MESSAGES: Final = {
     "missing-index": "an event of the item has no output_index",
     "reused-index": "another item has this output_index",
+    "changing-index": "the event has another output_index than its item",
     "rotating-item-id": "the event has another item id, or none",
     "missing-id": "the item has no call_id",
     "duplicate-id": "another call has this call_id",

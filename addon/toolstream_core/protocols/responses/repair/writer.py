@@ -16,6 +16,7 @@ from toolstream_core.defects.arguments import (
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
+    CHANGING_INDEX,
     DECORATED_NAME,
     DUPLICATE_ID,
     EMPTY_NAME,
@@ -93,8 +94,10 @@ class ItemWriter:
             return why
         if intended.is_split:
             return ITEM_PER_FRAGMENT
-        anothers = isinstance(deviation.received, int) and deviation.received in self._stream.client.taken
-        return REUSED_INDEX if kind == CLOSED and anothers else None
+        anothers = deviation.received in self._stream.client.taken
+        if kind == CLOSED:
+            return REUSED_INDEX if anothers else None
+        return None if anothers else CHANGING_INDEX
 
     def _item_id(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
