@@ -176,3 +176,11 @@ def test_items_at_equals_items_of_get(value: Any) -> None:
     for payload in (value, {"a": value}, {"a": {"b": value}}, [value]):
         for path in ((), ("a",), ("a", "b")):
             assert json_access.items_at(payload, *path) == json_access.items(json_access.get(payload, *path))
+
+
+@given(JSON, st.text())
+def test_a_text_is_found_at_any_depth(value: Any, text: str) -> None:
+    """An entry of an object or array is found at any depth, a key is not."""
+    for payload in ({"a": text}, [1, text], {"a": [value, {"b": [text]}]}):
+        assert json_access.has_text(payload, text)
+    assert not json_access.has_text({text: [1, {text: None}]}, text)
