@@ -55,6 +55,8 @@ def test_a_saved_event_stream_is_sent_in_eventstream_messages_for_a_bedrock_path
     assert replayed is not None
     assert form_of(replayed) is Form.MESSAGES
     assert list(replayed.payloads) == [payload for payload in fixture.payloads if isinstance(payload, dict)]
+    assert len(replayed.payloads) == fixture.record.events
+    assert [call.arguments for call in replayed.record.calls] == [call.arguments for call in fixture.record.calls]
     as_events = response_of(Provider([replayed]), flow_for(fixture.request, "/v1/messages"))
     assert (as_events.content or b"").startswith(b"event: message_start\r\ndata: {")
 

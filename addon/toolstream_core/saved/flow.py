@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -13,10 +13,8 @@ from mitmproxy import connection, http
 from mitmproxy.flow import Error, Flow
 from mitmproxy.io import FlowReader, FlowWriter
 
-from toolstream_core.calls import ResolvedFragment
-from toolstream_core.engine.session import EVERY_FRAME, read_body
-from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, BAD_STATUS, Event, EventContent, Injected, Json, Record, StreamFacts
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Json, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import may_be_llm
@@ -26,6 +24,7 @@ from toolstream_core.saved.exchange import Exchange, Headers, UnreadableError, c
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import Form, parse
 
@@ -301,8 +300,6 @@ class LlmFlow:
     headers: tuple[tuple[bytes, bytes], ...]
     """The recorded headers, with those of the coding."""
     chunks: tuple[Chunk, ...]
-    payloads: tuple[Json, ...]
-    """The JSON of each event, in order."""
     record: Record
     is_bare: bool = False
     """Whether only its body was saved: address, status and time are assumed."""
@@ -318,6 +315,13 @@ class LlmFlow:
         """The complete body, its content coding undone."""
         return b"".join(chunk.data for chunk in self.chunks)
 
+    @property
+    def payloads(self) -> tuple[Json, ...]:
+        """The JSON of each event, in order."""
+        assert self.flow.response is not None
+        frames = BodyFraming(self.flow.response.headers.get("content-type", "")).cut(self.body)
+        return tuple(frame.json for frame in frames if frame.data is not None)
+
 
 def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
     """Read a flow, also an HTTP error or a truncated response; `None` if it has no LLM response with its body."""
@@ -330,14 +334,8 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
     broken = broken_in(flow)
     if what is None or not (chunks or _arrived_empty(flow, broken)):
         return None
-    payloads = _Payloads()
-    record = read_body(
-        (chunk.data for chunk in chunks),
-        replace(facts_of(flow, request, source), content_encoding=""),
-        broken=broken,
-        sinks=[payloads],
-        dialects=EVERY_FRAME,
-    )
+    facts = replace(facts_of(flow, request, source), content_encoding="")
+    record = read_body((chunk.data for chunk in chunks), facts, broken=broken)
     if record is None and (broken or flow.response.status_code >= BAD_STATUS):
         record = _unread(flow, source, what, broken)
     if record is None:
@@ -353,7 +351,6 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
         status=flow.response.status_code,
         headers=flow.response.headers.fields,
         chunks=tuple(chunks),
-        payloads=tuple(payloads.seen),
         record=record,
         line_ends=line_ends_of(flow),
         caused=caused_in(flow),
@@ -395,15 +392,3 @@ def _unread(flow: http.HTTPFlow, source: str, what: match_key.RequestKey, broken
         ended=broken is None,
         broken=broken,
     )
-
-
-class _Payloads(Sink):
-    """Keeps the JSON of every event."""
-
-    live = True
-
-    def __init__(self) -> None:
-        self.seen: list[Json] = []
-
-    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
-        self.seen.append(event.frame.json)
