@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.conftest import FLOWS
 from tests.grouped import Case, grouped
@@ -76,3 +79,19 @@ def test_a_pasted_stream_is_read_like_the_bare_stream(form: str, name: str, tmp_
     path = tmp_path / "pasted"
     path.write_bytes(WRAPPERS[form](bare(name)))
     assert [comparable(record) for record in read(path)] == [expected(name)]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [("openai-chat-parallel", 1), ("anthropic-parallel", 1), ("openai-responses-parallel", 1), ("gemini-parallel", 2)],
+)
+def test_one_event_is_no_complete_response(name: str, calls: int, indent: int | None, tmp_path: Path) -> None:
+    """Bug reports show the event that matters, and nothing else."""
+    path = tmp_path / "pasted.json"
+    events = map(json.dumps, wrappers.payloads(bare(name)))
+    first = next(one for one in events if re.search(r"get_time(?!.*parameters)", one))
+    path.write_text(json.dumps(json.loads(first), indent=indent))
+    (record,) = read(path)
+    assert len(record.calls) == calls
+    assert record.calls[0].name == "get_time"

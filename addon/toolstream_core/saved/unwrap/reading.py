@@ -11,6 +11,7 @@ from typing import Final
 
 from toolstream_core.model import ABSENT, Json, Note
 from toolstream_core.printable import counted
+from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import cut_text, http, marked_lines
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner, has_finish, shows_streaming
@@ -77,7 +78,7 @@ class Unwrapped:
     objects: bool = False
     """Whether the events were objects in the text, without a [DONE] or an end of the stream."""
     endless: bool = False
-    """Whether the parts of events in the text never have a finish reason."""
+    """Whether the parts of events in the text never have a finish reason, or it has only one event."""
     headless: bool = False
     """Whether they never have the name of a call."""
     joined: int | None = None
@@ -105,7 +106,18 @@ def is_bare(lines: Lines) -> bool:
     if len(set(map(Parts(), found))) > 1:
         return False
     objects = sum(1 for line in filled if isinstance(parse(encoded(line)), dict))
-    return filled[0].lstrip()[0] == "[" or objects == len(filled) or (len(found) == 1 and lines.is_complete)
+    if filled[0].lstrip()[0] == "[":
+        return True
+    if len(found) == 1 and lines.is_complete:
+        return not _is_event(found[0])
+    return objects == len(filled)
+
+
+def _is_event(found: Found) -> bool:
+    """Whether an object is an event of an event stream, and cannot be a complete response."""
+    if found.dialect is None or found.dialect.call_form is CallForm.WHOLE or _form(found) is not Form.EVENTS:
+        return False
+    return not (found.is_complete or found.may_be_complete)
 
 
 def _is_json(filled: Iterable[str]) -> bool:
@@ -227,7 +239,8 @@ class _Streams:
                 continue
             form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
             alone = len(begin) == 1 and lead.group.notation == "json" and not lead.group.path
-            bare = alone and not (self._removed or self._scanner.others or lead.before.strip())
+            only = alone and _is_event(lead)
+            bare = alone and not (only or self._removed or self._scanner.others or lead.before.strip())
             removed = [*self._removed, *_says(first)]
             yield Unwrapped(
                 self._chunks(chain(first, events), form, removed, joined=joined is not None),
@@ -237,7 +250,7 @@ class _Streams:
                 next((one.request for one in first if one.request is not ABSENT), self._message.request),
                 bare,
                 lead.is_part or (lead.group.notation.split()[-1] in {"json", "repr"} and form is Form.EVENTS),
-                lead.is_part and not any(_has_finish(one) for one in window),
+                (only and not lead.ends) or (lead.is_part and not any(_has_finish(one) for one in window)),
                 lead.is_part and not any(_has_name(one) for one in window),
                 joined,
             )
