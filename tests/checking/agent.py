@@ -2,7 +2,8 @@
 
 `right` keys by index, and retries if a response is incomplete. `by-id` starts a new call for every id. `crash` exits if
 an id is empty. `complete` exits if an entry has no name. `incomplete` also runs incomplete calls. `twice` runs each
-call two times. `endless` retries each response. `non-streaming` sends requests without `stream`.
+call two times. `endless` retries each response. `non-streaming` sends requests without `stream`. `from-id` opens calls
+only at ids. `closing` closes a call when the next one opens. `text` reads no calls of an event with content.
 """
 
 from __future__ import annotations
@@ -72,10 +73,15 @@ def is_complete(call: dict[str, Any]) -> bool:
 
 def entries(data: bytes) -> list[dict[str, Any]]:
     """The entries of all events that can be read."""
+    return [entry for delta in deltas(data) for entry in delta.get("tool_calls") or []]
+
+
+def deltas(data: bytes) -> list[dict[str, Any]]:
+    """The deltas of all events that can be read."""
     found: list[dict[str, Any]] = []
     for line in data.decode(errors="replace").splitlines():
         with contextlib.suppress(ValueError, AttributeError, LookupError, TypeError):
-            found += json.loads(line.removeprefix("data:"))["choices"][0]["delta"].get("tool_calls") or []
+            found.append(dict(json.loads(line.removeprefix("data:"))["choices"][0]["delta"]))
     return found
 
 
@@ -104,6 +110,37 @@ def read_by_id(data: bytes, request: dict[str, Any], error_text: str) -> list[di
     return calls
 
 
+def read_from_id(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls by id, without the entries before the first id."""
+    del request, error_text
+    calls: list[dict[str, Any]] = []
+    for one in entries(data):
+        function = one.get("function") or {}
+        if one.get("id"):
+            calls.append(entry(one["id"], function.get("name") or "", ""))
+        if calls:
+            calls[-1]["function"]["arguments"] += function.get("arguments") or ""
+    return calls
+
+
+def read_closing(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls by index, where each call that opens closes the ones before."""
+    del request, error_text
+    calls: dict[Any, dict[str, Any]] = {}
+    for one in entries(data):
+        function, index = one.get("function") or {}, one.get("index")
+        call = calls.setdefault(index, entry(one.get("id"), function.get("name") or "", ""))
+        if call is list(calls.values())[-1]:
+            call["function"]["arguments"] += function.get("arguments") or ""
+    return list(calls.values())
+
+
+def read_text(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
+    """The calls of the events without content."""
+    events = [{"choices": [{"delta": delta}]} for delta in deltas(data) if delta.get("content") is None]
+    return read_any("\n".join(map(json.dumps, events)).encode(), request, error_text)
+
+
 def read_or_crash(data: bytes, request: dict[str, Any], error_text: str) -> list[dict[str, Any]]:
     """Exits if an id is empty."""
     if any(one.get("id") == "" for one in entries(data)):
@@ -127,7 +164,15 @@ def next_calls(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]
     if way == "non-streaming":
         data, _, _ = send(messages, stream=False)
         return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
-    readers = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash, "complete": read_complete}
+    readers = {
+        "right": read_right,
+        "by-id": read_by_id,
+        "crash": read_or_crash,
+        "complete": read_complete,
+        "from-id": read_from_id,
+        "closing": read_closing,
+        "text": read_text,
+    }
     read = readers.get(way, read_any)
     for last in [False] * (TRIES - 1) + [True]:
         try:

@@ -422,3 +422,22 @@ def test_a_compared_report_must_have_a_known_version(
     (tmp_path / "r.json").write_text(text)
     assert check("--compare", tmp_path / "r.json", "--", "x") == 2
     assert "r.json is not a report of `toolstream check --format json`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("way", "case", "message", "advice"),
+    [
+        pytest.param("from-id", "late-id", "opens a call only at an entry", "--repair late-id", id="from-id"),
+        pytest.param(
+            "closing", "interleaved", "closes a call when the next one opens", "--shape whole-calls", id="closing"
+        ),
+        pytest.param("text", "full-deltas", "did not run the call", "--shape whole-calls", id="text"),
+    ],
+)
+def test_clients_that_lose_parts_of_calls(tmp_path: Path, way: str, case: str, message: str, advice: str) -> None:
+    """They behave as multi-llm-ts, fantasy and Griptape do."""
+    output = tmp_path / "report.json"
+    assert check("--case", case, "--format", "json", "-o", output, "--", *agent(way)) == 1
+    (found,) = (one for one in read_report(output)["clients"][0]["cases"] if one["grade"] == "failed")
+    assert message in found["message"]
+    assert found["advice"] == advice

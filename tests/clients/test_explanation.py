@@ -92,6 +92,23 @@ def test_a_client_that_follows_the_protocol_has_no_deviation() -> None:
     assert found.text.startswith("followed the protocol")
 
 
+def test_a_client_may_read_half_of_a_surrogate_pair_as_the_replacement_character() -> None:
+    """As decoders of Go do: the client follows the protocol, and the stream is malformed."""
+    events = chat(HEADER, [entry(arguments='{"x": "\ud83c')], [entry(arguments='\udf0d"}')], "tool_calls")
+    found = Explainer().explain(FORM, events, echoed(("call_1", "get_weather", '{"x": "\ufffd\ufffd"}')))
+    assert found is not None
+    assert found.text == "followed the protocol, but the stream is malformed"
+
+
+def test_a_name_before_the_id_is_lost_by_a_client_that_opens_calls_at_ids() -> None:
+    """The client opens a call at the id, and has lost the name that came before; no id is repeated."""
+    events = chat([entry(name="f", arguments="")], [entry(id="a", arguments='{"x": 1}')], "tool_calls")
+    found = Explainer().explain(FORM, events, echoed(("a", "", '{"x": 1}')))
+    assert found is not None
+    assert found.names == ["opened-by-id"]
+    assert found.where == "first misreads event 0: id absent"
+
+
 def test_calls_that_no_small_set_of_deviations_gives_are_not_explained() -> None:
     """Arguments and names that were never sent, and additional calls, have no explanation."""
     for sent in (("call_1", "f", "{}"), ("call_1", "get_weather", '{"location":"Paris"}')):

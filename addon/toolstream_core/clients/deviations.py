@@ -39,6 +39,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "Continue": f"{_GITHUB}continuedev/continue",
     "docker-agent": f"{_GITHUB}docker/docker-agent/pull/2992",
     "dshcode": f"{_GITHUB}whitelonng/dshcode/issues/36",
+    "fantasy": f"{_GITHUB}charmbracelet/fantasy",
     "google-adk": f"{_GITHUB}google/adk-python",
     "haystack": f"{_GITHUB}deepset-ai/haystack",
     "hermes-agent": f"{_GITHUB}NousResearch/hermes-agent",
@@ -49,6 +50,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "LangChain4j": f"{_GITHUB}langchain4j/langchain4j/issues/4937",
     "litellm": f"{_GITHUB}BerriAI/litellm/pull/33223",
     "llama-index": f"{_GITHUB}run-llama/llama_index",
+    "multi-llm-ts": f"{_GITHUB}nbonamy/multi-llm-ts",
     "open-interpreter": f"{_GITHUB}endolith/open-interpreter/issues/315",
     "Open WebUI": f"{_GITHUB}open-webui/open-webui/pull/27190",
     "openai-agents (Python)": f"{_GITHUB}openai/openai-agents-python",
@@ -235,6 +237,12 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         "At event {event} the client {did}, because the event has the finish reason",
         ("docker-agent",),
     ),
+    Entries.FROM_ID: Quirk(
+        "opens a call only at an entry with an id, and skips the entries before it",
+        "open a call at the first fragment of each {key}, even without {id}",
+        _FINDS + "opens a call only at an entry with an id",
+        ("multi-llm-ts",),
+    ),
     Adding.WHOLE: Quirk(
         "closes a call when its arguments are valid JSON, and drops later fragments",
         "append fragments until the response ends, even after valid JSON",
@@ -260,15 +268,21 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         ("strands", "aichat"),
     ),
     Adding.REPLACE: Quirk(
-        "replaces a call when a later entry of it has an id",
+        "replaces a call when a later entry of it has an id again",
         "append to a call whose {id} is repeated, and keep what it has",
-        "The client lost what event {event} contains, because a later event of the call has an id",
+        "The client lost what event {event} contains, because a later event of the call has an id again",
         ("ruby_llm",),
     ),
     Adding.CONTINUED: Quirk(
         "keeps the arguments of earlier calls in the buffer of the next call",
         "keep an arguments buffer for each {key}, and start it empty",
         "At event {event} the client opened a call, and did not reset its buffer of arguments",
+    ),
+    Adding.OPENED: Quirk(
+        "closes a call when the next one opens, and drops later fragments",
+        "append fragments by {key} until the response ends, even after another call has opened",
+        "At event {event} the client {did}, because another call had been opened",
+        ("fantasy",),
     ),
     Source.MESSAGE: Quirk(
         "also reads the calls of the final message",

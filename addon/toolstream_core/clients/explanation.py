@@ -20,6 +20,7 @@ from toolstream_core.clients.model import (
     Arguments,
     ClientModel,
     Deviation,
+    Entries,
     Entry,
     Id,
     Invalid,
@@ -91,7 +92,8 @@ def _key_of(model: ClientModel, entry: Entry) -> str:
     """The value of the field that the client keys by."""
     fragment = entry.fragment
     call_id, index = _shown(fragment.id), _shown(fragment.index)
-    if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
+    by_id = model.adding is Adding.REPLACE or model.entries is Entries.FROM_ID
+    if model.key in _BY_ID or (model.key is Key.PROTOCOL and by_id):
         by_item = fragment.id is ABSENT and fragment.item_id is not ABSENT
         return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {call_id}"
     if model.key in _BY_BOTH:
@@ -361,7 +363,7 @@ def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
 
 
 _BLUNT: Final[Mapping[Deviation, int]] = {
-    **dict.fromkeys((Key.ENTRY, Key.ONE, *Kept), 1),
+    **dict.fromkeys((Key.ENTRY, Key.ONE, Entries.FROM_ID, *Kept), 1),
     **dict.fromkeys(Arguments, 2),
 }
 """Deviations that leave so little of a call that they explain nearly any result."""

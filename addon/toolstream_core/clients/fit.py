@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import chain, combinations, pairwise, product
 from typing import Final
 
 from toolstream_core.calls.json_text import is_object
@@ -86,14 +86,30 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     # A buffer that is never reset. It is not tried for many calls, because each would repeat all before it.
     continued = (Adding.CONTINUED,) if form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
+    late, back = _first_lacks_id(entries), _comes_back(entries)
+    from_id = (Entries.FROM_ID,) if late and form is CallForm.DELTAS else ()
+    until_next = (Adding.OPENED,) if back and form is CallForm.DELTAS else ()
     named = any(nonblank(one.fragment.item_id) for one in entries)
     return {
         "key": tuple(one for one in KEYS[form] if named or one is not Key.ITEM),
         "no_index": tuple(NoIndex)[1:] if without else (),
-        "entries": (*several, *ending),
-        "adding": (*_ADDINGS[form], *continued, *finish),
+        "entries": (*several, *ending, *from_id),
+        "adding": (*_ADDINGS[form], *continued, *finish, *until_next),
         "source": tuple(_sources(form, entries)),
     }
+
+
+def _first_lacks_id(entries: Sequence[Entry]) -> bool:
+    """Whether the first entry of an index has no id."""
+    first = {repr(one.fragment.index): one for one in reversed(entries)}
+    return any(not nonblank(one.fragment.id) for one in first.values())
+
+
+def _comes_back(entries: Sequence[Entry]) -> bool:
+    """Whether an index comes again after another one."""
+    indexes = [repr(one.fragment.index) for one in entries]
+    changes = sum(one != other for one, other in pairwise(indexes))
+    return changes >= len(set(indexes)) > 1
 
 
 def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:

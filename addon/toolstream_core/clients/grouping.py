@@ -342,6 +342,8 @@ class Grouping:
         group = _group(self._model, self._calls, entry)
         if group is None or (self._model.adding is Adding.WHOLE and group.is_complete):
             return None
+        if self._model.adding is Adding.OPENED and group is not self.groups[-1]:
+            return None
         self._add(group, entry)
         return group
 
@@ -351,7 +353,7 @@ class Grouping:
         if adding is Adding.CONTINUED:
             group.before = group.before if group.entries else tuple(self._deltas)
             self._deltas += [entry] if fragment.phase is Phase.MORE else []
-        if adding is Adding.REPLACE and _identity(entry):
+        if adding is Adding.REPLACE and _identity(entry) and (group.id or group.item_id):
             group.entries.clear()
         group.entries.append(entry)
         self._calls.touched(group, entry)
@@ -389,7 +391,7 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     if model.key is Key.PROTOCOL and calls.form is CallForm.WHOLE and nonblank(fragment.name):
         return calls.new(entry)
     found = LOOKUPS[model.key](calls, entry)
-    if found is None:
+    if found is None or (found is NEW and model.entries is Entries.FROM_ID and not nonblank(fragment.id)):
         return None
     group = found if isinstance(found, Group) else calls.new(entry)
     if group.is_complete and _begins_anew(model, entry):

@@ -50,11 +50,12 @@ class NoIndex(enum.StrEnum):
 
 
 class Entries(enum.StrEnum):
-    """The entries of an event that are read."""
+    """The entries that are read."""
 
     ALL = "all-entries"
     FIRST = "first-entry-only"
     BEFORE_FINISH = "finish-event-skipped"
+    FROM_ID = "opened-by-id"
 
 
 class Adding(enum.StrEnum):
@@ -67,6 +68,7 @@ class Adding(enum.StrEnum):
     FINISH = "until-finish"
     REPLACE = "entry-replaces"
     CONTINUED = "buffer-never-reset"
+    OPENED = "closed-by-next"
 
 
 class Source(enum.StrEnum):

@@ -24,7 +24,7 @@ SHAPES: Final = {
     "finish-with-calls": "The finish reason in the event with the last arguments.",
     "finish-apart": "The finish reason in a separate event, without calls and text.",
     "usage-with-delta": "The usage with an empty delta after the finish reason, as OpenRouter sends it.",
-    "full-deltas": "A role and content in each delta, as OpenRouter sends them.",
+    "full-deltas": "A role and content in each delta, as OpenRouter sends them; empty beside calls, as in Ollama.",
     "text-first": "A text before the first call, which no text precedes.",
     "empty-choices": "A chunk without choices at the start, as Azure OpenAI sends it.",
     "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",

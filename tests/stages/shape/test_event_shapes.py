@@ -137,11 +137,12 @@ def test_a_gemini_finish_reason_is_sent_apart() -> None:
 
 
 def test_each_delta_is_full() -> None:
-    """`full-deltas` adds the missing role and content to each delta."""
+    """`full-deltas` adds the missing role and content to each delta; a content without text is empty."""
     text = chunk({"content": "Hi"})
     out = payloads(shaped(sse(ROLE, text, TWO[1], FINISH, "[DONE]"), CHAT, "full-deltas"))
-    usual = {"role": "assistant", "content": None}
-    deltas = [usual, {**usual, "content": "Hi"}, {**usual, **TWO[1]["choices"][0]["delta"]}, usual]
+    usual = {"role": "assistant", "content": ""}
+    role, opening = (one["choices"][0]["delta"] for one in TWO[:2])
+    deltas = [role, {**usual, "content": "Hi"}, {**usual, **opening}, usual]
     assert [one["choices"][0]["delta"] for one in out] == deltas
 
 

@@ -111,12 +111,12 @@ def finish_apart(event: Event) -> list[Json]:
 
 
 def full_deltas(event: Event) -> list[Json]:
-    """A chunk with a role and content in each delta."""
+    """A chunk with a role and content in each delta. An empty content is the case that clients take for text."""
     payload = event.frame.json
     choices = json_access.items(json_access.get(payload, "choices"))
     if not (isinstance(payload, dict) and choices and all(map(_has_delta, choices))):
         return [payload]
-    usual = {"role": "assistant", "content": None}
+    usual = {"role": "assistant", "content": ""}
     full = [{**choice, "delta": {**usual, **choice["delta"]}} for choice in choices]
     return [payload if full == choices else {**payload, "choices": full}]
 
