@@ -1,16 +1,21 @@
-"""What the parameters of a tool show of the arguments of its calls."""
+"""Which tool a call names, and what the parameters of that tool show of the arguments."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.model import Json
 from toolstream_core.wire import json_access
 
+# Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
+# a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), tags (vllm-ascend#12398).
+_AROUND = re.compile(r"(?:<\|.*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.DOTALL)
+_BEFORE = re.compile(r"\A(?:\s+|</?\w+>|(?:functions?|default_api)[.:])+")
+_COUNTED = re.compile(r":\d+\Z")
 LONGEST_HEAD: Final = 256
 """Characters of a text within which its first key, or the beginning of a call, is searched."""
 _FIRST_KEY: Final = re.compile(rf'{WS}("?)([^"\\\x00-\x1f{{}}\[\]:,]*)(?:(?P<closed>"){WS}(?P<colon>:)?)?')
@@ -94,3 +99,14 @@ def _end_of(text: str, characters: int) -> int:
 
 UNKNOWN: Final = Parameters()
 """The parameters of an unknown tool."""
+
+
+def plain_name(name: str, offered: Container[str]) -> str:
+    """The offered tool in `name` without the characters around it; `name` itself if there is none."""
+    if name in offered:
+        return name
+    bare = _AROUND.sub("", _BEFORE.sub("", name))
+    for candidate in (bare, _COUNTED.sub("", bare)):
+        if candidate in offered:
+            return candidate
+    return name

@@ -9,7 +9,7 @@ from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.parameters import UNKNOWN, Parameters, plain_name
 from toolstream_core.calls.placeholders import is_markup
 from toolstream_core.calls.repetition import without_repeated
 from toolstream_core.calls.scanner import WHITE
@@ -186,8 +186,8 @@ class Calls:
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
-            if call.kind is Kind.FUNCTION and call.name in self._tools:
-                call.arguments.parameters = self._tools[call.name]
+            if call.kind is Kind.FUNCTION:
+                call.arguments.parameters = self._parameters(call)
         if fragment.phase is Phase.MORE:
             if fragment.is_object:
                 _add_object(call, str(fragment.arguments))
@@ -199,6 +199,10 @@ class Calls:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
+
+    def _parameters(self, call: OpenCall, unknown: Parameters = UNKNOWN) -> Parameters:
+        """The parameters of a call's tool, also if its name has other characters around it; `unknown` without one."""
+        return self._tools.get(plain_name(call.name, self._tools), unknown)
 
     def _joined_name(self, call: OpenCall, name: str) -> str:
         """The name with a later part of it."""
@@ -226,7 +230,7 @@ class Calls:
         """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
-        text, complete = opened.intended_arguments(may_be_empty=not self._tools.get(opened.name, UNKNOWN).required)
+        text, complete = opened.intended_arguments(may_be_empty=not self._parameters(opened).required)
         return Call(
             opened.choice,
             opened.position,

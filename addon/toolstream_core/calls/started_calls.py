@@ -8,7 +8,7 @@ from typing import ClassVar, override
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import has_nothing, is_object, same_arguments
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.parameters import Parameters
 from toolstream_core.calls.resolver import Calls, ResolvedFragment
 from toolstream_core.model import EventContent, Fragment, Phase, Seen
 
@@ -150,7 +150,7 @@ class StartedCalls(Calls):
         last, text = self._ended_last, fragment.arguments
         if last is None or not last.arguments.empty or last.start_input is not None:
             return False
-        return isinstance(text, str) and text.lstrip().startswith("{") and self._tools.get(last.name, UNKNOWN).required
+        return isinstance(text, str) and text.lstrip().startswith("{") and self._parameters(last).required
 
     @property
     def _only_taking(self) -> OpenCall | None:

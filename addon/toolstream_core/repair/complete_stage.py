@@ -17,7 +17,7 @@ from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLI
 from toolstream_core.model import Event, Json
 from toolstream_core.repair.complete_form import PARTIAL, CompleteCallForm, Entry
 from toolstream_core.repair.fields import Deviation, Fields, laid_over
-from toolstream_core.repair.identity import judge_id, plain_name
+from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS, Policy
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
@@ -105,9 +105,9 @@ class CompleteCallClient:
 
     def _intended(self, entry: Entry) -> Fields:
         """The fields in which the intended call differs from an entry, as far as it is known now."""
-        name, value, offered = entry.name, entry.fields.get("arguments"), self._context.schemas
+        name, value = entry.name, entry.fields.get("arguments")
         intended: Fields = {}
-        if name and name not in offered and (plain := plain_name(name, offered)) != name:
+        if name and (plain := self._context.tool(name)) != name:
             intended["name"] = plain
         if value and isinstance(value, dict):
             if entry.call.arguments.head:
@@ -241,8 +241,8 @@ class CompleteCallStage(Repairer):
             return False
         last = {one.fragment.choice: one for one in entries}
         named = [one.call for one in last.values() if one.lacks_arguments]
-        known = self._context.parameterless
-        return any(call.name not in known and has_nothing(call.arguments.text()) for call in named) if named else False
+        takes_none = self._context.has_no_parameters
+        return any(has_nothing(call.arguments.text()) and not takes_none(call.name) for call in named)
 
     def _may_go_on(self, entry: Entry) -> bool:
         """Whether an entry names a streamed call whose rest has not arrived."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from toolstream_core.calls.parameters import plain_name
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.model import Json
@@ -16,12 +17,6 @@ USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 """Ids as providers make them."""
 STRICT_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Ids that the APIs of Anthropic and Bedrock accept."""
-
-# Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
-# a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), tags (vllm-ascend#12398).
-_AROUND = re.compile(r"(?:<\|.*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.DOTALL)
-_BEFORE = re.compile(r"\A(?:\s+|</?\w+>|(?:functions?|default_api)[.:])+")
-_COUNTED = re.compile(r":\d+\Z")
 
 
 class Judge(Protocol):
@@ -45,7 +40,7 @@ def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
     if not name:
         judge(MISSING_NAME, "the call has no name")
         return name
-    plain = name if name in offered else plain_name(name, offered)
+    plain = plain_name(name, offered)
     return plain if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}") else name
 
 
@@ -53,14 +48,3 @@ def may_grow(name: str, offered: Mapping[str, Json]) -> bool:
     """Whether `name` can be the beginning of an offered tool's name, with or without `functions.`."""
     complete = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
     return name not in offered and any(one.startswith(name) and one != name for one in complete)
-
-
-def plain_name(name: str, offered: Mapping[str, Json]) -> str:
-    """The offered tool in `name` without the characters around it; `name` itself if there is none."""
-    if not offered or name in offered:
-        return name
-    bare = _AROUND.sub("", _BEFORE.sub("", name))
-    for candidate in (bare, _COUNTED.sub("", bare)):
-        if candidate in offered:
-            return candidate
-    return name

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from toolstream_core.calls import OpenCall
+from toolstream_core.calls.parameters import plain_name
 from toolstream_core.model import Change, Event, Finding, Json, StreamFacts
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire import json_access
@@ -57,9 +58,17 @@ class Context:
         """The ids of the calls of earlier turns."""
         return self.ids_in(self.exchange.request)
 
+    def tool(self, name: str) -> str:
+        """The offered tool that a call names, also with other characters around it; the name itself if none is."""
+        return plain_name(name, self.schemas)
+
     def may_be_empty(self, name: str) -> bool:
         """Whether the tool has no required parameters, or is unknown."""
-        return name not in self._demanding
+        return self.tool(name) not in self._demanding
+
+    def has_no_parameters(self, name: str) -> bool:
+        """Whether the tool is known to have no parameters."""
+        return self.tool(name) in self._parameterless
 
     @cached_property
     def _demanding(self) -> frozenset[str]:
@@ -68,7 +77,7 @@ class Context:
         return frozenset([name for name, one in required.items() if json_access.items(one)])
 
     @cached_property
-    def parameterless(self) -> frozenset[str]:
+    def _parameterless(self) -> frozenset[str]:
         """The tools that have no parameters."""
         known = self.schemas.items()
         return frozenset([name for name, one in known if not (isinstance(one, dict) and one.get("properties"))])

@@ -9,6 +9,7 @@ from typing import Final
 from toolstream_core.calls import OpenCall
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import lost_beginning
+from toolstream_core.calls.parameters import plain_name
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -24,7 +25,7 @@ from toolstream_core.defects.framing import (
     UNREADABLE_BODY,
     UNTERMINATED_EVENT,
 )
-from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAMESPACE, UNKNOWN_TOOL
+from toolstream_core.defects.identity import MISSING_NAMESPACE, UNKNOWN_TOOL
 from toolstream_core.model import ABSENT, Call, EventContent, Finding, Kind, Record
 from toolstream_core.wire.frame import Frame, holds_several
 from toolstream_core.wire.numbers import non_finite
@@ -35,8 +36,6 @@ _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUME
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that explain why its arguments are incomplete."""
-_SAY_TOOL = frozenset({DECORATED_NAME.code, MISSING_NAMESPACE.code})
-"""Findings of a call that name the tool for its name."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _INCOMPLETE: Final = "incomplete"
 _NO_JSON = frozenset({b"[DONE]", b""})
@@ -134,10 +133,10 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
 
 
 def unknown_tools(record: Record, tools: Container[str]) -> Iterator[Finding]:
-    """Calls whose name is not among `tools`, which are all allowed names."""
-    explained = {finding.call for finding in record.findings if finding.code in _SAY_TOOL}
+    """Calls of tools that are not among `tools`, which are all allowed ones."""
+    named = {finding.call for finding in record.findings if finding.code == MISSING_NAMESPACE.code}
     for position, call in enumerate(record.calls):
-        known = not call.name or call.name in tools or position in explained
+        known = not call.name or plain_name(call.name, tools) in tools or position in named
         if call.kind is not Kind.SERVER and not (known or call.guessed):
             message = f"the request offers no tool {call.name!r}"
             yield UNKNOWN_TOOL.found(next(iter(call.events), 0), message, position)

@@ -7,7 +7,7 @@ from typing import Final, override
 
 from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.parameters import UNKNOWN, Parameters
+from toolstream_core.calls.parameters import UNKNOWN, Parameters, plain_name
 from toolstream_core.calls.placeholders import BEFORE
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
@@ -22,7 +22,6 @@ from toolstream_core.protocols.chat.evidence import (
     names_another,
     repeated_in_message,
 )
-from toolstream_core.repair.identity import plain_name
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #
@@ -182,7 +181,7 @@ class ChatCalls(Calls):
             return None
         (state,) = states.values()
         call = state.last
-        lacks = call is not None and call.arguments.empty and self._tools.get(call.name, _DEMANDING).required
+        lacks = call is not None and call.arguments.empty and self._parameters(call, _DEMANDING).required
         return state if lacks and not state.several_open() else None
 
     @override
@@ -288,19 +287,23 @@ class ChatCalls(Calls):
         state.found_at(index, call)
         return call
 
+    def _needs_arguments(self, call: OpenCall) -> bool:
+        """Whether a call's tool has required parameters, or no tool is known."""
+        return self._parameters(call, UNKNOWN if self._tools else _DEMANDING).required
+
     def _lacks_arguments(self, call: OpenCall) -> bool:
-        """Whether a call has no arguments, and its tool needs some, or no tool is known."""
-        return call.arguments.empty and self._tools.get(call.name, UNKNOWN if self._tools else _DEMANDING).required
+        """Whether a call has no arguments, and needs some."""
+        return call.arguments.empty and self._needs_arguments(call)
 
     def _replaces_nothing(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment with the call's name begins the arguments of a call that has only `{}`, and needs some."""
         if nonblank(fragment.name) != call.name or not (_begins_object(fragment) and _has_nothing(call)):
             return False
-        return self._tools.get(call.name, UNKNOWN if self._tools else _DEMANDING).required
+        return self._needs_arguments(call)
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
-        if nonblank(fragment.name) or not self._tools.get(call.name, UNKNOWN).required:
+        if nonblank(fragment.name) or not self._parameters(call).required:
             return False
         return _has_nothing(call)
 

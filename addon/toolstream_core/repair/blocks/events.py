@@ -355,7 +355,7 @@ class BlockStarts:
         block.state = BlockState.OPEN
         if block.call is not None:
             self._same_id.add(block.call.id, block)
-        if block.call is not None and block.call.name in self.context.parameterless:
+        if block.call is not None and self.context.has_no_parameters(block.call.name):
             block.decided = True
         self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
         if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:

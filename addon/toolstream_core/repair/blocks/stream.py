@@ -129,7 +129,7 @@ class BlockStream:
 
     def proves_empty(self, call: OpenCall) -> bool:
         """Whether something shows that a call without arguments is complete."""
-        return call.closed or call.name in self.context.parameterless or bool(self.message.finish)
+        return call.closed or self.context.has_no_parameters(call.name) or bool(self.message.finish)
 
     def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
         if has_none(call):

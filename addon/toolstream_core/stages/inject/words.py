@@ -122,7 +122,7 @@ def offered(at: At) -> bool:
 
 def takes_parameters(at: At) -> bool:
     """The tool has parameters, or is unknown."""
-    return at.call.name not in at.context.parameterless
+    return not at.context.has_no_parameters(at.call.name)
 
 
 def bare_start(at: At) -> bool:

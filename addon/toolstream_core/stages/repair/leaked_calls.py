@@ -49,7 +49,7 @@ class LeakedCallRepairer(Repairer):
         if frame.data is None:
             return (frame,)
         for fragment, call in resolved:
-            self._made.add(call.name)
+            self._made.add(self._context.tool(call.name))
             self._calls.add(id(call))
             place = fragment.index if isinstance(fragment.index, int) else -1
             self._top = max(self._top, place, len(self._calls) - 1)
@@ -87,7 +87,7 @@ class LeakedCallRepairer(Repairer):
         self._over = True
         self._report_all([*self._text.end(), *self._thought.end()], event)
         self.holding = self._text.open or self._thought.pending
-        twice = [one for one in self._found if one.name in self._made]
+        twice = [one for one in self._found if self._context.tool(one.name) in self._made]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"
             self.report(LEAKED_TWICE, event.frame.number, message)

@@ -213,7 +213,7 @@ class Closing:
     def _is_over(self, state: ClientCall) -> bool:
         """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
         if state.intended.silent:
-            return state.intended.nothing or state.intended.tool in self._client.context.parameterless
+            return state.intended.nothing or self._client.context.has_no_parameters(state.intended.call.name)
         return bool(state.intended.call.name) and state.intended.is_complete_object
 
     def _cuts(self) -> bool:

@@ -22,7 +22,6 @@ from toolstream_core.defects.identity import (
     LATE_NAME,
     MISSING_ID,
     MISSING_INDEX,
-    MISSING_NAME,
     MISSING_TYPE,
     NULL_IDENTITY,
     ODD_INDEX,
@@ -153,7 +152,6 @@ def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:
 
 
 MISNAMED = Named(MISNAMED_ARGUMENTS, "the arguments are under another key")
-MISSING = Named(MISSING_NAME, "the call has no name")
 BY_FIELD = {
     "index": index,
     "id": call_id,

@@ -18,7 +18,7 @@ from toolstream_core.defects.arguments import (
 )
 from toolstream_core.defects.defect import Defect
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
-from toolstream_core.repair.identity import may_grow, plain_name
+from toolstream_core.repair.identity import may_grow
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.stages.context import Context
 
@@ -56,7 +56,7 @@ class IntendedCall:
     @property
     def tool(self) -> str:
         """The tool that it calls, by the name in the request."""
-        return plain_name(self.call.name, self._context.schemas)
+        return self._context.tool(self.call.name)
 
     @property
     def nothing(self) -> bool:
@@ -121,7 +121,7 @@ class IntendedCall:
     @property
     def may_be_placeholder(self) -> bool:
         """Whether the received text is a `{}` or `null` which may stand for later arguments."""
-        return self.meaning.may_be_placeholder and self.tool not in self._context.parameterless
+        return self.meaning.may_be_placeholder and not self._context.has_no_parameters(self.call.name)
 
     @property
     def replaces_placeholder(self) -> bool:
@@ -150,7 +150,7 @@ class IntendedCall:
     @property
     def may_be_empty(self) -> bool:
         """Whether the tool may be called without arguments."""
-        return self._context.may_be_empty(self.tool)
+        return self._context.may_be_empty(self.call.name)
 
     @property
     def is_complete_at_finish(self) -> bool:
@@ -175,4 +175,4 @@ class IntendedCall:
         reading = self.text(over=True)
         if reading.defect is TRAILING_GARBAGE:  # a part of it may be missing
             return False
-        return reading.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless
+        return reading.text.strip(WHITE) != "{}" or self._context.has_no_parameters(self.call.name)

@@ -19,7 +19,7 @@ from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Hel
 from toolstream_core.protocols.chat.repair.finishing import Finishes
 from toolstream_core.protocols.chat.repair.stream import Stream, Touched
 from toolstream_core.repair.fields import Deviation, Fields, laid_over
-from toolstream_core.repair.identity import judge_id
+from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
 from toolstream_core.wire import json_access
 
@@ -269,7 +269,12 @@ class EntryWriter:
         intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
         kind = was.get("type", ABSENT)
         if at.opens:
-            name = one.intended.call.name
+            call = one.intended.call
+            name = judge_name(
+                call.name,
+                self._client.context.schemas,
+                lambda defect, message: self._report(defect, number, message, call),
+            )
             if name or self._stream.unread_at < 0:
                 intended |= {
                     "id": self._identity(one, at.turn),
@@ -277,11 +282,7 @@ class EntryWriter:
                 }
             else:  # an unreadable event may have opened the call
                 intended |= {key: was[key] for key in ("id", "type") if key in was}
-            if name:
-                intended["name"] = one.intended.tool
-            else:
-                self._report(field_defects.MISSING.defect, number, field_defects.MISSING.message, one.intended.call)
-                intended |= {key: was[key] for key in ("name",) if key in was}
+            intended |= {"name": name} if name else {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             intended["type"] = kind
         stays = one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters")))

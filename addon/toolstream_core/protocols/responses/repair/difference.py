@@ -204,7 +204,10 @@ class Difference:
         """Decide the name and the namespace of the tool that the call names."""
         stream, name = self._stream, has.name
         own = nonblank(json_access.text(json_access.get(item, "namespace")))
-        fitting = [] if stream.realtime else stream.calls.in_namespaces(name, own)
+        fitting = self._fitting(name, own)
+        if not fitting:
+            name = judge_name(name, stream.context.schemas, judge)
+            fitting = self._fitting(name, own)
         tool = fitting[0] if len(fitting) == 1 else (name, own)
         known = tool[0] == name  # Without an item, the event that closes it has the namespace, or lacks it too.
         if fitting and (isinstance(item, dict) or not known):
@@ -215,8 +218,10 @@ class Difference:
             has.namespace = ABSENT
         if has.name != name:
             has.why["name"] = MISSING_NAMESPACE
-        else:
-            has.name = judge_name(name, stream.context.schemas, judge)
+
+    def _fitting(self, name: str, own: str) -> list[tuple[str, str]]:
+        """The tools of namespaces that a call may mean; a session of Realtime has none."""
+        return [] if self._stream.realtime else self._stream.calls.in_namespaces(name, own)
 
     def _place(self, intended: IntendedCall, index: object) -> tuple[int, Defect | None]:
         """A place for a new item, and the defect because of which it is not the event's `output_index`."""

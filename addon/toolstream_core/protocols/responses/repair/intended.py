@@ -187,7 +187,7 @@ class IntendedCalls:
         if not (follows_placeholder or intended.call.is_complete()):
             return False
         value = parse(intended.reading(over=True).text.encode("utf-8", "replace"))
-        return isinstance(value, dict) and (bool(value) or intended.call.name in self._context.parameterless)
+        return isinstance(value, dict) and (bool(value) or self._context.has_no_parameters(intended.call.name))
 
     # -- arguments
 
@@ -195,7 +195,7 @@ class IntendedCalls:
         """Whether the last delta may be a placeholder, or repeat all arguments so far."""
         if intended.meaning.suspect is not None:
             return True
-        return intended.call.name not in self._context.parameterless and intended.meaning.may_be_placeholder
+        return not self._context.has_no_parameters(intended.call.name) and intended.meaning.may_be_placeholder
 
     def ends_in_part(self, intended: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""
