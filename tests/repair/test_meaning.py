@@ -147,3 +147,11 @@ def test_text_without_an_object_is_not_cumulative() -> None:
         received.add(fragment)
         meaning.add(fragment, received)
     assert meaning.cumulative is None
+
+
+@pytest.mark.parametrize("protocol", [anthropic, chat, responses])
+def test_a_cumulative_fragment_may_end_within_a_surrogate_pair(protocol: Protocol) -> None:
+    """A program that counts UTF-16 units can cut a character: the client gets it once, with the next fragment."""
+    fragments = ['{"a":', '{"a":"x', '{"a":"x\ud83d', '{"a":"x😀', '{"a":"x😀y"}']
+    received, findings = sent(protocol, fragments)
+    assert ("".join(received), findings) == (fragments[-1], ["cumulative-arguments"])

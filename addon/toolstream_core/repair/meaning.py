@@ -271,12 +271,14 @@ class Meaning:
         self._complete, self._tail, self.is_uncertain = None, "", True
 
     def _add_snapshot(self, fragment: str) -> None:
-        """Add a fragment that has all arguments so far."""
-        known = self.cumulative or ""
+        """Add a fragment that has all arguments so far, perhaps with the first half of a surrogate pair at its end."""
+        known, half = self.cumulative or "", self._high_surrogate
+        whole = fragment[:-1] if HIGH <= fragment[-1] < LOW else fragment
         if fragment.startswith(known):
-            self.cumulative, self.begin = fragment, self.received.size - len(fragment)
+            self.cumulative, self._high_surrogate = whole, fragment[len(whole) :]
+            self.begin = self.received.size - len(fragment)
         elif not known.startswith(fragment) and fragment.strip(WHITE):
-            self.cumulative = known + fragment
+            self.cumulative, self._high_surrogate = paired(known + half + whole), fragment[len(whole) :]
 
     def _after_snapshots(self, fragment: str) -> None:
         """Take a fragment that continues no snapshot: unless it repeats the last one, there were no snapshots."""
