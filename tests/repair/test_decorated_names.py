@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import StreamFacts
 
 FAULT = "decorated-name"
-STREAMS = [one for one in streams() if FAULT in INJECTORS[one.dialect] and one.name in {"fragments", "fragments of two"}]
+STREAMS = [
+    one for one in streams() if FAULT in INJECTORS[one.dialect] and one.name in {"fragments", "fragments of two"}
+]
 UNDECIDED = frozenset({"repeated-index", "restarted-stream", "split-name"})
 """The fault of names puts another stream there: it joins two entries, is not repaired after a second start, or
 decorates the second part of a name."""

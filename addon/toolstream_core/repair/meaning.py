@@ -170,6 +170,9 @@ class Meaning:
             self._after_snapshots(fragment)
         elif self.cumulative is not None:
             self._add_snapshot(fragment)
+        elif self.suspect and fragment.startswith(self.suspect) and len(fragment) > len(self.suspect):
+            self.cumulative, self.suspect, self.newest = self.suspect, None, None
+            self._add_snapshot(fragment)
         else:
             self._judge(fragment)
             if self._own is None:
@@ -290,10 +293,7 @@ class Meaning:
     def _suspect(self, fragment: str) -> None:
         """Whether each fragment has all arguments so far, which the joined text alone does not show."""
         received = self.without_placeholder
-        suspect, self.suspect = self.suspect, None
-        if suspect and fragment.startswith(suspect) and len(fragment) > len(suspect):
-            self.cumulative, self.begin = fragment, self.received.size - len(fragment)
-            return
+        self.suspect = None
         if len(fragment) * 2 < received.size or len(fragment) >= received.size or received.ended_object() is not None:
             return
         before = received.text()[: -len(fragment)]
