@@ -168,10 +168,7 @@ class Meaning:
             self.begin, self.defect = self.received.size - len(fragment), SNAPSHOT_ARGUMENTS
         elif self.cumulative is not None and self.defect is SNAPSHOT_ARGUMENTS:
             self._after_snapshots(fragment)
-        elif self.cumulative is not None:
-            self._add_snapshot(fragment)
-        elif self.suspect and fragment.startswith(self.suspect) and len(fragment) > len(self.suspect):
-            self.cumulative, self.suspect, self.newest = self.suspect, None, None
+        elif self.cumulative is not None or self._extends_suspect(fragment):
             self._add_snapshot(fragment)
         else:
             self._judge(fragment)
@@ -289,6 +286,13 @@ class Meaning:
             self.cumulative = self.newest = self.defect = None
             self.begin = self._shift
             self._judge(fragment)
+
+    def _extends_suspect(self, fragment: str) -> bool:
+        """Whether a fragment begins with the one before, which begins with all text before that: both have all."""
+        if not (self.suspect and fragment.startswith(self.suspect) and len(fragment) > len(self.suspect)):
+            return False
+        self.cumulative, self.suspect, self.newest = self.suspect, None, None
+        return True
 
     def _suspect(self, fragment: str) -> None:
         """Whether each fragment has all arguments so far, which the joined text alone does not show."""
