@@ -205,9 +205,8 @@ class Difference:
         stream, name = self._stream, has.name
         own = nonblank(json_access.text(json_access.get(item, "namespace")))
         fitting = self._fitting(name, own)
-        if not fitting:
-            name = judge_name(name, stream.context.schemas, judge)
-            fitting = self._fitting(name, own)
+        if not fitting and (plain := judge_name(name, stream.context.schemas, judge)) != name:
+            name, fitting = plain, self._fitting(plain, own)
         tool = fitting[0] if len(fitting) == 1 else (name, own)
         known = tool[0] == name  # Without an item, the event that closes it has the namespace, or lacks it too.
         if fitting and (isinstance(item, dict) or not known):
