@@ -27,7 +27,7 @@ class Sink:
         """A comment, a blank frame, or unread bytes."""
 
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
-        """An event with content, and its fragments with their calls."""
+        """An event with content, and its fragments with their calls. One that was not parsed has no `frame.json`."""
 
     def on_each_skipped(
         self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
