@@ -174,6 +174,7 @@ class BlockDifference(Repairer):
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
             self.message.truncated = self.message.over = True
+            self.reporter.note_gap()
             self._order.settle()
         if parsed is not None and event.content.end:
             where = "after" if self.message.blocks else "instead of"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, override
 
 from toolstream_core.calls import OpenCall
+from toolstream_core.defects.arguments import TRAILING_GARBAGE
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Change, Event, Severity
 from toolstream_core.stages.context import Context
@@ -30,6 +31,8 @@ class Reporter:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._repairs = context.repairs
+        self.has_gap = False
+        """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
         self._reported: set[tuple[str, int | None]] = set()
         self._why: list[str] = []
         self._shapes: tuple[str, ...] = ()
@@ -59,6 +62,11 @@ class Reporter:
         if defect.name not in self._why:
             self._why.append(defect.name)
         return True
+
+    def note_gap(self) -> None:
+        """Note an event that could not be read. Text after an object may be the rest of a call that began in it."""
+        self.has_gap = True
+        self._repairs -= {TRAILING_GARBAGE.code}
 
     def repairs_at_end(self, defect: Defect) -> bool:
         """Whether a defect's repair is on, if the defect is reported when the response is over."""
@@ -111,8 +119,6 @@ class Repairer(Stage):
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and the frames that were forwarded for them."""
-        self.has_gap = False
-        """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
 
     def forwarded(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
         """Audit the frames for an event, or for the body's end. A waiting frame (`waits`) is not changed yet."""

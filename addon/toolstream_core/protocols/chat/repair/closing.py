@@ -151,7 +151,7 @@ class Closing:
                 or not any(not one.intended.nothing for one in turn.calls)
             ):
                 continue
-            complete = not self._stream.has_gap and all(self._is_over(one) for one in turn.calls)
+            complete = not self._reporter.has_gap and all(self._is_over(one) for one in turn.calls)
             if finish.delayed is not None or (
                 complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")
             ):
@@ -167,7 +167,7 @@ class Closing:
         calls = [one for one in turn.calls if not self._is_over(one)]
         if (
             calls
-            and not self._stream.has_gap
+            and not self._reporter.has_gap
             and all(one.intended.silent and one.intended.may_be_empty for one in calls)
         ):
             message = "no finish reason came before [DONE], and a call has no arguments: it may be incomplete"
@@ -203,7 +203,7 @@ class Closing:
     def _lacks_finish(self) -> bool:
         """Whether a response without any end has complete calls."""
         turns = self._client.turns.values()
-        unknown = self._stream.failed or self._stream.has_gap or self._finishes.called
+        unknown = self._stream.failed or self._reporter.has_gap or self._finishes.called
         if unknown or not all(turn.calls for turn in turns):
             return False
         calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]

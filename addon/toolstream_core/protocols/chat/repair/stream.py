@@ -59,7 +59,7 @@ class Stream:
     """One stream."""
 
     def __init__(self, client: Client) -> None:
-        self._context, self._report = client.context, client.reporter.report
+        self._context, self._reporter, self._report = client.context, client.reporter, client.reporter.report
         self.head: dict[str, Json] = {}
         """The envelope of the first chunk that has a choice, for added events."""
         self.last, self.arrived = 0, -1
@@ -68,8 +68,6 @@ class Stream:
         """Whether `[DONE]` was received."""
         self.failed = False
         """Whether an error was received."""
-        self.has_gap = False
-        """Whether an event could not be read, or a fragment belongs to no known call."""
         self.unread_at = -1
         """The number of the last event with unreadable arguments; -1 for none."""
         self.text_said = False
@@ -161,6 +159,7 @@ class Stream:
             unread = b'"arguments"' in frame.raw
         else:
             unread = is_unread(event)
-            self.has_gap = self.has_gap or unread
+            if unread:
+                self._reporter.note_gap()
         if unread:
             self.unread_at = frame.number

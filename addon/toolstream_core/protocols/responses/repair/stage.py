@@ -116,7 +116,8 @@ class ResponsesRepair(Repairer):
         is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
-        self.has_gap = self.has_gap or (not event_type(event.frame).startswith("response.") and is_unread(event))
+        if not event_type(event.frame).startswith("response.") and is_unread(event):
+            self.reporter.note_gap()
         one, content = ReceivedEvent(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
@@ -372,7 +373,7 @@ class ResponsesRepair(Repairer):
         cut, self._cut = self._cut, None
         ends = cut is not None and completes(cut.event.frame)
         loses = not ends and cut is not None and not is_comment(cut.event.frame)
-        may_complete = clean and not (self.has_gap or loses)
+        may_complete = clean and not (self.reporter.has_gap or loses)
         completed = not self._passes and self._response.at_end(clean=may_complete)
         if cut is not None and not (completed and ends):
             payload = cut.event.frame.json
