@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import override
 
 from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.defects.arguments import TRAILING_GARBAGE
 from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, MISSING_HEAD, RESTARTED_STREAM
@@ -174,7 +175,7 @@ class BlockDifference(Repairer):
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
             self.message.truncated = self.message.over = True
-            self.reporter.note_gap()
+            self.reporter.note_gap(TRAILING_GARBAGE)  # it may be the rest of a call that began here
             self._order.settle()
         if parsed is not None and event.content.end:
             where = "after" if self.message.blocks else "instead of"

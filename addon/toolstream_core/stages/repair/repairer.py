@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, override
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.defects.arguments import TRAILING_GARBAGE
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Change, Event, Severity
 from toolstream_core.stages.context import Context
@@ -63,10 +62,10 @@ class Reporter:
             self._why.append(defect.name)
         return True
 
-    def note_gap(self) -> None:
-        """Note an event that could not be read. Text after an object may be the rest of a call that began in it."""
+    def note_gap(self, doubtful: Defect) -> None:
+        """Note an event that could not be read. `doubtful` is only reported from now on."""
         self.has_gap = True
-        self._repairs -= {TRAILING_GARBAGE.code}
+        self._repairs -= {doubtful.code}
 
     def repairs_at_end(self, defect: Defect) -> bool:
         """Whether a defect's repair is on, if the defect is reported when the response is over."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from toolstream_core.defects.arguments import TRAILING_GARBAGE
 from toolstream_core.defects.framing import CHANGING_STREAM_ID
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
 from toolstream_core.model import Event, Fragment, Json
@@ -160,6 +161,6 @@ class Stream:
         else:
             unread = is_unread(event)
             if unread:
-                self._reporter.note_gap()
+                self._reporter.note_gap(TRAILING_GARBAGE)  # it may be the rest of a call that began here
         if unread:
             self.unread_at = frame.number

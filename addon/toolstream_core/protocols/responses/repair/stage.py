@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, NamedTuple, override
 
 from toolstream_core.calls import OpenCall, ResolvedFragment, nonblank
-from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
+from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.framing import MISSING_EVENT_TYPE
 from toolstream_core.defects.identity import (
@@ -117,7 +117,7 @@ class ResponsesRepair(Repairer):
         if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
         if not event_type(event.frame).startswith("response.") and is_unread(event):
-            self.reporter.note_gap()
+            self.reporter.note_gap(TRAILING_GARBAGE)  # it may be the rest of a call that began here
         one, content = ReceivedEvent(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
