@@ -54,6 +54,19 @@ XTML = """<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>
 SOLAR = f"<|tool_call:begin|>a1<|tool_call:name|>get_weather<|tool_call:args|>{_ARGUMENTS}<|tool_call:end|>"
 STEP = """<steptml:invoke name="get_weather"><steptml:parameter name="city">Oslo</steptml:parameter>
 <steptml:parameter name="days">3</steptml:parameter></steptml:invoke>"""
+_PYTHON = "{'name': 'get_weather', 'arguments': {'city': 'Oslo', 'days': 3}}"
+PAIRS = "<arg_key>city</arg_key><arg_value>Oslo</arg_value><arg_key>days</arg_key><arg_value>3</arg_value>"
+HY3 = f"<tool_call>get_weather<tool_sep>\n{PAIRS}</tool_call>".replace(">", ":opensource>")
+MUSE = """<atem:function_calls>
+<atem:invoke name="get_weather">
+<atem:parameter name="city">Oslo</atem:parameter>
+<atem:parameter name="days">3</atem:parameter>
+</atem:invoke>
+</atem:function_calls>"""
+MINICPM = """<function name="get_weather"><param name="city"><![CDATA[Oslo]]></param>
+<param name="days">3</param></function>"""
+DSML_R = """<｜DSML｜r:invoke name="get_weather"><｜DSML｜r:parameter name="city" string="true">Oslo</｜DSML｜parameter>
+<｜DSML｜r:parameter name="days" string="false">3</｜DSML｜r:parameter></｜DSML｜r:invoke>"""
 M3 = """]<]minimax[>[<tool_call>
 ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<days>3]<]minimax[>[\
 </days>]<]minimax[>[</invoke>
@@ -90,6 +103,20 @@ M3 = """]<]minimax[>[<tool_call>
         ("leaked-invoke", '<invoke name="get_weather"><city>Oslo</city>\n<days>3</days></invoke>'),
         ("leaked-invoke", M3),
         ("leaked-invoke", STEP),
+        ("leaked-invoke", MUSE),
+        ("leaked-invoke", MUSE.replace("atem:invoke", "xai:function_call")),
+        ("leaked-invoke", MINICPM),
+        ("leaked-deepseek", DSML_R),
+        ("leaked-glm", f"<|tool_call|>\nget_weather{PAIRS}\n<|/tool_call|>"),
+        ("leaked-glm", f"<tool_calls>\n<tool_call>get_weather<tool_sep>\n{PAIRS}</tool_call>\n</tool_calls>"),
+        ("leaked-glm", HY3),
+        ("leaked-glm", f"<tool_call>get_weather<tool_sep>{_ARGUMENTS}<end_of_tool_call>"),
+        ("leaked-kimi", f"<|tool_call_begin|> functions.get_weather:0 {_ARGUMENTS} <|tool_call_end|>"),
+        ("leaked-hermes", f"<|content_invoke_tool_json|>{_CALL.replace('arguments', 'args')}<|end_message|>"),
+        ("leaked-hermes", f'<|tools_prefix|>[{{"get_weather": {_ARGUMENTS}}}]<|tools_suffix|>'),
+        ("leaked-hermes", f"<|tool_calls|>[{_PYTHON}]"),
+        ("leaked-hermes", f"<tool_call>\n{_PYTHON}\n</tool_call>"),
+        ("leaked-code", "<function_calls>\nget_weather(city='Oslo', days=3)\n</function_calls>"),
         ("leaked-gemma", "<start_function_call>call:get_weather{city:<escape>Oslo<escape>,days:3}<end_function_call>"),
         ("leaked-xml", "<get_weather>\n<city>Oslo</city>\n<days>3</days>\n</get_weather>"),
     ],
@@ -107,6 +134,7 @@ def test_variants_of_a_syntax_are_found(defect: str, text: str, size: int) -> No
     [
         ("leaked-json", f"<|python_tag|>{_CALL}<|eom_id|>"),
         ("leaked-json", f" functools[{_CALL}]"),
+        ("leaked-json", f"[{_PYTHON}]"),
         ("leaked-code", '<|python_start|>[get_weather(city="Oslo", days=3)]<|python_end|>'),
         ("leaked-code", '```tool_code\nprint(default_api.get_weather(city="Oslo", days=3))\n```\n'),
     ],
@@ -135,6 +163,9 @@ def test_marks_around_a_message_that_is_only_calls(defect: str, text: str, size:
         "[TOOL_CALLS]nobody{}",
         "<shell>ls",
         "<tool_call>[1, 2]",
+        '<xs:schema><xs:element name="get_weather"/></xs:schema> <function name="shell"> <w:t>ls</w:t>',
+        "<function_calls> is the wrapper of shell(line) </function_calls>",
+        "{'name': 'Ada', 'born': 1815}",
         "<|tool_call|> is Granite's token, [TOOL_CALL] another one, <tool_calls></tool_calls> a third.",
     ],
 )

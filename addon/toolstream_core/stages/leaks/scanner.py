@@ -19,30 +19,14 @@ from toolstream_core.wire import json_access, numbers
 MAX_OPEN = 256 * 1024
 """Maximum characters of an open markup; a longer one is text."""
 _BEGINS = re.compile(
-    r"<(?:(?:longcat_)?tool_call|toolcall>|function[=_]|(?:antml:|steptml:)?invoke|antml:|minimax:|start_function_call>|[|｜‖])|\[TOOL_CALLS?\]"
-    r"|c?o?m?mentary to=",
+    r"<(?:(?:[\w-]{1,16}:)?(?:(?:longcat_)?tool_call|toolcall>|function[=_ ]|invoke)|start_function_call>|[|｜‖])"
+    r"|\[TOOL_CALLS?\]|c?o?m?mentary to=",
     re.IGNORECASE,
 )
-_HEADS: Final = (
-    "<tool_call>",
-    "<longcat_tool_call>",
-    "<toolcall>",
-    "<function=",
-    "<function_",
-    "<invoke",
-    "<",
-    "<minimax:",
-    "<steptml:invoke",
-    "<start_function_call>",
-    "<|",
-    "<｜",
-    "<‖",
-    "[tool_calls]",
-    "[tool_call]",
-    "commentary to=",
-)
-"""The beginnings of these; a fragment of text may end inside one."""
-_MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z|com?m?e?n?t?a?r?y?\Z", re.IGNORECASE)
+_TAG = re.compile(r"<[\w.:-]*\Z")
+_HEADS: Final = ("[tool_calls]", "commentary to=")
+"""The beginnings of others; a fragment of text may end inside one of them, or inside a tag's name."""
+_MAY_BEGIN = re.compile(r"(?:\[|commentary)[^\[]*\Z|com?m?e?n?t?a?r?y?\Z", re.IGNORECASE)
 _TAIL = 40
 """The last characters that are kept, for a markup's beginning that is split."""
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -131,8 +115,8 @@ class Scanner:
             begin = max(len(seen) - _TAIL, 0)
             self._open, self._tail = "", seen[begin:]
             head = _MAY_BEGIN.search(self._tail)
-            heads = (*_HEADS, *(f"<{name}>".lower() for name in self._schemas)) if head else ()
-            self._begun = head is not None and any(one.startswith(head.group().lower()) for one in heads)
+            begun = head is not None and any(one.startswith(head.group().lower()) for one in _HEADS)
+            self._begun = begun or _TAG.search(self._tail) is not None
         self._ticks += seen[:begin].count("`")
 
     @cached_property

@@ -53,12 +53,20 @@ def named_object(value: Json) -> Found | None:
 _NAME = r"[\w.:-]{1,128}"
 _DSML = r"[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}"
 _BAR = "｜"
-_PARAMETER = re.compile(r'<(?:steptml:)?parameter\s+name="([^"]+)"[^>]*>(.*?)</(?:steptml:)?parameter>', re.DOTALL)
+_PREFIX = r"(?:[\w-]{1,16}:)?"
+"""The namespace of a tag: `antml:`, `atem:` (Muse), `minimax:`, `seed:`, `steptml:`, `xai:`."""
+_LABEL = r"(?::\w+)?"
+"""The label of Hy3's tags: `<tool_call:opensource>`."""
+_PARAMETER = re.compile(
+    rf'<{_PREFIX}param(?:eter)?\s+name="([^"]+)"[^>]*>(?:<!\[CDATA\[(.*?)\]\]>|(.*?))</{_PREFIX}param(?:eter)?>',
+    re.DOTALL,
+)
 _ELEMENT = re.compile(r"\s*<([\w.-]+)>(.*?)</\1>\s*", re.DOTALL)
 _MINIMAX = "]<]minimax[>["
 """The token before each tag of MiniMax-M3."""
 _DSML_PARAMETER = re.compile(
-    rf'<{_DSML}\s*parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*parameter>', re.DOTALL
+    rf'<{_DSML}\s*{_PREFIX}parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*{_PREFIX}parameter>',
+    re.DOTALL,
 )
 _XTML_ARGUMENT = re.compile(
     r'<\|open\|>argument key="([^"]+)"(?: type="(\w+)")?[^<]*<\|sep\|>(.*?)<\|close\|>argument<\|sep\|>', re.DOTALL
@@ -71,7 +79,9 @@ _GEMMA_TOKEN = re.compile(
     re.DOTALL,
 )
 """A string of Gemma's, a string of JSON, or a word: a key before a colon, or a value."""
-_ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_ARGUMENT = re.compile(
+    rf"<arg_key{_LABEL}>(.*?)</arg_key{_LABEL}>\s*<arg_value{_LABEL}>(.*?)</arg_value{_LABEL}>", re.DOTALL
+)
 
 
 class Syntax(NamedTuple):
@@ -92,7 +102,7 @@ def _after(match: re.Match[str]) -> Iterator[Found]:
     try:
         calls = numbers.first(match.string, match.end())[0]
     except (ValueError, RecursionError):
-        return
+        calls = _literal(match.string[match.end() :].strip())
     yield from filter(None, map(named_object, _objects([calls])))
 
 
@@ -109,7 +119,7 @@ def elements(text: str) -> dict[str, str]:
 
 def _invoke(match: re.Match[str]) -> Iterator[Found]:
     body = match["body"].replace(_MINIMAX, "")
-    found = dict(_PARAMETER.findall(body)) or elements(body)
+    found = {key: quoted or text for key, quoted, text in _PARAMETER.findall(body)} or elements(body)
     yield _with_parameters(match, {key: value.strip("\n") for key, value in found.items()})
 
 
@@ -144,7 +154,7 @@ def _typed(value: str, kind: str) -> Json:
 
 
 def _glm(match: re.Match[str]) -> Iterator[Found]:
-    yield match["name"], dict(_ARGUMENT.findall(match["body"]))
+    yield _with_parameters(match, dict(_ARGUMENT.findall(match["body"])))
 
 
 def _mistral(match: re.Match[str]) -> Iterator[Found]:
@@ -184,7 +194,17 @@ def _is_value(text: str) -> bool:
 
 
 def _python(match: re.Match[str]) -> Iterator[Found]:
-    yield from _code(match["body"])
+    text = match["body"].strip()
+    for line in [text] if text.startswith("[") else text.splitlines():
+        yield from _code(line.strip())
+
+
+def _by_name(match: re.Match[str]) -> Iterator[Found]:
+    """`[{"NAME": {…}}]`."""
+    for one in _objects(_values(match["body"])):
+        for name, arguments in one.items() if isinstance(one, dict) and len(one) == 1 else ():
+            if isinstance(arguments, dict):
+                yield name, arguments
 
 
 _TAGS: Final = {
@@ -195,6 +215,7 @@ _TAGS: Final = {
     r"\[TOOL_CALL\]": r"\[/TOOL_CALL\]",  # MiniMax-M2 in LM Studio
     r"<\|START_ACTION\|>": r"<\|END_ACTION\|>",  # Command A, Command R
     r"<\|action_start\|>\s*<\|plugin\|>": r"<\|action_end\|>",  # InternLM
+    r"<\|content_invoke_tool_json\|>": r"<\|end_message\|>",  # Inkling
 }
 """The tags around the JSON of calls, by model."""
 
@@ -203,7 +224,7 @@ CLOSED: Final = (
         Syntax(LEAKED_HERMES, re.compile(rf"{begin}\s*(?P<body>[\[{{].*?[\]}}])\s*{end}", re.DOTALL), _tagged)
         for begin, end in _TAGS.items()
     ),
-    Syntax(LEAKED_HERMES, re.compile(r"<(\|?)tool_call\1>\s*(?=\[)"), _after),  # Granite, Phi-4-mini
+    Syntax(LEAKED_HERMES, re.compile(r"<(\|?)tool_calls?\1>\s*(?=\[)"), _after),  # Granite, Phi-4-mini, Sarashina
     Syntax(LEAKED_HERMES, re.compile(r"<(?:\|?function_call\|?|\|role_sep\|)>\s*(?=[\[{])"), _after),  # GigaChat
     Syntax(
         LEAKED_HERMES,
@@ -215,6 +236,11 @@ CLOSED: Final = (
         _with_json,
     ),  # Solar
     Syntax(
+        LEAKED_HERMES,
+        re.compile(r"<\|tools_prefix\|>\s*(?P<body>\[.*?\])\s*<\|tools_suffix\|>", re.DOTALL),
+        _by_name,
+    ),  # Apertus
+    Syntax(
         LEAKED_FUNCTION,
         re.compile(
             rf"(?:<tool_call>\s*)?<function=(?P<name>{_NAME})>(?P<body>.*?)</function>(?:\s*</tool_call>)?", re.DOTALL
@@ -224,15 +250,18 @@ CLOSED: Final = (
     Syntax(
         LEAKED_GLM,
         re.compile(
-            rf"<tool_call>\s*(?P<name>{_NAME})\s*(?P<body>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>", re.DOTALL
+            rf"<\|?tool_call{_LABEL}\|?>\s*(?P<name>{_NAME})\s*(?:<tool_sep{_LABEL}>\s*)?"
+            rf"(?P<body>(?:<arg_key{_LABEL}>.*?</arg_value{_LABEL}>\s*)*|\{{.*?\}}\s*)"
+            rf"<(?:\|?/|end_of_)tool_call{_LABEL}\|?>",
+            re.DOTALL,
         ),
         _glm,
     ),
     Syntax(
         LEAKED_DEEPSEEK,
         re.compile(
-            rf'(?:<{_DSML}\s*\w+\s*>\s*)?<{_DSML}\s*invoke\s+name="(?P<name>{_NAME})"\s*>(?P<body>.*?)'
-            rf"</{_DSML}\s*invoke>(?:\s*</{_DSML}\s*\w+\s*>)?",
+            rf'(?:<{_DSML}\s*{_PREFIX}\w+\s*>\s*)?<{_DSML}\s*{_PREFIX}invoke\s+name="(?P<name>{_NAME})"\s*>(?P<body>.*?)'
+            rf"</{_DSML}\s*{_PREFIX}invoke>(?:\s*</{_DSML}\s*{_PREFIX}\w+\s*>)?",
             re.DOTALL,
         ),
         _dsml,
@@ -250,18 +279,25 @@ CLOSED: Final = (
     Syntax(
         LEAKED_INVOKE,
         re.compile(
-            r"(?:<(?:antml:)?function_calls>\s*|<minimax:tool_call>\s*)?"
-            rf'<(?:antml:|steptml:)?invoke name="(?P<name>{_NAME})">(?P<body>.*?)</(?:antml:|steptml:)?invoke>'
-            r"(?:\s*</(?:antml:)?function_calls>|\s*</minimax:tool_call>)?",
+            rf"(?:<{_PREFIX}(?:function_calls|tool_call)>\s*)?"
+            rf'<{_PREFIX}(?P<tag>invoke|function_call) name="(?P<name>{_NAME})">(?P<body>.*?)</{_PREFIX}(?P=tag)>'
+            rf"(?:\s*</{_PREFIX}(?:function_calls|tool_call)>)?",
             re.DOTALL,
         ),
         _invoke,
     ),
     Syntax(
+        LEAKED_INVOKE,
+        re.compile(
+            rf'<function name="(?P<name>{_NAME})">(?P<body>(?:\s*{_PARAMETER.pattern})*)\s*</function>', re.DOTALL
+        ),
+        _invoke,
+    ),  # MiniCPM
+    Syntax(
         LEAKED_KIMI,
         re.compile(
             rf"(?:<\|tool_calls?_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?:functions\.)?(?P<name>{_NAME}?)(?::\d+)?\s*"
-            r"<\|tool_call_argument_begin\|>\s*(?P<body>\{.*?\})\s*<\|tool_call_end\|>"
+            r"(?:<\|tool_call_argument_begin\|>)?\s*(?P<body>\{.*?\})\s*<\|tool_call_end\|>"
             r"(?:\s*<\|tool_calls?_section_end\|>)?",
             re.DOTALL,
         ),
@@ -308,7 +344,12 @@ CLOSED: Final = (
         LEAKED_CODE,
         re.compile(r"<\|tool_call_start\|>\s*(?P<body>\[.*?\])\s*<\|tool_call_end\|>", re.DOTALL),
         _python,
-    ),
+    ),  # LFM2
+    Syntax(
+        LEAKED_CODE,
+        re.compile(r"<function_calls>\s*(?P<body>[^<\s].*?\))\s*</function_calls>", re.DOTALL),
+        _python,
+    ),  # Olmo 3
 )
 """Syntaxes with an end of their own, in the order in which they are tried."""
 
@@ -344,7 +385,7 @@ def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect,
 
 
 def _values(text: str) -> list[Json]:
-    """The JSON values of a text that has nothing else; none if it has."""
+    """The JSON values of a text that has nothing else, or a literal of Python; none if it has."""
     values: list[Json] = []
     at = 0
     try:
@@ -353,8 +394,21 @@ def _values(text: str) -> list[Json]:
             values.append(value)
             at += len(text[at:]) - len(text[at:].lstrip(" \r\n\t;"))
     except (ValueError, RecursionError):
-        return []
+        return [] if (value := _literal(text.strip())) is None else [value]
     return values
+
+
+def _literal(text: str) -> Json:
+    """An object or a list in Python's notation, as some models write calls (Sarashina); `None` if it is none."""
+    if text[:1] not in {"{", "["} or "'" not in text or len(text) > MAX_CODE:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value: Json = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return value if _is_json(value) else None
 
 
 def _objects(values: list[Json]) -> Iterator[Json]:
