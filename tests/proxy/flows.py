@@ -1,7 +1,8 @@
-"""Flows for tests, created as mitmproxy creates them. Knows mitmproxy."""
+"""Flows for tests, created as mitmproxy creates them, and its loop. Knows mitmproxy."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow, tutils
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CHUNK = (
@@ -54,3 +56,10 @@ def flows_in(path: Path) -> list[http.HTTPFlow]:
 def response_bodies(path: Path) -> list[bytes]:
     """Return the bodies of the responses in a flow file, undecoded."""
     return [flow.response.raw_content or b"" for flow in flows_in(path) if flow.response is not None]
+
+
+async def wait_until(done: Callable[[], bool]) -> None:
+    """Yield to the loop until a condition is true."""
+    async with asyncio.timeout(60):
+        while not done():  # noqa: ASYNC110 - nothing else tells it
+            await asyncio.sleep(0.001)

@@ -10,7 +10,7 @@ import pytest
 from mitmproxy import http
 
 from tests.invariants.healthy import Healthy, streams
-from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
+from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow, wait_until
 from tests.proxy.sinks import RecordSink
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, StreamFacts
@@ -19,8 +19,6 @@ from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from toolstream_core.model import Event
 
 
@@ -74,13 +72,6 @@ class EventSink(RecordSink):
 
     def resolved(self, event: Event, *_: object) -> None:
         self._events.append((self._name, event.frame.number))
-
-
-async def wait_until(done: Callable[[], bool]) -> None:
-    """Yield to the loop until a condition is true."""
-    async with asyncio.timeout(60):
-        while not done():  # noqa: ASYNC110 - nothing else tells it
-            await asyncio.sleep(0.001)
 
 
 def test_chunks_are_read_after_they_were_forwarded() -> None:

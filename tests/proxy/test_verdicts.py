@@ -15,7 +15,7 @@ from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
-from tests.proxy.flows import DONE, SECRET, llm_flow
+from tests.proxy.flows import DONE, SECRET, llm_flow, wait_until
 from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
@@ -232,6 +232,28 @@ def test_identical_requests_are_counted(proxy: Proxy) -> None:
     assert counted == [("retried", 1), ("retried", 2), ("silent", 2)]
 
 
+def test_requests_do_not_wait_for_verdicts(proxy: Proxy) -> None:
+    """Requests and responses are judged later, in their order, and with the headers that the client sent."""
+
+    async def run() -> None:
+        proxy.context.configure(proxy.addon, toolstream_repair=["safe"])
+        proxy.respond(proxy.request(), *stream(None, arguments=json.dumps({"key": "private-value"})))
+        following = llm_flow(
+            messages=[{"role": "user", "content": "go"}, *returned("made-up", '{"key":"private-value"}')]
+        )
+        following.request.headers["x-api-key"] = "private-value"
+        proxy.addon.request(following)
+        del following.request.headers["x-api-key"]
+        proxy.respond(following, *stream("c2"))
+        proxy.request(*returned("made-up"), *returned("c2"))
+        assert proxy.lines() == []
+        await wait_until(lambda: not proxy.addon.verdicts.waiting)
+
+    asyncio.run(run())
+    assert [line["verdict"]["verdict"] for line in proxy.lines()] == ["ok", "ok"]
+    assert "private-value" not in json.dumps(proxy.lines())
+
+
 def test_requests_are_not_kept_without_a_log(tmp_path: Path) -> None:
     """Without a log, a file or a sink, no request is kept."""
     addon = ToolstreamAddon()
@@ -303,6 +325,7 @@ def test_pending_explanations_are_limited(proxy: Proxy, monkeypatch: pytest.Monk
     async def run() -> None:
         for number in range(EXPLAINED_AT_ONCE + 3):
             misread_call(proxy, number)
+        await wait_until(lambda: len(proxy.lines()) == 3)
         assert len(proxy.addon.verdicts.unexplained) == EXPLAINED_AT_ONCE
         assert [line["verdict"]["explained"] for line in proxy.lines()] == [[], [], []]
         busy.set()

@@ -60,13 +60,15 @@ class Turns[Work]:
 class Jobs(Turns["Iterator[None]"]):
     """Jobs that are done one after the other, each up to its next `yield` in one step."""
 
+    def __bool__(self) -> bool:
+        """Whether any is not done."""
+        return bool(self._waiting)
+
     def add(self, job: Iterator[None]) -> None:
-        """Do the first step of a job now, and the others later."""
-        for _ in job:
-            self._waiting.append(job)
-            if self._due is None:
-                self._schedule()
-            return
+        """Do a job later; without mitmproxy's loop at once."""
+        self._waiting.append(job)
+        if self._due is None:
+            self._schedule()
 
     @override
     def _do_next(self) -> None:

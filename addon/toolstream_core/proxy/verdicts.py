@@ -74,62 +74,82 @@ class Verdicts:
         """The verdicts that wait for an explanation."""
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._jobs = Jobs()
-        self._reading_again: set[str] = set()
-        """The flows of changed responses that are being read again."""
+        """What happened and was not judged yet, in its order."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._request: http.Request | None = None
-        """The current request."""
+        self._secrets: tuple[str, ...] = ()
+        """The secrets of the request that is judged now."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether verdicts on earlier requests and responses are not reported yet."""
+        return bool(self._jobs or self.unexplained)
 
     def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
         """Take a request with this body, before any change."""
-        self._jobs.finish()
-        try:
-            self._request = flow.request
-            facts = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=request)
-            self._conversations.llm_request(flow.id, facts)
-        except Exception as error:  # noqa: BLE001 - after any error, the request is forwarded
-            self._failed(flow.id, error)
-        self._request = None
+        facts = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=request)
+        self._add(flow.id, self._requested(flow.id, facts, secrets_of(flow.request)))
 
     def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """Take a response of which nothing more is sent."""
-        self._jobs.add(self._responded(flow, live))
-        if not self._in_background:
-            self._jobs.finish()
-
-    def _responded(self, flow: http.HTTPFlow, live: LiveResponse) -> Iterator[None]:
-        """Take a response. Its bytes are read again if they may differ from the intended calls, which takes a while."""
-        try:
-            record, sent, head = live.record, live.sent, live.head
-            if record is None or sent is None or head is None:
-                self._conversations.no_response(flow.id)
-                return
-            broken = flow.error.msg if flow.error else record.broken
-            left = broken is not None and not record.ended and _is_gone(flow, broken)
-            captured = None if flow.live else sent_in(flow)
-            if captured is not None:
-                sent = SentBytes(replace(sent.exchange, content_encoding=""))
-                sent.take(captured)
-            if live.differs or captured is not None:
-                self._reading_again.add(flow.id)
-                got = yield from sent.record(broken=broken)
-                if got is not None:
-                    if _comparable(got) != _comparable(record):
-                        self._tell_delivered(live, got.calls)
-                    record = got
-            response = forwarded_response(flow, record, sent, head, broken, live.secrets)
-            if response.calls and not left:
-                self._begin_waiting(flow.id)
-            self._conversations.response(flow.id, response, left=left)
-        except Exception as error:  # noqa: BLE001 - the answer has gone
-            self._failed(flow.id, error)
-        finally:
-            self._reading_again.discard(flow.id)
+        record, sent, head = live.record, live.sent, live.head
+        if record is None or sent is None or head is None:
+            self.unanswered(flow)
+            return
+        broken = flow.error.msg if flow.error else record.broken
+        left = broken is not None and not record.ended and _is_gone(flow, broken)
+        captured = None if flow.live else sent_in(flow)
+        if captured is not None:
+            sent = SentBytes(replace(sent.exchange, content_encoding=""))
+            sent.take(captured)
+        changed = live.differs or captured is not None
+        self._add(flow.id, self._responded(live, sent, broken, changed=changed, left=left))
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
         """A request got no response of an LLM, or one whose end was seen before mitmproxy reported it."""
-        if flow.id not in self._reading_again:
-            self._conversations.no_response(flow.id)
+        self._add(flow.id, self._unanswered(flow.id))
+
+    def _add(self, flow: str, job: Iterator[None]) -> None:
+        """Do a job after the earlier ones, at once if the caller waits for verdicts."""
+        self._jobs.add(self._safely(flow, job))
+        if not self._in_background:
+            self._jobs.finish()
+
+    def _safely(self, flow: str, job: Iterator[None]) -> Iterator[None]:
+        """After an error, the jobs of other flows continue; requests and responses are forwarded in any case."""
+        try:
+            yield from job
+        except Exception as error:  # noqa: BLE001 - any error
+            self._failed(flow, error)
+
+    def _requested(self, token: str, facts: StreamFacts, secrets: tuple[str, ...]) -> Iterator[None]:
+        self._secrets = secrets
+        try:
+            self._conversations.llm_request(token, facts)
+        finally:
+            self._secrets = ()
+        yield
+
+    def _unanswered(self, token: str) -> Iterator[None]:
+        self._conversations.no_response(token)
+        yield
+
+    def _responded(
+        self, live: LiveResponse, sent: SentBytes, broken: str | None, *, changed: bool, left: bool
+    ) -> Iterator[None]:
+        """Take a response. It is read again if it may differ from the intended calls, which takes a while."""
+        flow, record, head = live.flow, live.record, live.head
+        assert record is not None
+        assert head is not None
+        if changed:
+            got = yield from sent.record(broken=broken)
+            if got is not None:
+                if _comparable(got) != _comparable(record):
+                    self._tell_delivered(live, got.calls)
+                record = got
+        response = forwarded_response(flow, record, sent, head, broken, live.secrets)
+        if response.calls and not left:
+            self._begin_waiting(flow.id)
+        self._conversations.response(flow.id, response, left=left)
 
     def missing(self) -> Iterator[LiveVerdict]:
         """The verdicts on responses that no request has followed so far."""
@@ -162,8 +182,7 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        secrets = () if self._request is None else secrets_of(self._request)
-        hide = partial(redacted, secrets=(*judged.response.secrets, *secrets))
+        hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
         reported = _described(judged, hide)
         loop = None
         with contextlib.suppress(RuntimeError):  # no loop runs

@@ -14,7 +14,7 @@ from mitmproxy.addons.savehar import SaveHar
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons
 
-from tests.proxy.flows import flows_in
+from tests.proxy.flows import flows_in, wait_until
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Interface:
         async def passing() -> None:
             for flow in flows:
                 await self.context.master.load_flow(flow)
-            await asyncio.gather(*map(asyncio.wrap_future, self.addon.verdicts.unexplained))
+            await wait_until(lambda: not self.addon.verdicts.waiting)
 
         asyncio.run(passing())
 

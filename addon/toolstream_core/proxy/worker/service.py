@@ -256,7 +256,7 @@ class Service:
         del order
         await self._close_clients()
         self._addon.disconnected()
-        await _settle(lambda: not self._addon.verdicts.unexplained, EXPLAINING)
+        await _settle(lambda: not self._addon.verdicts.waiting, EXPLAINING)
         self._finished = True
         await self._master.done()
         captured = [str(path) for path in self._addon.capture.written]
