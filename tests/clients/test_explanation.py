@@ -83,6 +83,23 @@ def test_an_empty_custom_makes_the_explanation_doubtful() -> None:
     assert not right.doubtful
 
 
+def test_free_text_of_a_custom_tool_is_no_invalid_json() -> None:
+    """A custom call that comes back as a function call has its text in an object; that is no treatment of bad JSON."""
+    opened = {"type": "custom_tool_call", "id": "ctc", "call_id": "c1", "name": "patch", "input": ""}
+    place = {"output_index": 0, "item_id": "ctc"}
+    events = responses(
+        {"type": "response.output_item.added", "output_index": 0, "item": opened},
+        {"type": "response.custom_tool_call_input.delta", "delta": "*** Begin", **place},
+        {"type": "response.custom_tool_call_input.done", "input": "*** Begin", **place},
+        {"type": "response.output_item.done", "output_index": 0, "item": opened | {"input": "*** Begin"}},
+    )
+    form = RESPONSES.call_form
+    assert Explainer().explain(form, events, echoed(("c1", "patch", '{"input":"*** Begin"}'))) is None
+    right = Explainer().explain(form, events, echoed(("c1", "patch", "*** Begin")))
+    assert right is not None
+    assert not right.names
+
+
 def test_a_client_that_follows_the_protocol_has_no_deviation() -> None:
     """A client that keys by index merges two calls at one index."""
     events = chat(HEADER, [entry(arguments='{"x": 1}')], [entry(id="b", name="g", arguments='{"y": 2}')])

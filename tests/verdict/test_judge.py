@@ -136,6 +136,14 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
 
 
+def test_a_client_may_continue_without_an_incomplete_call() -> None:
+    """The request is no repetition: the user asks for the rest."""
+    after = {"messages": [USER, {"role": "user", "content": "continue"}]}
+    judged = judge([INCOMPLETE], new_part({"messages": [USER]}, after))
+    assert (judged.outcome, judged.problems) == (Outcome.OK, ())
+    assert judge([INCOMPLETE], new_part({"messages": [USER]}, {"messages": [USER]})).outcome is Outcome.RETRIED
+
+
 @pytest.mark.parametrize("id_", ["", "c7"])
 def test_an_empty_id_is_another_id(id_: str) -> None:
     """Its explanation shows how the client read ids."""

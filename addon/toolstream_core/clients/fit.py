@@ -30,7 +30,7 @@ from toolstream_core.clients.model import (
     Objects,
     Source,
 )
-from toolstream_core.model import Phase
+from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
 
@@ -253,7 +253,13 @@ class _Search:
         ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
         if not ids:
             return
-        outcomes = self._outcomes(texts, [two.arguments for two in echoed])
+        # The free text of a custom tool is no invalid JSON: a client that must not treat it as such has another bug.
+        free = [text for one, text in zip(calls, texts, strict=True) if _is_custom(one)]
+        outcomes = [
+            rule
+            for rule in self._outcomes(texts, [two.arguments for two in echoed])
+            if all(kept_arguments(text, *rule) == text for text in free)
+        ]
         choices = [
             replace(start, name=name, id=its_id, invalid=invalid, no_object=other)
             for name in ([Name.FIRST] if Name.FIRST in names else names)
@@ -275,6 +281,10 @@ class _Search:
             fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, returned)]
             self._fitting[text, returned] = fit
         return self._fitting[text, returned]
+
+
+def _is_custom(call: Group) -> bool:
+    return any(one.fragment.kind is Kind.CUSTOM for one in call.entries)
 
 
 def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:

@@ -181,7 +181,7 @@ def responses(
         if has_events(look.head) or refusal(lead, look.head) in {None, FAILED}:
             yield from bare
             return
-    elif why := unreadable_part(look.head):
+    if why := unreadable_part(look.head):
         raise RefusedError(why)
     source_bytes.keep()
     number = 0

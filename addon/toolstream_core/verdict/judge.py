@@ -395,7 +395,7 @@ def _without_calls(intended: Sequence[IntendedCall], new: Conversation, dropped:
     if not new.texts:
         outcome, why = Outcome.RETRIED, "the client repeated the request without the call or a result"
     missing = [Problem(outcome, at, why) for at, call in complete if not is_in_text(call, text)]
-    otherwise = Outcome.AS_TEXT if complete else Outcome.RETRIED if intended else Outcome.OK
+    otherwise = Outcome.AS_TEXT if complete else Outcome.RETRIED if intended and not new.texts else Outcome.OK
     return _verdict([*in_text, *missing], otherwise)
 
 

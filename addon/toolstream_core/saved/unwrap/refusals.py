@@ -61,6 +61,10 @@ PARTLY: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
             " WEBSOCKETS_MAX_LOG_SIZE=10000000"
         ),
     ),
+    (
+        re.compile(r'^data: ?\{"output"\s*:\s*\{"(?:choices|text)"\s*:', re.MULTILINE),
+        "is a stream of DashScope's own API (its OpenAI-compatible one is read), which toolstream does not read",
+    ),
     (re.compile(r"\binterface \{\}[{(]"), "holds values in Go's notation. Print them as JSON: json.Marshal(chunk)"),
     (
         re.compile(r"""^[ -]*data: (?:'(?:[^']|'')*|"(?:[^"\\]|\\.)*\\?)$""", re.MULTILINE),
@@ -103,7 +107,6 @@ _OTHER_APIS: Final = {
     "Cohere's Chat API of version 1": r'"event_type"\s*:\s*"(?:stream-start|text-generation|tool-calls-\w+)"',
     "Cloudflare Workers AI": r'^data: ?\{"response"\s*:[^\n]*"(?:p|tool_calls|usage)"\s*:',
     "Snowflake Cortex": r'"delta"\s*:\s*\{[^{}]*"type"\s*:\s*"(?:text|tool_use)"[^{}]*"(?:text|content_list)"\s*:',
-    "DashScope's own API (its OpenAI-compatible one is read)": r'^data: ?\{"output"\s*:\s*\{"(?:choices|text)"\s*:',
     "Tencent Hunyuan's own API (its OpenAI-compatible one is read)": r'"Choices"\s*:\s*\[\s*\{[^\n]*"Delta"\s*:',
     "Text Generation Inference's /generate_stream": r'"token"\s*:\s*\{"id"[^\n]*"generated_text"\s*:',
     "watsonx's text generation": r'"results"\s*:\s*\[\s*\{"generated_text"\s*:',
@@ -112,6 +115,7 @@ _OTHER_APIS: Final = {
         r'"(?:conversation_id|message_id|workflow_run_id)"\s*:'
     ),
     "Replicate": r"\Aevent: output\nid: \d+:\d+$",
+    "LM Studio's own API (its OpenAI-compatible one is read)": r"^event: (?:chat\.(?:start|end)|tool_call\.\w+)$",
     "LangGraph's server": r"^event: messages/(?:partial|complete|metadata)$",
     "Ollama's /api/generate": r'^\{"model"\s*:[^\n]*"response"\s*:[^\n]*"done"\s*:',
     "the Completions API": r'"object"\s*:\s*"text_completion"',
