@@ -84,7 +84,7 @@ def test_an_empty_custom_makes_the_explanation_doubtful() -> None:
 
 
 def test_free_text_of_a_custom_tool_is_no_invalid_json() -> None:
-    """A custom call that comes back as a function call has its text in an object; that is no treatment of bad JSON."""
+    """A custom call that comes back as a function call has its text in an object; that does not treat bad JSON."""
     opened = {"type": "custom_tool_call", "id": "ctc", "call_id": "c1", "name": "patch", "input": ""}
     place = {"output_index": 0, "item_id": "ctc"}
     events = responses(

@@ -137,7 +137,7 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
 
 
 def test_a_client_may_continue_without_an_incomplete_call() -> None:
-    """The request is no repetition: the user asks for the rest."""
+    """The request is not a repetition: the user asks for the rest."""
     after = {"messages": [USER, {"role": "user", "content": "continue"}]}
     judged = judge([INCOMPLETE], new_part({"messages": [USER]}, after))
     assert (judged.outcome, judged.problems) == (Outcome.OK, ())

@@ -253,7 +253,7 @@ class _Search:
         ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
         if not ids:
             return
-        # The free text of a custom tool is no invalid JSON: a client that must not treat it as such has another bug.
+        # The free text of a custom tool is not invalid JSON: a client that must not treat it as such has another bug.
         free = [text for one, text in zip(calls, texts, strict=True) if _is_custom(one)]
         outcomes = [
             rule

@@ -176,13 +176,13 @@ def responses(
     if b"\0" in lead:
         yield from bare
         return
-    if is_bare(look):
-        # An error alone can be read once the user names the protocol.
-        if has_events(look.head) or refusal(lead, look.head) in {None, FAILED}:
-            yield from bare
-            return
-    if why := unreadable_part(look.head):
+    is_body = is_bare(look)
+    if not (is_body and has_events(look.head)) and (why := unreadable_part(look.head)):
         raise RefusedError(why)
+    # An error alone can be read once the user names the protocol.
+    if is_body and (has_events(look.head) or refusal(lead, look.head) in {None, FAILED}):
+        yield from bare
+        return
     source_bytes.keep()
     number = 0
     for number, one in enumerate(_inside(source_bytes), 1):

@@ -249,8 +249,7 @@ REJECTED = {
     "conversations": ('data: {"type":"function.call.delta","tool_call_id":"c"}\n', "Mistral's Conversations API"),
     "cohere-1": ('{"is_finished":false,"event_type":"tool-calls-chunk","tool_call_delta":{}}', "Cohere's Chat API"),
     "dashscope": (
-        'id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"output":{"choices":[{"message":{"role":"assistant","tool_calls":'
-        '[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"null"}]}}\n',
+        'id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"output":{"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]}}\n',
         "DashScope's own API",
     ),
     "lm-studio": ('event: chat.start\ndata: {"type":"chat.start","model_instance_id":"q"}\n', "LM Studio's own API"),

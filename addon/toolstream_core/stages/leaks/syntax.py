@@ -399,7 +399,7 @@ def _values(text: str) -> list[Json]:
 
 
 def _literal(text: str) -> Json:
-    """An object or a list in Python's notation, as some models write calls (Sarashina); `None` if it is none."""
+    """An object or a list in Python's notation, as some models write calls (Sarashina); `None` if it is neither."""
     if text[:1] not in {"{", "["} or "'" not in text or len(text) > MAX_CODE:
         return None
     try:
