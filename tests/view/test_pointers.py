@@ -32,7 +32,7 @@ NOT_RECORDED: Final[dict[str, set[str]]] = {
         "/serverContent/generationComplete",
         "/error",
     },
-    "ollama": {"/message/thinking", "/response"},
+    "ollama": {"/response"},
     "cohere-v2": {"/tool_calls"},
 }
 """Pointers that no available stream has: errors, reasoning, and fields of audio."""

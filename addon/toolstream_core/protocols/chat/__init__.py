@@ -22,6 +22,7 @@ CHAT: Final = WireProtocol(
         "/choices/*/delta/content",
         "/choices/*/delta/reasoning_content",
         "/choices/*/delta/reasoning",
+        "/choices/*/delta/reasoning_details",
         "/choices/*/message",
         "/choices/*/finish_reason",
         "/error",

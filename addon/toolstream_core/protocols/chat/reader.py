@@ -64,7 +64,7 @@ def read(frame: Frame) -> EventContent:
         if isinstance(delta, dict):
             content = delta.get("content")
             text += content if isinstance(content, str) else ""
-            if "reasoning_content" in delta or "reasoning" in delta:
+            if "reasoning_content" in delta or "reasoning" in delta or "reasoning_details" in delta:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
@@ -84,11 +84,13 @@ def _malformed(finishes: Iterable[Finish]) -> str | None:
 
 
 def _thought(delta: dict[str, Json]) -> str:
-    """The reasoning text: the first of its two usual fields that is a string."""
+    """The reasoning text: the first of its fields that is a string, or else the texts of its details (MiniMax)."""
     for key in ("reasoning_content", "reasoning"):
         if isinstance(text := delta.get(key), str):
             return text
-    return ""
+    details = json_access.items(delta.get("reasoning_details"))
+    texts = [json_access.get(one, "text") for one in details]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _unread(frame: Frame) -> EventContent:

@@ -83,6 +83,7 @@ def _content(payload: Json, event: str) -> EventContent:
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
+    thoughts: list[str] = []
     for place, candidate in enumerate(json_access.items_at(payload, "candidates")):
         if not isinstance(candidate, dict):
             continue
@@ -94,8 +95,8 @@ def _content(payload: Json, event: str) -> EventContent:
             if not isinstance(part, dict):
                 continue
             fragments += _call(part, number)
-            if isinstance(text := part.get("text"), str) and not part.get("thought"):
-                texts.append(text)
+            if isinstance(text := part.get("text"), str):
+                (thoughts if part.get("thought") else texts).append(text)
         if ("finishReason" in candidate or "finish_reason" in candidate) and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
     if "promptFeedback" in payload and not finishes:
@@ -108,6 +109,7 @@ def _content(payload: Json, event: str) -> EventContent:
         "".join(texts),
         model if isinstance(model, str) else None,
         error_text(payload, event),
+        thought="".join(thoughts),
     )
 
 

@@ -50,13 +50,14 @@ def _content(payload: Json, phase: Phase) -> EventContent:
     done = payload.get("done") is True
     reason = payload.get("done_reason")
     message, model = payload.get("message"), payload.get("model")
-    text = message.get("content") if isinstance(message, dict) else None
+    text, thought = (message.get("content"), message.get("thinking")) if isinstance(message, dict) else (None, None)
     return EventContent(
         tuple([_fragment(entry, phase) for entry in json_access.items_at(message, "tool_calls")]),
         (Finish(0, reason if isinstance(reason, str) and reason else "done"),) if done else (),
         text if isinstance(text, str) else "",
         model if isinstance(model, str) else None,
         error_text(payload, ""),
+        thought=thought if isinstance(thought, str) else "",
         end=done,
     )
 

@@ -5,6 +5,8 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from __future__ import annotations
 
+from typing import Final
+
 from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Finish, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, unread_error
 from toolstream_core.protocols.response_content import place_of, unstreamed_content
@@ -39,6 +41,9 @@ def quiet(raw: bytes) -> bool:
     return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
 
 
+_THOUGHTS: Final = frozenset({"response.reasoning_text.delta", "response.reasoning_summary_text.delta"})
+
+
 def read(frame: Frame) -> EventContent:
     """The content of an event; see `WireProtocol.read`."""
     payload = frame.json
@@ -58,6 +63,9 @@ def read(frame: Frame) -> EventContent:
     if kind == "response.output_text.delta":
         text = payload.get("delta")
         return EventContent(text=text) if isinstance(text, str) else NOTHING
+    if kind in _THOUGHTS:
+        thought = payload.get("delta")
+        return EventContent(thought=thought) if isinstance(thought, str) else NOTHING
     return _about_response(payload, kind)
 
 
