@@ -136,6 +136,23 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
 
 
+@pytest.mark.parametrize("name", ["functions.ls:0", "ls<|channel|>commentary", "ls[ARGS]"])
+def test_a_client_may_remove_what_is_around_a_name(name: str) -> None:
+    """The tool is `ls`; a client that calls it so has understood."""
+    sent = Call(0, 0, Kind.FUNCTION, "c1", name, '{"p": 1}', complete=True)
+    assert verdict([sent], [A_], [result("c1")]).outcome is Outcome.OK
+
+
+def test_a_call_in_the_text_may_be_returned() -> None:
+    """A client may read a leaked call itself, but no call twice."""
+    after = {"messages": [USER, {"role": "assistant", "tool_calls": [A_]}, result("c1")]}
+    new = new_part({"messages": [USER]}, after)
+    assert judge([], new).outcome is Outcome.PHANTOM_CALL
+    assert judge([], new, in_text=True).outcome is Outcome.OK
+    twice = {"messages": [USER, {"role": "assistant", "tool_calls": [A_, A_]}, result("c1")]}
+    assert judge([A], new_part({"messages": [USER]}, twice), in_text=True).outcome is Outcome.DUPLICATE_CALL
+
+
 def test_a_client_may_continue_without_an_incomplete_call() -> None:
     """The request is not a repetition: the user asks for the rest."""
     after = {"messages": [USER, {"role": "user", "content": "continue"}]}

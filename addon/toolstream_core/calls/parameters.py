@@ -13,7 +13,7 @@ from toolstream_core.wire import json_access
 
 # Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
 # a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), tags (vllm-ascend#12398).
-_AROUND = re.compile(r"(?:<\|.*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.DOTALL)
+_AROUND = re.compile(r"(?:<\|.*|\[ARGS\].*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.DOTALL)
 _BEFORE = re.compile(r"\A(?:\s+|</?\w+>|(?:functions?|default_api)[.:])+")
 _COUNTED = re.compile(r":\d+\Z")
 LONGEST_HEAD: Final = 256

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import INVALID, equal, same, value_of
+from toolstream_core.calls.parameters import plain_name
 from toolstream_core.model import Json
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.verdict.outcome import IntendedCall
@@ -86,11 +87,13 @@ _NAMESPACE_ENDS: Final = re.compile(r"(?:__|[./:])$")
 
 
 def is_name_of(sent: str, again: str) -> bool:
-    """Whether a returned name is the one that was sent, with or without the namespace that clients give to tools."""
+    """Whether a returned name is the one that was sent, with or without a namespace or other characters around it."""
     longer, shorter = (sent, again) if len(sent) > len(again) else (again, sent)
-    if not shorter or not longer.endswith(shorter):
+    if not shorter:
         return False
-    return longer == shorter or bool(_NAMESPACE_ENDS.search(longer.removesuffix(shorter)))
+    if plain_name(longer, (shorter,)) == shorter:
+        return True
+    return longer.endswith(shorter) and bool(_NAMESPACE_ENDS.search(longer.removesuffix(shorter)))
 
 
 def is_completed(call: IntendedCall, echoed: EchoedCall, others: Sequence[IntendedCall]) -> bool:

@@ -19,6 +19,7 @@ from toolstream_core.verdict.outcome import IntendedCall, Outcome, Verdict
 _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
+_LEAKS: Final = frozenset(defect.code for defect in DEFECTS if defect.family == "leak")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class SentResponse:
     calls: Sequence[Call]
     dropped: frozenset[int] = frozenset()
     """Places of calls that a correct client need not run."""
+    in_text: bool = False
+    """Whether the text has calls, which a client may read."""
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
@@ -49,6 +52,11 @@ def dropped(record: Record) -> frozenset[int]:
     everything = any(one.call is None for one in found)
     positions = {one.call for one in found}
     return frozenset(place for place, call in enumerate(record.calls) if everything or call.position in positions)
+
+
+def calls_in_text(record: Record) -> bool:
+    """Whether the text of a response has calls."""
+    return any(one.code in _LEAKS for one in record.findings)
 
 
 _ENTRY = 200
@@ -485,7 +493,7 @@ class Conversations[A: SentResponse]:
     def _judged(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
         """Report the verdict on a response by the next request; how often the request has been repeated now."""
         new = request.added_to(slot.history, sent.ids)
-        verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped)
+        verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped, in_text=sent.in_text)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:
