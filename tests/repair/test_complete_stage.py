@@ -66,6 +66,26 @@ def test_only_the_malformed_call_of_a_line_is_repaired() -> None:
     assert repaired(lines(event), exchange("ollama")).out == lines(expected)
 
 
+def test_a_repeated_call_brings_a_signature() -> None:
+    """The call is removed, and its signature stays unless the client has it (NousResearch/hermes-agent#102809)."""
+    call = {"functionCall": gemini_call("get_weather", ARGUMENTS)}
+    signed = call | {"thoughtSignature": "c2ln"}
+
+    def repeated(first: Payload, *again: Payload) -> bytes:
+        events = [{"candidates": [{"content": {"parts": [part]}, "index": 0}]} for part in (first, *again)]
+        return sse(*events)
+
+    alone, empty = {"thoughtSignature": "c2ln", "text": ""}, {"text": ""}
+    for body, expected in (
+        (repeated(call, signed), repeated(call, alone)),
+        (repeated(signed, signed), repeated(signed, empty)),
+        (repeated(call, signed, signed), repeated(call, alone, empty)),
+    ):
+        outcome = repaired(body, exchange("gemini"))
+        assert outcome.out == expected
+        assert "doubled-call" in outcome.finding_names
+
+
 def test_the_last_line_is_reported_after_a_disconnect() -> None:
     """After a disconnect, defects of an unterminated last line are reported, and its bytes are unchanged."""
     body = lines(ollama(ollama_call("functions.get_weather", ARGUMENTS))).rstrip()

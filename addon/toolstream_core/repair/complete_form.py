@@ -63,6 +63,8 @@ class CompleteCallForm(NamedTuple):
     """The finish reasons by which the provider gives up on a call."""
     entry: Callable[[Path], Path] = lambda path: path
     """The path of the part that is removed from an event with a call."""
+    signatures: tuple[str, ...] = ()
+    """The keys of a part for a signature, which the client has to return."""
     emptied: Callable[[Json], Json] | None = None
     """Completes an event after calls were removed from it."""
     is_empty: Callable[[Json], bool] = lambda _: False
@@ -112,6 +114,15 @@ class CompleteCallForm(NamedTuple):
             for name in {**entry.fields, **fields}
             if fields.get(name, ABSENT) is not entry.fields.get(name, ABSENT)
         }
+
+    def signature(self, payload: Json, entry: Entry) -> Json:
+        """The signature beside a call; `None` if there is none."""
+        found = (json_access.get(payload, *self.entry(entry.path), key) for key in self.signatures)
+        return next(filter(None, found), None)
+
+    def without_call(self, entry: Entry) -> dict[Path, Json]:
+        """The changes that remove a call, and leave its part with all other keys."""
+        return {entry.path: ABSENT, (*self.entry(entry.path), "text"): ""}
 
     def other_keys(self, payload: Json, entry: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
         """The keys, apart from the arguments, that `other`, an entry of the same call, has and `entry` lacks."""

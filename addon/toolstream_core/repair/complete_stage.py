@@ -183,6 +183,8 @@ class CompleteCallStage(Repairer):
         self._ended: set[int] = set()
         """The choices that have a finish reason."""
         self._failed = False
+        self._signatures: list[Json] = []
+        """The signatures that the client has."""
 
     @property
     @override
@@ -292,12 +294,19 @@ class CompleteCallStage(Repairer):
         """The changes in the calls of an event, after which `rest` arrived."""
         changes: dict[Path, Json] = {}
         number = first.event.frame.number
+        may_sign = self._form.signatures and b"ignature" in first.event.frame.raw
         for one in first.entries:
             fields = self._client.lack(one, number, rest[-1].event.frame.number if rest else number)
             if self._policy.leaves_out and self._client.is_joined(one):
                 fields = self._client.joined(one, fields)
                 self.reporter.shape(WHOLE_CALLS.names)
-            if fields is not one.fields:
+            signature = self._form.signature(first.event.frame.json, one) if may_sign else None
+            is_new = signature is not None and signature not in self._signatures
+            if is_new:
+                self._signatures.append(signature)
+            if fields is None and is_new:
+                changes |= self._form.without_call(one)
+            elif fields is not one.fields:
                 changes |= self._form.changes(one, fields)
                 if fields and fields.get("arguments") is not one.fields.get("arguments"):
                     changes |= self._other_keys(one, (first, *rest))
@@ -322,6 +331,7 @@ class CompleteCallStage(Repairer):
             for other in entries:
                 if other.call is entry.call and not other.name:
                     changes |= self._form.other_keys(mine, entry, event.frame.json, other)
+        self._signatures += [value for path, value in changes.items() if path[-1] in self._form.signatures]
         return changes
 
     def _judge_failure(self, event: Event) -> None:

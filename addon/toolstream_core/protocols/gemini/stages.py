@@ -127,6 +127,7 @@ FORM: Final = CompleteCallForm(
         }
     ),
     entry=lambda path: path[:-1],
+    signatures=("thoughtSignature", "thought_signature"),
     emptied=_filled,
     is_empty=_is_empty,
     apart=apart,
